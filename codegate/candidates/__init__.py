@@ -1,7 +1,7 @@
-"""Candidate specs, snapshot rules, prices, and the providers behind one protocol.
+"""Candidate specs, snapshot rules, prices, and model providers.
 
-A spec goes in, a ``Provider`` comes out; conversations have the neutral form of ``chat``. A provider's SDK is imported
-only when a candidate needs it.
+`open_provider` turns a ``CandidateSpec`` into a ``Provider``. Conversations have one form for all providers, that of
+``conversation``. A provider's SDK is imported only when a candidate needs it.
 """
 
 from codegate.candidates.conversation import (

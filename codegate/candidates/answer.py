@@ -1,4 +1,7 @@
-"""Send one request and parse its answer, for every API; the JSON is untrusted."""
+"""Send one request and parse its answer, for every API.
+
+The answer's JSON is untrusted.
+"""
 
 import json
 import time
@@ -18,7 +21,10 @@ MAX_TOKENS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class AnswerReader:
-    """Reads one answer, for all protocols; errors about a malformed one quote ``content``."""
+    """Converts the fields of one answer, for all protocols.
+
+    Errors about a malformed answer quote ``content``.
+    """
 
     faults: Faults
     content: bytes
@@ -31,14 +37,23 @@ class AnswerReader:
     def stop(
         self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...]
     ) -> StopReason:
-        """Return why the answer ended, by the table ``reasons``; raises ProviderError for an unknown reason."""
+        """Return the stop reason that ``reasons`` gives for ``reason``.
+
+        ``stop`` with tool calls becomes ``tool_calls``.
+
+        Raises:
+            ProviderError: ``malformed``: the table does not have the reason.
+        """
         stop = reasons.get(reason) if isinstance(reason, str) else None
         if stop is None:
             raise self.faults.malformed(f"unknown {field}", self.content, value=reason)
         return "tool_calls" if stop == "stop" and calls else stop
 
     def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
-        """Return the calls (id, name, arguments) with distinct ids, since results refer to them."""
+        """Return tool calls from each id, name and arguments.
+
+        The ids become distinct, because results refer to them.
+        """
         result: list[ToolCall] = []
         seen: set[str] = set()
         for number, (raw_id, name, arguments) in enumerate(calls):
@@ -65,7 +80,7 @@ class AnswerReader:
         model: object,
         reasoning: list[dict[str, Any]] | None = None,
     ) -> Completion:
-        """Return the completion, without the key, which a server may echo."""
+        """Return the completion; a key in its texts is removed."""
         return Completion(
             text=self.faults.visible(text),
             tool_calls=calls,
@@ -86,13 +101,18 @@ def call_model(
     read: Callable[[bytes, float], Completion],
     relax: Callable[[ProviderError], bool],
 ) -> Completion:
-    """Return the pinned model's answer to one request, within ``spec.timeout_seconds``.
+    """Return the pinned model's answer to one request.
 
-    A request that was declined for its prompt is an answer without text: a retry would not help.
+    A request that was declined for its prompt gives an answer without text: a retry would not help.
 
-    ``send`` makes the request and returns the HTTP response, in a thread of its own; ``read`` converts its bytes and
-    their seconds to a completion. ``relax`` is given the fault of a declined request, may change what ``send`` sends,
-    and returns whether it did.
+    Args:
+        spec: the candidate; the answer has to come within its ``timeout_seconds``.
+        calls: runs ``send`` in a thread of its own.
+        faults: converts errors.
+        send: makes the request and returns the HTTP response.
+        read: converts the answer's bytes and the seconds that it took to a completion.
+        relax: is given the fault of a declined request, may change what ``send`` sends, and returns whether it did; if
+            so, the request is sent again.
 
     Raises:
         ProviderError: no usable answer came.
@@ -138,7 +158,7 @@ def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content: a string, or a list of blocks of which the text ones count."""
+    """Return the text of a string or blocks of text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -148,14 +168,17 @@ def text_of(content: object) -> str:
 
 
 def token_count(value: object) -> int | None:
-    """Return ``value`` if it can be a number of tokens, else None."""
+    """Return ``value`` if it can be a token count."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_TOKENS:
         return None
     return value
 
 
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
-    """Return the usage in one of OpenAI's formats; its details name the cached and the reasoning tokens."""
+    """Return the usage in the form of OpenAI's APIs.
+
+    Its details name the cached and the reasoning tokens.
+    """
     if not isinstance(raw, dict):
         return Usage()
     total, written = token_count(raw.get(input_name)), token_count(raw.get(output_name))
@@ -171,7 +194,10 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 
 
 def detail(raw: Mapping[str, Any], whole: str, part: str) -> int | None:
-    """Return a count from a usage's details; None if missing or above the ``whole``."""
+    """Return the count of a ``part`` of the ``whole``.
+
+    None if it is missing or above the whole.
+    """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     found = token_count(details.get(part)) if isinstance(details, dict) else None
     return None if found is None or most is None or found > most else found

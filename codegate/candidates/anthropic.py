@@ -1,4 +1,7 @@
-"""Anthropic's models through the official SDK, which sends; ``protocols`` parses."""
+"""Anthropic's models through the official SDK.
+
+The SDK sends the request; ``protocols`` parses the answer.
+"""
 
 import json
 from collections.abc import Mapping
@@ -17,11 +20,14 @@ from codegate.errors import UsageError
 
 
 class AnthropicProvider(SdkProvider):
-    """A model behind the Messages API; raises UsageError for settings that the API lacks.
+    """A model behind the Messages API.
 
     Attributes:
         client: name of the SDK's client.
-        body: what each request has beyond what it asks for.
+        body: fields that are added to every request.
+
+    Raises:
+        UsageError: the candidate has settings that the API lacks.
     """
 
     client: ClassVar[str] = "Anthropic"
@@ -86,9 +92,9 @@ class AnthropicProvider(SdkProvider):
 
 
 class UnstreamedProvider(AnthropicProvider):
-    """Anthropic's models in a cloud with its own streaming format.
+    """An Anthropic model in a cloud that streams differently.
 
-    Answers come whole; agents that asked for a stream get them as events.
+    Answers come whole; an agent that asked for a stream gets its answer as events.
     """
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
@@ -101,7 +107,7 @@ class UnstreamedProvider(AnthropicProvider):
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """Return the conversation as alternating turns: tool results are blocks of the user's next turn."""
+    """Return alternating turns; tool results are the user's."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "system":

@@ -1,6 +1,6 @@
-"""Azure OpenAI's deployments: its v1 API is OpenAI's, at an address of the user's own resource.
+"""OpenAI's models in the user's own Azure resource.
 
-https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+Azure's v1 API is that of OpenAI: https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
 """
 
 from typing import Final

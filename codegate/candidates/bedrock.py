@@ -1,5 +1,6 @@
-"""Anthropic's models on Amazon Bedrock, through ``AnthropicBedrock``: InvokeModel, with a key or signed requests.
+"""Anthropic's models on Amazon Bedrock.
 
+They are called by InvokeModel through ``AnthropicBedrock``, with an API key or signed requests:
 https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html
 """
 
@@ -20,7 +21,7 @@ _NAME: Final = re.compile(r"(?:[a-z-]+\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d
 
 
 class BedrockProvider(UnstreamedProvider):
-    """One of Anthropic's models on Bedrock."""
+    """An Anthropic model on Bedrock."""
 
     client = "AnthropicBedrock"
     # The SDK's own version of the API is newer than what Bedrock's models with a date take.
@@ -51,13 +52,13 @@ class BedrockProvider(UnstreamedProvider):
 
 
 def _secret_key() -> str:
-    """Return the secret of the environment's AWS credentials, or "" if incomplete."""
+    """Return AWS_SECRET_ACCESS_KEY, or "" without an access key's id."""
     values = [os.environ.get(name, "").strip() for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
     return values[1] if all(values) else ""
 
 
 def _region(base_url: str = "") -> str:
-    """Return the region that an address names, else the environment's; requests are signed for it."""
+    """Return the region of ``base_url``, else the environment's."""
     named = _REGION.search(base_url.partition("://")[2].partition("/")[0])
     region = named[0] if named else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
     if not _REGION.fullmatch(region):

@@ -1,4 +1,4 @@
-"""The neutral form of conversations, and the interface of a chat provider."""
+"""One form of conversations, and the interface of model providers."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ class _Frozen(BaseModel):
 
 
 class Sampling(_Frozen):
-    """Sampling parameters sent to the provider; None is not sent, except for the output limit."""
+    """Sampling parameters; None is not sent (except the output limit)."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -60,7 +60,7 @@ class Sampling(_Frozen):
 
 
 class ToolSpec(_Frozen):
-    """A tool offered to the model; ``parameters`` is a JSON Schema of type object."""
+    """A tool of the model; ``parameters`` is a JSON Schema."""
 
     name: str
     description: str
@@ -68,7 +68,7 @@ class ToolSpec(_Frozen):
 
 
 class ToolCall(_Frozen):
-    """A tool call of the model; ``arguments`` is its raw JSON text, unchecked."""
+    """A tool call; ``arguments`` is raw JSON text, unchecked."""
 
     id: str
     name: str
@@ -76,9 +76,10 @@ class ToolCall(_Frozen):
 
 
 class Message(_Frozen):
-    """One message. Role ``tool`` answers the call ``tool_call_id``.
+    """One message of a conversation.
 
-    ``reasoning`` is what a provider wants back unchanged in the next request, signed or encrypted; in no transcript.
+    A message with the role ``tool`` answers the call ``tool_call_id``. ``reasoning`` is signed or encrypted data that
+    the provider wants back unchanged in the next request; it is in no transcript.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -89,22 +90,23 @@ class Message(_Frozen):
 
 
 class AgentPrompt(_Frozen):
-    """The system prompt and the tools of an agent, as lines that all of its attempts sent alike.
+    """Lines of an agent's system prompt and tools.
 
-    A line that differs between two attempts is of their problem or their run, not of the agent. One attempt shows no
-    difference, so it has no digests.
+    Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. One
+    attempt alone does not show which lines differ, so it has no digests.
 
     Attributes:
-        parts: lines of the system prompt, by ``SYSTEM``, and of each tool's definition, by ``TOOL`` and its name.
+        parts: the lines of the system prompt (key ``SYSTEM``) and of each tool's definition (key ``TOOL`` and its
+            name).
     """
 
     attempts: int = Field(default=1, ge=1)
     parts: dict[str, tuple[str, ...]]
 
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return the parts that are the same in the attempts of both.
+        """Return the lines that both prompts have.
 
-        Attempts that ended before they offered tools do not count beside others: they do not show that any changed.
+        A prompt without tools, of attempts that ended before they offered any, is ignored beside one with tools.
         """
         mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
         if mine != theirs:
@@ -116,19 +118,19 @@ class AgentPrompt(_Frozen):
         )
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of each part; {}: unknown."""
+        """Return the digest of each part; {} if unknown."""
         # Sorted, and each line once: which attempt ended first is chance.
         digests = {name: digest(sorted(set(lines)))[:16] for name, lines in self.parts.items()}
         return digests if self.attempts > 1 else {}
 
 
 class Usage(_Frozen):
-    """Tokens of one or more calls; None where the provider reported none.
+    """Tokens of one or more calls.
 
-    ``input_tokens`` counts all input; ``cached_tokens`` is the part of it that was read from a cache, and
-    ``written_tokens`` the part that was written to one at a price of its own, which few APIs have.
-    ``reasoning_tokens`` is the part of the output that the model reasoned with. ``helpers`` is the part of all of them
-    that other models than the candidate's took, by their names.
+    None stands for a number that the provider did not report. ``input_tokens`` counts all input; ``cached_tokens`` is
+    the part of it that was read from a cache, and ``written_tokens`` the part that was written to one at a separate
+    price, which few APIs have. ``reasoning_tokens`` is the part of the output that the model reasoned with. ``helpers``
+    is the part of all these that other models than the candidate's used, by model name.
     """
 
     input_tokens: int | None = Field(default=None, ge=0)
@@ -139,7 +141,7 @@ class Usage(_Frozen):
     helpers: Mapping[str, "Usage"] = Field(default={}, exclude_if=lambda helpers: not helpers)
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the sum; a field that either side does not know is unknown."""
+        """Return the sum; None plus a number is None."""
         helpers = dict(self.helpers)
         for model, usage in other.helpers.items():
             helpers[model] = helpers[model] + usage if model in helpers else usage
@@ -147,7 +149,7 @@ class Usage(_Frozen):
 
     @property
     def own(self) -> "Usage":
-        """Return the part that the candidate's own model took."""
+        """Return the usage of the candidate's own model."""
         rest = self
         for usage in self.helpers.values():
             rest = Usage(**rest._fields(usage, operator.sub))
@@ -169,8 +171,7 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"
 class CallRecord(_Frozen):
     """Counts of an answered model call, without its texts.
 
-    ``model`` is the snapshot that the provider reports, None without a report; ``started`` is Unix time, None where the
-    answer was not made now.
+    ``model`` is the snapshot that the provider reports, or None. ``started`` is Unix time; None for a replayed answer.
     """
 
     stop_reason: StopReason = "stop"
@@ -192,7 +193,7 @@ class Completion(CallRecord):
 
     @property
     def record(self) -> CallRecord:
-        """Return the counts of the call."""
+        """Return the call's counts without its texts."""
         return CallRecord.model_validate(self.model_dump(include=set(CallRecord.model_fields)))
 
 
@@ -211,10 +212,14 @@ ProviderFault = Literal[
 
 
 class ProviderError(InfrastructureError):
-    """A provider gave no usable answer; ``running.faults`` maps each fault to retries.
+    """A provider gave no usable answer.
 
-    Providers redact keys from the message. ``stop`` is set where the request was declined for its content (a long
-    prompt, a filter): that is an answer without text. ``setting`` is the candidate's key of a parameter that it blames.
+    ``running.faults`` says which faults are retried. Providers redact keys from the message.
+
+    Attributes:
+        stop: set if the provider declined the request for its content (a long prompt, a filter); such a request counts
+            as answered without text.
+        setting: the candidate's key of the parameter that the provider objects to.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -228,7 +233,7 @@ class ProviderError(InfrastructureError):
 
 
 class ProblemKey(_Frozen):
-    """Problem and sample of a call; only ``replay`` uses them, to look up its answer."""
+    """Problem and sample of a call; only ``replay`` uses them."""
 
     problem: str
     sample: int
@@ -238,9 +243,9 @@ class ListedModel(_Frozen):
     """A model in its server's list.
 
     Attributes:
-        ends: the day on which the provider shuts it down, or has; None where none is announced.
-        created: the day on which it was listed first; None where the server does not say.
-        context: tokens of prompt and answer together; None where the server does not say.
+        ends: the day on which the provider shuts it down, or has done so; None if none is announced.
+        created: the day on which it was first listed; None if the server does not say.
+        context: most tokens of prompt and answer together; None if the server does not say.
     """
 
     id: str
@@ -251,18 +256,18 @@ class ListedModel(_Frozen):
 
 @runtime_checkable
 class ListsModels(Protocol):
-    """A provider whose server may have a list of its models."""
+    """A provider that can ask its server for models."""
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the list within seconds; None without one.
+        """Return the server's list of models within seconds.
 
-        Empty if it does not come, which is no error.
+        None if the server has no list; empty if the list does not come.
         """
         ...
 
 
 class Provider(Protocol):
-    """A source of completions. Thread-safe. One call is one request; the caller retries."""
+    """A source of completions; thread-safe. The caller retries."""
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling

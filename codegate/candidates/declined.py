@@ -1,7 +1,7 @@
 """Classify declined requests by the error object and its text.
 
-The texts are those of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). An
-unknown text is a plain ``bad_request``.
+Known are the texts of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). Any
+other text is a plain ``bad_request``.
 """
 
 import re
@@ -70,7 +70,10 @@ _FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|in
 
 
 def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
-    """Return the fault of an HTTP status from 400; ``kind`` is a key of ``FAULT_OF_KIND`` or empty."""
+    """Return the fault of an HTTP status from 400 on.
+
+    ``kind`` is a key of ``FAULT_OF_KIND`` or "".
+    """
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):
         return "quota"
@@ -88,7 +91,10 @@ def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
 
 
 def error_parts(body: object) -> tuple[str, str]:
-    """Return kind and message of an API's error object; the SDKs pass it with or without its wrapper."""
+    """Return kind and message of an API's error object.
+
+    SDKs pass the object with or without its wrapper.
+    """
     found = _unwrapped(body)
     if isinstance(found, str):
         return "", found
@@ -101,14 +107,14 @@ def error_parts(body: object) -> tuple[str, str]:
 
 
 def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return kind and message if ``document`` is an error and no answer, else None."""
+    """Return the error's kind and message; None for an answer."""
     if document.get("error") in (None, False, "") and document.get("type") != "error":
         return None
     return error_parts(dict(document))
 
 
 def setting_named(body: object, message: str) -> str | None:
-    """Return the configuration key of the parameter that an error names, or None."""
+    """Return the candidate's key that an error names, or None."""
     found = _unwrapped(body)
     parameter = found.get("param") if isinstance(found, dict) else None
     if isinstance(parameter, str) and parameter in _SETTINGS:
@@ -120,9 +126,9 @@ def setting_named(body: object, message: str) -> str | None:
 
 
 def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
-    """Return the request's fields to leave out after a declined setting.
+    """Return the request fields to leave out after a refusal.
 
-    Only numbers that the candidate does not set are left out, because the agent chose them.
+    They are those of the refused ``setting``, if it is a number that the agent chose and the candidate does not set.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:
@@ -131,7 +137,7 @@ def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
 
 
 def stop_named(text: str) -> StopReason | None:
-    """Return the stop reason of a declined request by its error object; None for a fault."""
+    """Return the stop reason of an error's text, or None."""
     if _FILTER.search(text):
         return "content_filter"
     if _CONTEXT.search(text) and not _LIMIT_TOO_LARGE.search(text):
@@ -145,13 +151,16 @@ def wants_responses(text: str) -> bool:
 
 
 def blames_output_limit(text: str) -> bool:
-    """Return whether the output limit exceeds the model's, or its context minus the prompt."""
+    """Return whether the error calls the output limit too large.
+
+    It may exceed the model's own maximum, or what the prompt leaves of the context.
+    """
     beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
     return beside_prompt or _LIMIT_TOO_LARGE.search(text) is not None
 
 
 def blames_model_maximum(text: str) -> bool:
-    """Return whether the output limit exceeds the model's own, for any prompt."""
+    """Return whether the output limit exceeds the model's own maximum."""
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
 
 

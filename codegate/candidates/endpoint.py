@@ -31,7 +31,10 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A checked address and its key, which ``repr`` hides; a ``keyless`` one gets no header that may hold one."""
+    """A checked address and its key, which ``repr`` hides.
+
+    If ``keyless``, no header that may hold a key is sent.
+    """
 
     base_url: str
     key: str = field(repr=False)
@@ -45,9 +48,10 @@ class Endpoint:
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:
-    """Return whether an allowed base URL is this machine's: https, or http to this machine.
+    """Return whether an allowed base URL is on this machine.
 
-    ``allow_http`` also allows http to private addresses; names are resolved and checked when they are used.
+    Allowed are https, and http to this machine. ``allow_http`` also allows http to private addresses; names are
+    resolved and checked when they are used.
 
     Raises:
         UsageError: any other URL, user information, a link-local address or an unusual spelling of a host.
@@ -69,7 +73,7 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
 
 
 def nothing_listens(base_url: str) -> bool:
-    """Return whether a base URL is this machine's and no server listens there."""
+    """Return whether a base URL names a closed port here."""
     match = _URL.fullmatch(base_url)
     if match is None or not check_base_url(base_url, allow_http=True):
         return False
@@ -84,9 +88,10 @@ def nothing_listens(base_url: str) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return the provider whose models are at ``base_url``, at a customer's address too; None for others.
+    """Return the provider whose models are at ``base_url``.
 
-    Without a ``base_url`` it is ``provider``.
+    An address that customers of a provider have counts too. Without a ``base_url`` it is ``provider``; None if no
+    provider has the address.
     """
     if base_url is None:
         return provider
@@ -99,7 +104,10 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
 
 
 def is_own_address(provider: str, base_url: str | None) -> bool:
-    """Return whether ``base_url`` is None, or https to the provider's own host."""
+    """Return whether requests go to the provider's own host.
+
+    That is so without a ``base_url``, or with https to one of the provider's hosts.
+    """
     if base_url is None:
         return True
     match = _URL.fullmatch(base_url)
@@ -122,7 +130,9 @@ def resolve_endpoint(
     keyless: bool = False,
     allow_http: bool = False,
 ) -> Endpoint:
-    """Return address and key of ``provider``; the key is from ``command`` or the environment, unless ``keyless``.
+    """Return the address and the key of ``provider``.
+
+    The key comes from ``command`` or from the environment; a ``keyless`` endpoint has none.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.
@@ -164,7 +174,7 @@ def resolve_endpoint(
 
 
 def _check_resolved(url: str) -> None:
-    """Raise UsageError if an ``http://`` host has a public or link-local address."""
+    """Refuse an ``http://`` host with a public or link-local address."""
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""
     try:
@@ -199,7 +209,7 @@ def _unmapped(address: _Address) -> _Address:
 
 
 def _without_userinfo(url: str) -> str:
-    """Return ``url`` for a message: what stands before an ``@`` may be a password."""
+    """Return ``url`` for a message, without user name and password."""
     scheme, separator, rest = url.partition("://")
     shown = f"{scheme}{separator}***@{rest.rpartition('@')[2]}" if "@" in rest else url
     return repr(shown if len(shown) <= 200 else shown[:197] + "...")

@@ -1,7 +1,8 @@
-"""The files of a repository that an agent gets, identified by their paths and bytes.
+"""The files of a repository that an agent gets.
 
-Which files an agent reads by itself stands in a table of that agent's own file (``Agent.places``). A place is a file's
-or, with a slash at its end, a folder's path; it counts at any depth, as in ``packages/api/AGENTS.md``.
+Their paths and bytes identify them. Which files an agent reads by itself is in a table of the agent's own module
+(``Agent.places``). A place is the path of a file or, with a slash at its end, of a folder; it counts at any depth, as
+in ``packages/api/AGENTS.md``.
 """
 
 import base64
@@ -27,7 +28,10 @@ _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
 class HarnessFile(BaseModel):
-    """One file: its path in a problem's tree, and its text, or its bytes in base 64."""
+    """A file's path in a problem's tree, and its content.
+
+    The content is ``text``, or ``data`` in base 64 if it is not UTF-8.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,12 +49,15 @@ class HarnessFile(BaseModel):
             return cls(path=path, data=base64.b64encode(data).decode(), program=program)
 
     def content(self) -> bytes:
-        """Return its bytes."""
+        """Return the file's bytes."""
         return self.text.encode() if self.data is None else base64.b64decode(self.data)
 
 
 class Harness(BaseModel):
-    """The files that an agent is given in every problem, in place of the base commit's own."""
+    """The files that an agent is given in every problem.
+
+    They replace the base commit's own.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -83,14 +90,17 @@ class Harness(BaseModel):
         return next((one for one in self.laid or () if one.path == path), None)
 
     def words(self) -> str:
-        """Return a line with its files, their digests, and what is switched off."""
+        """Return the harness as one line of text.
+
+        It names each file with its digest, disabled hooks, and the models of other roles.
+        """
         each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
         models = [f"{role} model {model}" for role, model in sorted(self.models.items())]
         return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"]), *models]) or "no file"
 
 
 def changed_paths(before: str, after: str) -> tuple[str, ...]:
-    """Return the paths of entries that differ in two ``Harness.words``."""
+    """Return the paths whose entries differ in two ``Harness.words``."""
     old, new = (set(words.split(HARNESS_SEPARATOR)) for words in (before, after))
     return tuple(
         sorted({entry.removesuffix(" program").rpartition(" ")[0] or entry for entry in (old ^ new) - _NO_FILES})
@@ -98,7 +108,7 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 
 
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
-    """Return which part of an agent's harness ``path`` is, or None."""
+    """Return the harness part that ``path`` belongs to, or None."""
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
             return part
@@ -106,9 +116,9 @@ def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
 
 
 def fits(path: str, patterns: Iterable[str]) -> bool:
-    """Return whether ``path`` is, or lies below, one of ``patterns``, in which ``**`` spans folders.
+    """Return whether ``path`` matches a pattern or lies below it.
 
-    It takes no longer for a hostile pattern than for another.
+    ``**`` stands for any number of folders. A hostile pattern takes no longer than any other.
     """
     names = path.split("/")
     for pattern in patterns:
@@ -124,7 +134,7 @@ def fits(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _name_fits(name: str, pattern: str) -> bool:
-    """Return whether a name without a slash fits a pattern, in which ``*`` stands for any text."""
+    """Return whether a name matches a pattern with ``*``."""
     first, *others = pattern.split("*")
     if not others:
         return name == pattern
@@ -136,6 +146,6 @@ def _name_fits(name: str, pattern: str) -> bool:
 
 
 def longest_line(text: str) -> str:
-    """Return the longest line below the front matter, a sign of the file in a prompt."""
+    """Return the longest line below the front matter."""
     lines = _FRONT_MATTER.sub("", text.replace("\r\n", "\n")).split("\n")
     return max((line.strip() for line in lines), key=len, default="")

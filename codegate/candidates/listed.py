@@ -1,8 +1,8 @@
-"""The providers' list prices, from the installed release of genai-prices. Nothing is fetched.
+"""List prices of models, from the installed genai-prices package.
 
-Only models at their provider's own address have any: a region or a deployment of one's own may have another price.
-Where the list has several prices for one kind of token (by time of day, or more sizes of prompts than
-two), the highest is taken, so that a budget holds.
+Nothing is fetched. Only models at their provider's own address have list prices: a region or a deployment of the user's
+own may have another price. Where the list has several prices for one kind of token (by time of day, or for more than
+two sizes of prompts), the highest is taken, so that a budget holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,14 +29,14 @@ _STEPS: Final = 96  # of a day: a price may depend on the time of day, and may c
 
 @dataclass(frozen=True)
 class Listed:
-    """A model's prices, and the most input tokens that it takes; None is unknown."""
+    """A model's list prices and context window; None if unknown."""
 
     prices: Prices | None
     context_window: int | None
 
 
 def listed(spec: CandidateSpec) -> Listed:
-    """Return the entry of the price list on the candidate's model."""
+    """Return the price list's entry on the candidate's model."""
     provider = _PROVIDERS.get(spec.provider)
     if provider is None or spec.base_url is not None:
         return Listed(None, None)
@@ -46,8 +46,15 @@ def listed(spec: CandidateSpec) -> Listed:
 def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
     """Return a model's prices with those of its helpers added.
 
-    ``known`` are the prices of the candidate's own model. A helper's are in the ``table``, or else in ``known``, or
-    else in the list. None if a price is unknown, because the whole cost is then unknown.
+    A helper's prices are taken from the ``table``, else from ``known``, else from the list.
+
+    Args:
+        spec: the candidate.
+        known: the prices of the candidate's own model.
+        table: prices by model name.
+
+    Returns:
+        None if any of these prices is unknown, because then the whole cost is unknown.
     """
     if known is None or not spec.helpers:
         return known
@@ -59,7 +66,10 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
 
 
 def price_words(spec: CandidateSpec) -> str:
-    """Return a sentence on the candidate's prices and their source, or on how to declare them."""
+    """Return a sentence on the candidate's prices and their source.
+
+    Without a known price it says how to declare prices.
+    """
     if spec.prices is None:
         whose = " of it or of one of its helpers" if spec.helpers else ""
         return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."
@@ -70,7 +80,7 @@ def price_words(spec: CandidateSpec) -> str:
 
 @cache
 def table_names() -> tuple[str, ...]:
-    """Return the names of models that the list knows, of all providers."""
+    """Return the names of all models in the price list."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as below
 
     models = (model for provider in get_snapshot().providers for model in provider.models)
@@ -78,7 +88,7 @@ def table_names() -> tuple[str, ...]:
 
 
 def _words(clause: object) -> Iterator[str]:
-    """Yield the texts of a clause that matches names, and of the clauses in it."""
+    """Yield the texts of a clause that matches model names."""
     for value in vars(clause).values():
         if isinstance(value, str):
             yield value
@@ -120,7 +130,13 @@ _NAMES: Final = {
 
 
 def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest price of ``names``, in tiers from ``start`` tokens or less."""
+    """Return the highest of some prices, None without any.
+
+    Args:
+        every: prices of one model at several times.
+        names: the list's names of one kind of token.
+        start: tokens; tiers that start above are left out.
+    """
     found: list[Decimal] = []
     for entry in every:
         for price in (getattr(entry, name) for name in names):
@@ -132,7 +148,10 @@ def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) ->
 
 
 def _source(now: datetime) -> str:
-    """Return the list's release, and the day of the newest price in it: the release itself has no date."""
+    """Return the list's release and its newest price's day.
+
+    The release itself has no date.
+    """
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))

@@ -1,7 +1,7 @@
-"""OpenAI's models, and every server that speaks OpenAI's protocols, through the official SDK.
+"""Models behind OpenAI's APIs, through the official SDK.
 
-The SDK builds and sends the request; ``protocols`` parses the answer, since the SDK accepts any JSON and fails later
-on missing fields.
+Many servers other than OpenAI's speak these APIs. The SDK builds and sends the request; ``protocols`` parses the
+answer, since the SDK accepts any JSON and fails later on missing fields.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,10 @@ _LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
 
 
 class OpenAIProvider(SdkProvider):
-    """A model behind Chat Completions or, if its candidate says so, Responses.
+    """A model behind Chat Completions or Responses.
 
-    Raises UsageError for settings that these APIs lack.
+    Raises:
+        UsageError: the candidate has settings that the API lacks.
     """
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
@@ -80,7 +81,10 @@ class OpenAIProvider(SdkProvider):
         return self._answer(PROTOCOLS[name], request, send, relax)
 
     def _response_request(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
-        """Return messages and tools as the Responses API takes them; nothing is stored, so reasoning is sent back."""
+        """Return the fields of messages and tools for Responses.
+
+        The provider stores nothing, so it gets its reasoning back.
+        """
         request: dict[str, Any] = {"input": [item for message in messages for item in _items(message)], "store": False}
         if tools:
             request["tools"] = [{"type": "function", **tool.model_dump()} for tool in tools]

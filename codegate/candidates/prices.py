@@ -36,12 +36,12 @@ class _Amounts(BaseModel):
 
     @property
     def highest_input(self) -> Decimal:
-        """Return the most that an input token costs, in US dollars per million."""
+        """Return the highest price of a million input tokens."""
         return max(price for price in (self.input, self.cache_read, self.cache_write) if price is not None)
 
 
 class LongPromptPrices(_Amounts):
-    """US dollars per million tokens of a request with more input tokens than ``above``."""
+    """Prices of a request with more than ``above`` input tokens."""
 
     above: int = Field(ge=1, description="Input tokens of a request above which these prices are for all its tokens.")
 
@@ -49,7 +49,7 @@ class LongPromptPrices(_Amounts):
 class Prices(_Amounts):
     """US dollars per million tokens of one model.
 
-    ``input`` is for uncached input tokens, ``cache_read`` for cached ones; without it these cost as ``input``.
+    ``input`` is the price of uncached input tokens, ``cache_read`` that of cached ones; default: the same as ``input``.
     """
 
     long_prompts: LongPromptPrices | None = Field(
@@ -70,17 +70,18 @@ class Prices(_Amounts):
         return self.source or "as declared"
 
     def of_request(self, most_tokens: int) -> _Amounts:
-        """Return the prices of a request with at most so many input tokens."""
+        """Return the prices of a request with at most ``most_tokens``."""
         return self.long_prompts if self.long_prompts and most_tokens > self.long_prompts.above else self
 
 
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
-    """Return the cost of ``usage`` in US dollars, or None if unknown.
+    """Return the cost of ``usage`` in US dollars, or None.
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
-    Tokens that a cache has read or written must be known only where they have a price of their own. The sum of several
-    calls is at most this: it counts as one long request where it has as many tokens as one. What helpers took costs as
-    their own prices say.
+
+    None if a count or a price is unknown; those of cached tokens must be known only if they have a price of their own.
+    Tokens of helpers cost what the helpers' prices say. For the sum of several calls the cost is an upper bound: the
+    sum is priced as one long request if it has as many tokens as one.
     """
     if prices is not None and usage.helpers:
         each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]
@@ -101,12 +102,16 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
 
 def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Prices | None) -> Decimal | None:
-    """Return the most US dollars that one call can cost, which a budget reserves before it; None without prices.
+    """Return the most US dollars that one call can cost.
 
-    A token stands for at least one byte, and the marks around messages are shorter than their JSON, so the input is at
-    most the bytes of the request and ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
+    A budget reserves this amount before the call. None without prices. A token stands for at least one byte, and the
+    marks around messages are shorter than their JSON, so the input has at most the bytes of the request plus
+    ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
 
-    ``request_bytes`` is the size of the whole request's JSON in UTF-8.
+    Args:
+        request_bytes: size of the whole request as JSON in UTF-8.
+        max_output_tokens: the call's output limit.
+        prices: the prices of the candidate and its helpers.
     """
     if prices is None:
         return None

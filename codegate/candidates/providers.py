@@ -1,4 +1,4 @@
-"""All known model providers: address of each, and the variable that holds its key.
+"""All model providers, each with its address and key variable.
 
 A provider is a file with a ``ModelProvider`` in it. Our own are listed here; other packages add theirs by an entry
 point of ``codegate.providers``.
@@ -37,16 +37,16 @@ class ModelProvider:
     """How to reach and call the models of one provider.
 
     Attributes:
-        address: where a candidate without a ``base_url`` is sent, or a function that returns it or raises UsageError.
-        hosts: the provider's own, where even a pull request may send its key, because no customer can have one.
+        address: base URL of candidates without a ``base_url``, or a function that returns it or raises UsageError.
+        hosts: the provider's own hosts, where even a pull request may send its key, because no customer can have one.
             Patterns of ``fnmatch``; a ``*`` stays within a label.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
         connect: opens a connection for a candidate; its SDK is imported then.
-        customer_hosts: patterns of the hosts that customers have; the provider's rules on names hold there too.
-        protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
-        own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
-        snapshot_of: returns the name of a model in answers, if it differs from that in requests.
+        customer_hosts: patterns of hosts that customers have; the provider's rules on model names hold there too.
+        protocols: names in ``codegate.candidates.protocols`` that agents may speak to it, the preferred one first.
+        own_key: returns the machine's own credentials for it, if no key is set; "" if there are none.
+        snapshot_of: returns the name that answers give to a model, if it differs from the name in requests.
         not_keys: variables that people set by mistake instead of a key, each with the reason.
         telemetry_name: its name in OpenTelemetry's GenAI conventions, if that is another.
     """
@@ -71,10 +71,10 @@ def provider_names() -> tuple[str, ...]:
 
 @cache
 def model_provider(name: str) -> ModelProvider:
-    """Return the provider called ``name``, which is one of ``provider_names``.
+    """Return the provider called ``name``, one of ``provider_names``.
 
     Raises:
-        UsageError: it is of another package and cannot be loaded, or is no ``ModelProvider``.
+        UsageError: another package's provider cannot be loaded, or is no ``ModelProvider``.
     """
     found = importlib.import_module(_OWN[name]).PROVIDER if name in _OWN else load_plugin(_GROUP, name)
     if not isinstance(found, ModelProvider) or not SECRET_NAME.search(found.key_variable):

@@ -1,4 +1,4 @@
-"""Remove keys from text: raw, encoded, split up, or in part."""
+"""Remove keys from text: whole, encoded, split up, partial."""
 
 import base64
 import html
@@ -39,16 +39,19 @@ _LEARNED: Final[list[str]] = []
 
 
 def learn(*keys: str) -> None:
-    """Make every redactor, present and future, know keys that are in no variable, such as a program's output."""
+    """Make all redactors, present and future, know ``keys``.
+
+    It is for keys that are in no variable, such as a program's output.
+    """
     _LEARNED.extend(key for key in dict.fromkeys(keys) if key not in _LEARNED)
 
 
 class Redactor:
-    """Replaces keys in texts, whole or split up, in their encodings.
+    """Replaces keys in texts, in all their encodings.
 
-    Encodings: URL (once and twice), JSON, HTML, shell, base64
-    (all three alignments, both alphabets), hexadecimal, UTF-16, and each of these backwards. Keys shorter than
-    ``SHORTEST`` are replaced in short messages only, where they occur whole.
+    Keys that are split up by blanks or invisible characters are replaced too. Encodings: URL (once and twice), JSON,
+    HTML, shell, base64 (all three alignments, both alphabets), hexadecimal, UTF-16, and each of these backwards. Keys
+    shorter than ``SHORTEST`` are replaced by ``redact`` only, where they occur whole.
 
     Args:
         keys: the keys; empty ones and ``NO_KEY`` are ignored.
@@ -70,7 +73,7 @@ class Redactor:
         self._learned = learned
 
     def redact_whole(self, text: str) -> str:
-        """Return ``text`` with every key and every encoding of it replaced; quick, for texts of any length."""
+        """Return ``text`` with whole keys and their encodings replaced."""
         self._know()
         if not self._forms:
             return text
@@ -86,7 +89,10 @@ class Redactor:
         return re.sub(pattern, MARK, text)
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with parts of keys replaced too. Costs time in its length: cap it first."""
+        """Return ``text`` with parts of keys replaced too.
+
+        Slow for a long text: truncate it first.
+        """
         self._know()
         for key in self._short:
             text = text.replace(key, MARK)
@@ -107,7 +113,7 @@ class Redactor:
         return "".join(pieces)
 
     def clean(self, value: Any) -> Any:
-        """Return JSON data with keys replaced in all texts and mapping keys."""
+        """Return JSON data with keys replaced in all texts."""
         if isinstance(value, str):
             return self.redact_whole(value)
         if isinstance(value, dict):
@@ -117,19 +123,19 @@ class Redactor:
         return value
 
     def clean_model(self, model: Model) -> Model:
-        """Return ``model`` with every key in its texts replaced, or itself if there is none."""
+        """Return ``model`` with keys replaced; itself if it has none."""
         before = model.model_dump(by_alias=True)
         after = self.clean(before)
         return model if after == before else type(model).model_validate(after)
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values that ``environment`` holds under the names of secrets (``…_KEY``, ``…_TOKEN``, ...)."""
+    """Return the values of variables that ``SECRET_NAME`` matches."""
     return tuple(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip())
 
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
-    """Return a redactor of every secret in the environment, and of the keys of ``candidates``."""
+    """Return a redactor of the environment's secrets and candidates' keys."""
     asking = [candidate for candidate in candidates if candidate.calls_a_model]
     named = [name for c in asking for name in (model_provider(c.provider).key_variable, c.api_key_env)]
     keys = [os.environ.get(name, "").strip() for name in named if name]
@@ -161,7 +167,10 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _coded(raw: bytes) -> Iterator[str]:
-    """Yield hexadecimal and base64; of the latter, the part that does not depend on neighbours."""
+    """Yield the hexadecimal and base64 encodings of ``raw``.
+
+    Base64 without the characters that depend on bytes beside ``raw``.
+    """
     yield raw.hex()
     yield raw.hex().upper()
     for shift in range(3):

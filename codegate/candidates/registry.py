@@ -1,4 +1,4 @@
-"""Open a candidate's provider, with a key from a variable or a named program."""
+"""Open a candidate's provider, with its key."""
 
 import contextlib
 import os
@@ -25,10 +25,12 @@ _MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Return the provider of ``spec``, or None where no model is called.
+    """Return the provider of ``spec``; None if it calls none.
 
-    A relative file of transcripts is looked up in ``folder``. A ``keyless`` one sends no API key, which only a
-    server on this machine takes.
+    Args:
+        spec: the candidate.
+        folder: where a relative file of transcripts is looked up.
+        keyless: whether to send no API key, which only a server on this machine accepts.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.
@@ -58,9 +60,10 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
 
 
 def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
-    """Return the models that ended or will end, by their providers' lists.
+    """Return which candidates' models ended or will end.
 
-    A provider is asked at its own address, where a variable holds the key; without a list nothing is known.
+    The lists of models of their providers say so. A provider is asked at its own address, if a variable holds the key;
+    without a list nothing is known.
 
     Raises:
         UsageError: a list has a dated form of a candidate's model.
@@ -81,7 +84,7 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
 
 
 def has_own_account(spec: CandidateSpec) -> bool:
-    """Return whether its address or key is its own; no list is read then."""
+    """Return whether the candidate has an address or key command."""
     return spec.base_url is not None or spec.api_key_command is not None
 
 
@@ -107,7 +110,7 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
 
 
 def protocol_of(spec: CandidateSpec) -> str:
-    """Return the protocol that a candidate's agent and its provider both speak, the agent's best one.
+    """Return the agent's best protocol that its provider speaks.
 
     Raises:
         UsageError: they have none in common.
@@ -127,10 +130,10 @@ def protocol_of(spec: CandidateSpec) -> str:
 
 
 def key_from(command: tuple[str, ...]) -> str:
-    """Return the key that ``command`` prints; from now on every redactor knows it.
+    """Return the key that ``command`` prints.
 
-    It has the whole environment, since it may need a token of its own, and starts in ``/``: nothing of the checkout,
-    which a pull request writes, is found by a relative path.
+    From then on every redactor knows the key. The program has the whole environment, since it may need a token of its
+    own. It starts in ``/``, so that no relative path finds a file of the checkout, which a pull request writes.
 
     Raises:
         UsageError: it cannot be started, fails, takes too long, or prints nothing or too much.

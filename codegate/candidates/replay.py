@@ -1,6 +1,6 @@
-"""Replay answers from a file of transcripts, handwritten or recorded from a paid run.
+"""Replay answers from a file of transcripts.
 
-The file is JSON Lines. The first line is the header::
+The transcripts are handwritten, or recorded from a paid run. The file is JSON Lines. The first line is the header::
 
     {"schema":"codegate.transcripts/1","label":"handwritten","model":"pinned-2025-06-01","note":"..."}
 
@@ -8,7 +8,8 @@ every other line holds the answers to one problem and sample, in order::
 
     {"problem":"quickstart-17","sample":0,"responses":[{"text":"..."}]}
 
-A line with a ``patch`` is of an agent, whose work between its answers cannot be repeated: the patch is the answer.
+A line with a ``patch`` is an agent's. What the agent did between its answers cannot be repeated, so the patch is its
+answer.
 """
 
 import os
@@ -83,15 +84,15 @@ class _Transcript(_Strict):
 
 
 class ReplayProvider:
-    """Answers from a file, stateless: the messages determine the next answer.
+    """Answers from a file; the messages determine the next one.
 
-    A problem with answers for sample 0 alone has them for every sample; otherwise a missing sample is a fault.
+    If a problem has answers for sample 0 alone, they are used for every sample; otherwise a missing sample is a fault.
 
     Args:
         path: the file of transcripts.
 
     Raises:
-        UsageError: the file is missing, too large, or a line of it is not what it should be.
+        UsageError: the file is missing or too large, or one of its lines is not valid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,7 +152,7 @@ class ReplayProvider:
         )
 
     def patch(self, key: ProblemKey) -> str | None:
-        """Return an agent's patch; None if model answers are replayed. Raises as ``complete``."""
+        """Return an agent's patch; None for a model's answers."""
         return self._transcript(key).patch
 
     def _transcript(self, key: ProblemKey) -> _Transcript:
@@ -170,7 +171,7 @@ class ReplayProvider:
 
 
 def transcript_header(label: Label, model: str, note: str = "") -> bytes:
-    """Return the first line of a file of transcripts, without its line break."""
+    """Return a transcript file's first line, without its line break."""
     return canonical_json({"schema": TRANSCRIPTS_SCHEMA, "label": label, "model": model, "note": note})
 
 
@@ -183,17 +184,18 @@ def transcript_line(
     seconds: float = 0.0,
     patch: str | None = None,
 ) -> bytes:
-    """Return the line that replays the answers among ``messages``, without its line break.
+    """Return the line that replays a conversation's answers.
 
-    Usage and time are totals of the conversation: the last answer carries them, the others zeros.
+    It has no line break. Usage and time are totals of the conversation: the last answer carries them, the others have
+    zeros.
 
     Args:
         key: problem and sample.
-        messages: the conversation; only the assistant's messages count, of which there must be one at least.
+        messages: the conversation; its answers are the assistant's messages, at least one.
         stop: why the last answer ended.
-        usage: tokens of all calls together, None when unknown.
+        usage: tokens of all calls together, None if unknown.
         seconds: time of all calls together.
-        patch: what an agent changed, of whose messages only the last answer is kept.
+        patch: an agent's patch; with it only the last answer is kept.
     """
     answers = [message for message in messages if message.role == "assistant"]
     if patch is not None:
@@ -219,7 +221,7 @@ _Model = TypeVar("_Model", bound=_Strict)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of every line that is not blank."""
+    """Yield number and bytes of each line; skip blank ones."""
     if not os.path.lexists(path):
         raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
     for number, line in enumerate(read_lines(path, MAX_FILE_BYTES, MAX_LINE_BYTES), start=1):

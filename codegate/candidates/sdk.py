@@ -1,4 +1,4 @@
-"""Common parts of providers with an official SDK: client, calls, agents' requests."""
+"""Common parts of the providers that use an official SDK."""
 
 import contextlib
 import threading
@@ -23,13 +23,13 @@ LIST_SECONDS: Final = 5.0
 
 @dataclass(frozen=True)
 class Forwarded:
-    """A server's answer: its bytes, and the completion that they hold.
+    """A provider's answer to an agent's request.
 
     Attributes:
-        content: the answer's bytes; empty if the provider refused the request for its content.
-        streamed: they are server-sent events, as the request asked.
+        content: the answer's bytes; empty if the provider declined the request for its content.
+        streamed: whether the bytes are server-sent events, as the request asked.
         completion: the answer, parsed.
-        without: fields of the request that the model refused, and that were left out.
+        without: fields of the request that the model refused and that were left out.
     """
 
     content: bytes
@@ -39,16 +39,20 @@ class Forwarded:
 
 
 class SdkProvider(ABC):
-    """Base of the providers behind an SDK. Thread-safe; one ``complete`` is one accepted HTTP request.
+    """Base of the providers that use an SDK; thread-safe.
+
+    One ``complete`` is one accepted HTTP request.
 
     Attributes:
-        key_attribute: of the SDK's client, which holds the key.
-        list_query: parameters that the list of models takes.
+        key_attribute: the attribute of the SDK's client that holds the key.
+        list_query: parameters of the request for the list of models.
 
     Args:
         spec: the candidate.
         endpoint: its address and key.
-        sdk: the SDK's module; ``client`` is its client's class and ``base`` that of its errors.
+        sdk: the SDK's module.
+        client: class of the SDK's client.
+        base: base class of the SDK's errors.
         credentials: what the client takes in place of ``api_key``.
     """
 
@@ -97,7 +101,9 @@ class SdkProvider(ABC):
         return ()
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
-        """Return the answer to a request that an agent wrote and a protocol's ``clean`` let pass.
+        """Return the answer to an agent's request.
+
+        ``ModelProtocol.clean`` has checked the request.
 
         Raises:
             ProviderError: no usable answer came.
@@ -172,7 +178,10 @@ class SdkProvider(ABC):
         return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
 
     def _has_renewed(self, refused: str) -> bool:
-        """Return whether there is a new key after a refusal: cloud tokens expire hourly."""
+        """Return whether there is a new key after a refusal.
+
+        Cloud tokens expire hourly. The client uses the new key from then on.
+        """
         with self._renewing, contextlib.suppress(CodegateError):
             if self._source is not None and self._key == refused and (key := self._source()) != refused:
                 setattr(self._client, self.key_attribute, key)
@@ -181,7 +190,10 @@ class SdkProvider(ABC):
 
 
 def _listed(entry: Mapping[str, Any]) -> ListedModel:
-    """Return a model as OpenAI and Anthropic, which name its last day, or vLLM and llama.cpp list it."""
+    """Return one entry of a server's list of models.
+
+    OpenAI and Anthropic name a model's last day, vLLM and llama.cpp its context.
+    """
     (meta,) = dicts([entry.get("meta")]) or ({},)
     contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
     return ListedModel(
@@ -200,14 +212,19 @@ def _day(value: object) -> date | None:
 
 
 def _day_of(seconds: object) -> date | None:
-    """Return the day (UTC) of a time since 1970; 0 and 1 stand for none."""
+    """Return the day (UTC) of a Unix time.
+
+    None for 0 and 1, which stand for an unknown time.
+    """
     if type(seconds) is not int or not 1 < seconds < 1 << 33:
         return None
     return datetime.fromtimestamp(seconds, UTC).date()
 
 
 def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:
-    """Return the JSON objects of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html.
+    """Return the JSON objects in server-sent events.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html
 
     Raises:
         ProviderError: ``malformed``.

@@ -1,4 +1,4 @@
-"""Reads the short form of a candidate, ``provider:model[@base_url]``.
+"""Read the short form of a candidate, ``provider:model[@base_url]``.
 
 Examples: ``openai:gpt-5.4-mini-2026-03-17``, ``openai:my-model@http://127.0.0.1:8080/v1``,
 ``replay:transcripts.jsonl``, ``reference``, ``empty``.
@@ -21,7 +21,7 @@ _BASE_URL: Final = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za
 
 
 class ShortForm(NamedTuple):
-    """What the short form of a candidate names."""
+    """The parts of a candidate's short form."""
 
     provider: str
     model: str = ""
@@ -34,7 +34,7 @@ def known_providers() -> tuple[str, ...]:
 
 
 def read_short_form(text: str) -> ShortForm:
-    """Return the parts of the short form.
+    """Return the parts of the short form ``text``.
 
     Raises:
         UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
@@ -70,7 +70,7 @@ def read_short_form(text: str) -> ShortForm:
 
 
 def answers_in_file(place: str) -> UsageError:
-    """Return the error for a ``predictions`` candidate where a model would have to be called."""
+    """Return the error that a ``predictions`` candidate has no model."""
     return UsageError(
         f"{place}: `predictions` has its answers in a file; there is no model to call.",
         "Pass the file: codegate run SUITE --predictions FILE.",

@@ -1,4 +1,4 @@
-"""Refuse floating aliases of models, and answers of other models than the pinned one."""
+"""Refuse floating model aliases and answers of other models."""
 
 import contextlib
 import re
@@ -25,8 +25,9 @@ _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> None:
     """Refuse a model's name that is known to float.
 
-    That is one that says ``latest`` and, at the providers' own addresses, one of which the price table or the
-    provider's list of models, ``listed``, has a dated form. At any other ``base_url`` the served file is the snapshot.
+    A name floats if it contains ``latest``. At the providers' own addresses it also floats if the price table or
+    ``listed``, the provider's list of models, has a dated form of it. At any other ``base_url`` the name stands for the
+    model that the server has.
 
     Raises:
         UsageError: the model is a floating alias; the remedy names the dated form.
@@ -58,7 +59,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 
 @dataclass(frozen=True)
 class Ending:
-    """A sentence on a model that ends or is gone, and the day if known."""
+    """How a model ends; without a day it is gone."""
 
     words: str
     day: date | None = None
@@ -69,9 +70,9 @@ class Ending:
 
 
 def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
-    """Return how a model ends or that it is gone; None for others.
+    """Return how a model ends, or that it is gone.
 
-    ``listed`` is the list at the provider's own address, empty where it is not known.
+    None for other models. ``listed`` is the list at the provider's own address, empty if it is unknown.
     """
     models = tuple(listed)
     found = listed_as(spec, models)
@@ -86,10 +87,11 @@ def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
 
 
 def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel | None:
-    """Return the newest model of the same family in its provider's list.
+    """Return the newest model of the same family, or None.
 
-    A family is the words of a name without its numbers: gpt and mini. Newer is what the list says, and without days the
-    numbers in the names. None if no model is newer, or it ends first, or its name floats.
+    A family is the words of a name without its numbers: gpt and mini. Newer is what the provider's list ``listed`` has
+    with a later day or, without days, with higher numbers in its name. None if no model is newer, or it ends first, or
+    its name floats.
     """
     models = tuple(listed)
     now = listed_as(spec, models) or ListedModel(id=spec.model)
@@ -131,7 +133,7 @@ def _outlasts(one: ListedModel, other: ListedModel) -> bool:
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     """Refuse an answer of another model than the pinned one.
 
-    It is known at the providers' own addresses, for names with a date, and where the candidate has a ``snapshot``.
+    That can be checked at the providers' own addresses, for names with a date, and if the candidate has a ``snapshot``.
     Elsewhere any name passes, and is recorded with the answer.
 
     Raises:
@@ -155,17 +157,20 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
 
 
 def names_one_model(spec: CandidateSpec) -> bool:
-    """Return whether a candidate's model is pinned: by a date, a ``snapshot``, or a server of one's own."""
+    """Return whether a candidate's model is pinned.
+
+    Pinned is by a date, by a ``snapshot``, or on a server of the user's own.
+    """
     owner = owner_of(spec.provider, spec.base_url) if spec.calls_a_model else None
     return owner is None or spec.snapshot is not None or _DATED.search(_snapshot(spec, owner)) is not None
 
 
 def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
-    """Return the snapshot that a model's answers have to name."""
+    """Return the model name that answers have to give."""
     return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 
 def _dated_forms(name: str, names: Iterable[str]) -> list[str]:
-    """Return the ``names`` that are ``name`` plus a date, newest last."""
+    """Return the ``names`` that are ``name`` plus a date, sorted."""
     dated = re.compile(re.escape(name) + _DATE)
     return sorted({each for each in names if dated.fullmatch(each)})

@@ -1,4 +1,4 @@
-"""Candidate: provider, dated model snapshot, sampling and solver, with one digest over all."""
+"""A candidate's configuration, with one digest over all of it."""
 
 import re
 from collections.abc import Iterable
@@ -41,7 +41,10 @@ _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,20
 
 
 def _no_runner_variable(name: str) -> str:
-    """Refuse variables of a GitHub runner: a candidate's address must not get its tokens."""
+    """Refuse variables of a GitHub runner.
+
+    A candidate's address must not get the runner's tokens.
+    """
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
         message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)
@@ -49,7 +52,10 @@ def _no_runner_variable(name: str) -> str:
 
 
 def _no_key(name: str) -> str:
-    """Refuse names of headers and parameters that carry keys, or that HTTP and the SDKs set themselves."""
+    """Refuse header and parameter names that may carry keys.
+
+    Names that HTTP and the SDKs set themselves are refused too.
+    """
     if re.search("key|token|secret|passw|auth|cookie|credential|signature", name, re.IGNORECASE):
         message = f"{name} may carry a key, which is never in the file: see `api_key_env` and `api_key_command`"
         raise ValueError(message)
@@ -70,7 +76,7 @@ _Sent = Annotated[
 
 
 class AgentSettings(BaseModel):
-    """The agent that a model works in, and the limits of one attempt."""
+    """A candidate's agent, and the limits of one attempt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -129,7 +135,10 @@ class AgentSettings(BaseModel):
 
 
 class Prompt(BaseModel):
-    """A team's own prompt: the files that it is in, and their texts, which alone identify it."""
+    """A team's own prompt files, and their texts.
+
+    The texts alone identify the prompt.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -221,7 +230,7 @@ class CandidateSpec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _agent_in_one_line(cls, data: Any) -> Any:
-        """Take ``agent: NAME, version: …, model: provider:model`` for the nested form."""
+        """Convert ``agent: NAME, version: …`` to the nested form."""
         if not isinstance(data, dict) or not data.get("agent"):
             return data
         data = {"solver": "agent", "max_iterations": 100, **data}
@@ -307,15 +316,16 @@ class CandidateSpec(BaseModel):
 
     @property
     def destination(self) -> tuple[object, ...]:
-        """Return all fields that decide which key goes where; see ``is_trusted_by``."""
+        """Return all fields that decide which key goes where."""
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
-        """Return whether its key may go to its address.
+        """Return whether the candidate's key may go to its address.
 
-        A provider's key may always go to the provider's own address. Anything else that a pull request, a run's folder
-        or a baseline says counts only if ``named``, the user's own candidates, have the same.
+        A provider's key may always go to the provider's own address. For any other address, and for another source of
+        the key, headers or parameters, the candidate must agree with one of ``named``, the user's own candidates: a
+        pull request, a run's folder or a baseline may have written it.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
@@ -323,7 +333,10 @@ class CandidateSpec(BaseModel):
 
     @property
     def helpers(self) -> tuple["CandidateSpec", ...]:
-        """Return its helpers: the same candidate with other models and usual sampling."""
+        """Return the candidate's helpers.
+
+        A helper is the same candidate with another model, without sampling parameters except the output limit.
+        """
         models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
         prices = self.prices.helpers if self.prices is not None else {}
         sampling = Sampling(max_output_tokens=self.sampling.max_output_tokens)
@@ -335,7 +348,7 @@ class CandidateSpec(BaseModel):
         )
 
     def asking(self, model: object) -> "CandidateSpec":
-        """Return the helper with this model, or else the candidate."""
+        """Return the helper with this model, else the candidate."""
         return next((one for one in self.helpers if one.model == model), self)
 
     @property
@@ -344,7 +357,7 @@ class CandidateSpec(BaseModel):
         return self.provider not in WITHOUT_MODEL
 
     def key(self) -> str:
-        """Return the 16-digit digest of all fields that can change its answers."""
+        """Return the 16-digit digest of fields that can change answers."""
         where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})
         unset = {"agent", "harness", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
@@ -364,7 +377,7 @@ class CandidateSpec(BaseModel):
             return None
 
     def settings(self) -> dict[str, str]:
-        """Return the fields that can change its answers as text; unset and unused ones are left out."""
+        """Return the set fields that can change answers, as text."""
         apart = {"sampling", "agent", "harness", "prompt"}
         fields = self.model_dump(mode="json", exclude=NO_ANSWER | apart, exclude_none=True)
         if self.solver == "single_shot":
@@ -384,7 +397,7 @@ class CandidateSpec(BaseModel):
 def parse_candidate(text: str) -> CandidateSpec:
     """Return the candidate of the short form ``provider:model[@base_url]``.
 
-    Snapshot rules are not applied here: ``check_snapshot`` does.
+    Its model's name is still unchecked: see ``check_snapshot``.
 
     Raises:
         UsageError: as ``read_short_form``.

@@ -1,5 +1,6 @@
-"""Anthropic's models on Google's Vertex AI, through ``AnthropicVertex``: rawPredict, with an access token.
+"""Anthropic's models on Google's Vertex AI.
 
+They are called by rawPredict through ``AnthropicVertex``, with an access token:
 https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude
 """
 
@@ -22,7 +23,7 @@ _HOST: Final = re.compile(
 
 
 class VertexProvider(UnstreamedProvider):
-    """One of Anthropic's models on Vertex AI."""
+    """An Anthropic model on Vertex AI."""
 
     client = "AnthropicVertex"
     key_attribute = "access_token"
@@ -40,7 +41,7 @@ class VertexProvider(UnstreamedProvider):
 
 
 def _region(base_url: str = "") -> str:
-    """Return the region that an address names, else the environment's; without one ``global``."""
+    """Return the region of ``base_url``, the environment's, or ``global``."""
     named = _HOST.match(base_url)
     region = (named[1] or named[2]) if named else os.environ.get("CLOUD_ML_REGION") or "global"
     if not _REGION.fullmatch(region):
@@ -56,7 +57,10 @@ def _address() -> str:
 
 
 def _token() -> str:
-    """Return an access token of the credentials that GOOGLE_APPLICATION_CREDENTIALS names; empty without any."""
+    """Return an access token from Google's application credentials.
+
+    GOOGLE_APPLICATION_CREDENTIALS names their file; "" if it is not set.
+    """
     if not os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return ""
     try:

@@ -1,7 +1,7 @@
-"""Bound one model call: a deadline, a size cap, no redirects, and classified errors.
+"""Limit a model call's time and size, and classify errors.
 
-The SDKs do not bound these: their timeouts are per read, so a slow server outlasts them; they read answers of any size;
-they follow redirects and send the request's body, a repository's source, with them.
+The SDKs do not limit these: their timeouts hold for one read, so a slow server outlasts them; they read answers of any
+size; and they follow redirects, to which they send the request's body, a repository's source.
 """
 
 import contextlib
@@ -43,12 +43,12 @@ Result = TypeVar("Result")
 
 
 class _AnswerTooLargeError(Exception):
-    """The answer went over ``MAX_ANSWER_BYTES``."""
+    """The answer is larger than ``MAX_ANSWER_BYTES``."""
 
 
 @dataclass(eq=False)
 class _Call(Generic[Result]):
-    """A call under way in its own thread, with the connections it opened."""
+    """A call in its own thread, with its open connections."""
 
     done: threading.Event = field(default_factory=threading.Event)
     streams: list[Any] = field(default_factory=list)
@@ -57,7 +57,7 @@ class _Call(Generic[Result]):
     stopped: bool = False
 
     def trace(self, _event: str, info: Mapping[str, Any]) -> None:
-        """Record every connection (the ``trace`` extension of httpx's transport)."""
+        """Record a connection: the ``trace`` extension of httpx's transport."""
         stream = info.get("return_value")
         if hasattr(stream, "get_extra_info"):
             self.streams.append(stream)
@@ -78,7 +78,7 @@ _current: contextvars.ContextVar[_Call[Any] | None] = contextvars.ContextVar("co
 
 
 class Calls:
-    """The calls of one provider that are under way. Thread-safe."""
+    """The calls of one provider that are under way; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,10 +86,10 @@ class Calls:
         self._closed = threading.Event()
 
     def run(self, work: Callable[[], Result], seconds: float) -> Result:
-        """Return what ``work`` returns, or raise what it raises, within ``seconds``.
+        """Return the result of ``work``, or raise its error.
 
-        ``work`` runs in its own thread: if it blocks, for example in a name lookup, this call still returns in time and
-        the connection is cut.
+        ``work`` runs in its own thread: if it blocks, for example in a name lookup, this call still returns within
+        ``seconds`` and the connection is cut.
 
         Raises:
             TimeoutError: the deadline passed.
@@ -136,7 +136,7 @@ class Calls:
 
 
 class _BoundedSend:
-    """Mixin of an SDK's HTTP client: reads the answer up to a cap, follows no redirect."""
+    """Mixin of HTTP clients: limits answers, follows no redirect."""
 
     withheld: frozenset[str] = frozenset()
 
@@ -167,9 +167,14 @@ class _BoundedSend:
 
 
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
-    """Return an SDK's HTTP client of class ``kind`` with the bounds of this module.
+    """Return an SDK's HTTP client with this module's limits.
 
     The environment's proxy settings hold, except for this machine and plain http: a proxy must not see a key.
+
+    Args:
+        kind: class of the SDK's HTTP client.
+        endpoint: the candidate's address and key.
+        timeout: the SDK's timeout.
     """
     _silence(kind)
     withheld = _from_environment() if endpoint.keyless else frozenset()
@@ -187,14 +192,14 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
 
 
 def _from_environment() -> frozenset[str]:
-    """Return the lower-case names of headers that the SDKs take from the environment."""
+    """Return the lower-case headers that SDKs take from the environment."""
     lines = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
     named = (line.partition(":")[0].strip().lower() for line in lines.splitlines())
     return frozenset({"openai-organization", "openai-project", *named})
 
 
 def _silence(kind: type[Any]) -> None:
-    """Disable the logs of the SDK of ``kind`` and of its HTTP client.
+    """Disable the logs of an SDK and its HTTP client.
 
     OPENAI_LOG, ANTHROPIC_LOG or a user's logging configuration would print requests, which hold the source, and
     response headers, which may echo the key.
@@ -215,7 +220,7 @@ class SdkErrors:
 
 
 class Faults:
-    """Converts errors of a call to ``ProviderError`` with a redacted text."""
+    """Converts errors of a call to redacted ``ProviderError``."""
 
     def __init__(self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors) -> None:
         self._where = f"{provider} ({model} at {endpoint.base_url})"
@@ -224,7 +229,7 @@ class Faults:
         self._redactor = Redactor(endpoint.key)
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
-        """Return the fault of ``error``, or None if no provider can cause it."""
+        """Return the fault of ``error``, None if no provider's."""
         chain = _chain(error)
         if any(isinstance(link, _AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
@@ -251,9 +256,12 @@ class Faults:
         return None
 
     def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
-        """Return the fault of an answer that violates the protocol, with its first characters.
+        """Return the fault of an answer that violates the protocol.
 
-        ``value`` is the offending value of the answer, shown after ``what``.
+        Args:
+            what: the violation.
+            content: the answer, whose first characters the message shows.
+            value: the offending value of the answer, shown after ``what``.
         """
         if value is not None:
             what = f"{what} {self._clean(str(value), 40)!r}"
@@ -265,14 +273,14 @@ class Faults:
         )
 
     def refused(self, message: str, kind: str) -> ProviderError:
-        """Return the fault of an error object that came with status 200."""
+        """Return the fault of an error sent with status 200."""
         fault = FAULT_OF_KIND.get(kind, "malformed")
         found = self._error(fault, f"an error with status 200: {self._clean(message)}")
         found.stop = stop_named(message)
         return found
 
     def visible(self, text: str) -> str:
-        """Return model output without the key, which a server may echo, and without lone surrogates."""
+        """Return model output without the key and lone surrogates."""
         return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     def _of_status(self, error: Exception) -> ProviderError:
@@ -319,14 +327,17 @@ class Faults:
         return self._clean(str(error) or type(error).__name__)
 
     def _clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
-        """Return one printable line of foreign text; the key goes before the text is cut."""
+        """Return foreign text as one printable line, without the key."""
         text = self._redactor.redact(text[:8192])
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of ``retry-after-ms`` or ``retry-after``, a number or an HTTP date (RFC 9110)."""
+    """Return the seconds that a server asks to wait.
+
+    ``retry-after-ms`` and ``retry-after`` hold a number or an HTTP date (RFC 9110).
+    """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         if not value:
@@ -344,10 +355,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def limit_reset(headers: Mapping[str, str]) -> float:
-    """Return the seconds until a rate limit that an answer has used up is reset, at most a minute; 0: none is used up.
+    """Return the seconds until a used-up rate limit is reset.
 
-    ``x-ratelimit-remaining-requests: 0`` goes with ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and
-    ``anthropic-ratelimit-requests-remaining: 0`` with ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
+    At most a minute; 0 if no limit is used up. ``x-ratelimit-remaining-requests: 0`` goes with
+    ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and ``anthropic-ratelimit-requests-remaining: 0`` with
+    ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
     """
     resets = (
         headers.get(name.replace("remaining", "reset"), "")

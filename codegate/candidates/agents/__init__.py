@@ -1,8 +1,8 @@
-"""Coding agents by name: how each is installed and started, without user interaction.
+"""How to install and start each coding agent, by name.
 
-To add one: a file with a class that has the methods of ``Agent``, and a line in this table. Measured for the versions
-that the files name; how an agent may be used is between its maker and its user, so none is shipped: codegate installs
-it from its registry when a candidate asks for it.
+To add one: a file with a class that has the methods of ``Agent``, and a line in this table. The settings were tried
+with the versions that the files name. How an agent may be used is between its maker and its user, so codegate ships
+none: it installs an agent from its registry when a candidate asks for it.
 """
 
 import re
@@ -48,9 +48,10 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each part of a harness, with the pattern of a request's line that shows its use.
+    """Yield each part of a harness, and a pattern.
 
-    No request shows a hook: the agent's own output does.
+    A line of a request that matches the pattern shows that the agent used the part. No request shows a hook: the
+    agent's own output does, so a hook's pattern matches nothing.
     """
     for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"

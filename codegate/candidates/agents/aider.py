@@ -1,11 +1,14 @@
-"""aider. It edits the files it is given, or that its model asks for; its exit status is 0 after a refused call too."""
+"""The agent aider.
+
+It edits the files that it is given, or that its model asks for. Its exit status is 0 after a refused call too.
+"""
 
 from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task
 from codegate.candidates.agents.mini_swe_agent import LITELLM
 
 
 class Aider(Agent):
-    """A Python program that edits by blocks of text, without a shell."""
+    """A Python program that edits files without a shell."""
 
     name = "aider"
     registry = "pypi"
@@ -17,7 +20,10 @@ class Aider(Agent):
     leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. What the tree has of its settings is not read: they could name another address."""
+        """See ``Agent.start``.
+
+        It reads no settings from the tree: they could name another address.
+        """
         read = [one.path for one in task.harness.laid or ()] if task.harness is not None else []
         return Start(
             (

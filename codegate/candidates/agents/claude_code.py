@@ -1,4 +1,7 @@
-"""Anthropic's Claude Code. Its exit status is no verdict: 0 was seen without any edit."""
+"""Anthropic's Claude Code.
+
+Its exit status does not show success: it has been 0 without any edit.
+"""
 
 import contextlib
 import json
@@ -23,7 +26,10 @@ def _numbers(version: str) -> list[int]:
 
 
 class ClaudeCode(Agent):
-    """One program, of the package for this kind of machine; its install script only links it."""
+    """One program, from npm's package for the sandbox's platform.
+
+    Its install script only links the program.
+    """
 
     name = "claude-code"
     registry = "npm"
@@ -39,7 +45,10 @@ class ClaudeCode(Agent):
     }  # fmt: skip
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. What is in ``--settings`` wins over the tree's settings: address and key are ours."""
+        """See ``Agent.start``.
+
+        ``--settings`` overrides the tree's settings, so that address and key are ours.
+        """
         environment = {
             "ANTHROPIC_BASE_URL": task.address,
             "ANTHROPIC_API_KEY": task.key,
@@ -68,12 +77,15 @@ class ClaudeCode(Agent):
         )  # fmt: skip
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``: instructions take in ``@path``."""
+        """See ``Agent.imports``; instructions include files by ``@path``."""
         yield from super().imports(path, text)
         yield from imported_texts(path, text)
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """See ``Agent.hooks``. An older version does not start with the option that shows them."""
+        """See ``Agent.hooks``.
+
+        None before the version of ``tried``, which does not start with ``--include-hook-events``.
+        """
         if _numbers(version or "") < _numbers(self.tried):
             return ()
         file, found = harness.file(".claude/settings.json"), None

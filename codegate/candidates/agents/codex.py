@@ -1,4 +1,7 @@
-"""OpenAI's Codex. It takes answers as server-sent events only, and reads standard input to its end."""
+"""OpenAI's Codex.
+
+It accepts answers as server-sent events only, and reads standard input to its end.
+"""
 
 import json
 from typing import Any
@@ -10,7 +13,7 @@ _HOOKS = "--dangerously-bypass-hook-trust"  # it warns of this flag, which is ou
 
 
 class Codex(Agent):
-    """One static program, of the package for this kind of machine."""
+    """One static program, from npm's package for the sandbox's platform."""
 
     name = "codex"
     registry = "npm"
@@ -25,7 +28,10 @@ class Codex(Agent):
     }  # fmt: skip
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. Its own sandbox is off: it is in ours. ``-c`` wins over the tree's settings."""
+        """See ``Agent.start``.
+
+        Its own sandbox is off because it runs in ours. ``-c`` overrides the tree's settings.
+        """
         gateway = f"""{{ name = "gateway", base_url = {json.dumps(task.address + "/v1")}, env_key = "GATEWAY_KEY", \
 wire_api = "responses", supports_websockets = false, request_max_retries = 1, stream_max_retries = 1, \
 stream_idle_timeout_ms = 3600000 }}"""
@@ -65,7 +71,7 @@ stream_idle_timeout_ms = 3600000 }}"""
         )  # fmt: skip
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
-        """See ``Agent.warnings``: among its events, one a line, are items of type ``error``."""
+        """See ``Agent.warnings``: the items of type ``error`` in its events."""
         items = [event.get("item") for event in events_of(output)]
         errors = [str(item.get("message")) for item in items if isinstance(item, dict) and item.get("type") == "error"]
         return tuple(message for message in errors if _HOOKS not in message)

@@ -1,4 +1,7 @@
-"""Any program as an agent: it works in its current folder, and variables name its model."""
+"""Any program as an agent.
+
+It works in its current folder; environment variables name its model, the address and the key.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,12 +11,14 @@ _FOLDER = "files"
 
 
 class OwnCommand(Agent):
-    """The candidate's own command, whose arguments may name prompt, model, address and the folder of its files.
+    """The command that a candidate configures as its agent.
+
+    The placeholders ``{prompt}``, ``{model}``, ``{address}`` and ``{files}`` in its arguments are replaced.
 
     Args:
         command: program and arguments.
-        files: texts by name, which stand in ``{files}``.
-        packages: whether ``{python}`` has to find packages that were installed for it.
+        files: texts by name, written to the folder ``{files}``.
+        packages: whether packages were installed that ``{python}`` has to find.
     """
 
     name = "command"
@@ -28,7 +33,7 @@ class OwnCommand(Agent):
         self._files = {f"{_FOLDER}/{name}": text for name, text in (files or {}).items()}
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. Clients of both SDKs find the gateway without further settings."""
+        """See ``Agent.start``; variables configure both providers' SDKs."""
         values = {
             "{prompt}": task.prompt, "{model}": task.model, "{address}": task.address, "{files}": f"{HOME}/{_FOLDER}",
         }  # fmt: skip
@@ -54,7 +59,10 @@ class OwnCommand(Agent):
 
 
 def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command whose ``{python}`` imports the agent's packages; its children do not."""
+    """Return a command whose ``{python}`` finds the agent's packages.
+
+    Programs that it starts do not find them.
+    """
     match command:
         case ("{python}", "-m", *arguments):
             return (*PYTHON_MODULE, *arguments)

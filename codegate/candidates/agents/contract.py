@@ -57,7 +57,7 @@ class Task:
     version: str | None = None
 
     def model_of(self, role: Role) -> str:
-        """Return the model for a role: that of the harness, or else the candidate's."""
+        """Return the harness's model for a role, else the candidate's."""
         return self.harness.models.get(role, self.model) if self.harness is not None else self.model
 
 
@@ -113,9 +113,13 @@ class Agent(ABC):
         """Return how to start it on one task."""
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """Yield patterns, from the tree's top, of further files that one of its files needs.
+        """Yield patterns of further files that a harness file needs.
 
-        Those are the programs of MCP servers and hooks, at least.
+        The patterns start at the tree's top. They cover at least the programs of MCP servers and hooks.
+
+        Args:
+            path: the harness file's.
+            text: its content.
         """
         found: Any = {}
         with contextlib.suppress(ValueError):  # the agent itself says that the file is broken
@@ -126,7 +130,11 @@ class Agent(ABC):
                 yield plain.partition("/")[2] if plain.startswith("$") else plain
 
     def servers(self, path: str, text: str) -> Mapping[str, Any]:
-        """Return the MCP servers by name that one of its files configures; raises ValueError for a broken file."""
+        """Return the MCP servers in a harness file, by name.
+
+        Raises:
+            ValueError: the file is broken.
+        """
         document = _document(path, text)
         known = isinstance(document, dict)
         found: Any = next((document[key] for key in _SERVERS if key in document), {}) if known else None
@@ -136,23 +144,23 @@ class Agent(ABC):
         return found
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """Return the hook events of a harness whose runs the agent's output shows."""
+        """Return the hook events whose runs the agent's output shows."""
         del harness, version
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """Yield the event of each hook run in the output, and its error or ""."""
+        """Yield each hook run's event, and its error or ""."""
         del output
         yield from ()
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
-        """Return the warnings in the agent's output, if its format has any."""
+        """Return the warnings in ``output``."""
         del output
         return ()
 
 
 def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of an output with one object per line."""
+    """Yield the JSON objects in an output's lines."""
     for line in output.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)
@@ -168,7 +176,11 @@ def imported_texts(path: str, text: str) -> Iterator[str]:
 
 
 def _document(path: str, text: str) -> Any:
-    """Return the content of JSON or TOML, {} of other files; raise ValueError if broken."""
+    """Return the content of JSON or TOML; {} for others.
+
+    Raises:
+        ValueError: the file is broken.
+    """
     try:
         if path.endswith(".toml"):
             return tomllib.loads(text)
@@ -178,7 +190,7 @@ def _document(path: str, text: str) -> Any:
 
 
 def _commands(value: Any) -> Iterator[str]:
-    """Yield every text below a key ``command`` or ``args``."""
+    """Yield every text under a key ``command`` or ``args``."""
     left = [value]
     while left:
         found = left.pop()

@@ -1,4 +1,7 @@
-"""GitHub's Copilot CLI. It is given a provider of models, so it needs no account at GitHub and stays offline."""
+"""GitHub's Copilot CLI.
+
+It gets a model provider from codegate, so it needs no GitHub account and stays offline.
+"""
 
 from collections.abc import Iterable
 
@@ -9,7 +12,7 @@ _WIRES = {"responses": ("openai", "responses"), "chat": ("openai", "completions"
 
 
 class Copilot(Agent):
-    """One program, of the package for this kind of machine."""
+    """One program, from npm's package for the sandbox's platform."""
 
     name = "copilot"
     registry = "npm"
@@ -28,7 +31,10 @@ class Copilot(Agent):
     server_tools = r"{}-[\w-]+"
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. Variables win over the tree's settings: address, key and model are ours."""
+        """See ``Agent.start``.
+
+        Variables override the tree's settings, so that address, key and model are ours.
+        """
         kind, wire = _WIRES[task.protocol]
         more = ["--no-custom-instructions"]
         if task.harness is not None:
@@ -52,6 +58,6 @@ class Copilot(Agent):
         )  # fmt: skip
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``: instructions take in ``@path``."""
+        """See ``Agent.imports``; instructions include files by ``@path``."""
         yield from super().imports(path, text)
         yield from imported_texts(path, text)

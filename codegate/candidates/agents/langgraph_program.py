@@ -1,4 +1,7 @@
-"""Runs in the sandbox: LangGraph's prebuilt agent with one tool, a shell in the current folder."""
+"""Run LangGraph's prebuilt agent in the sandbox.
+
+Its one tool is a shell in the current folder.
+"""
 
 import subprocess
 import sys

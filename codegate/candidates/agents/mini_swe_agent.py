@@ -1,4 +1,4 @@
-"""mini-swe-agent, which asks its model through LiteLLM."""
+"""The agent mini-swe-agent, which calls its model through LiteLLM."""
 
 from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task
 

@@ -1,4 +1,7 @@
-"""OpenCode. It tries for ever where its model cannot be reached: the attempt's limit of time ends it."""
+"""The agent OpenCode.
+
+It retries without end if its model cannot be reached; the attempt's time limit ends it.
+"""
 
 import contextlib
 import json
@@ -9,7 +12,7 @@ from codegate.candidates.agents.contract import MODULES, Agent, Start, Task
 
 
 class OpenCode(Agent):
-    """One program, of the package for this kind of machine."""
+    """One program, from npm's package for the sandbox's platform."""
 
     name = "opencode"
     registry = "npm"
@@ -28,7 +31,10 @@ class OpenCode(Agent):
     server_tools = r"{}_[\w-]+"
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``. What is in the variable wins over the tree's configuration: address and key are ours."""
+        """See ``Agent.start``.
+
+        ``OPENCODE_CONFIG_CONTENT`` overrides the tree's configuration, so that address and key are ours.
+        """
         small = task.model_of("small")
         limit = {"context": 200_000, "output": 32_000}
         known = {model: {"name": model, "limit": limit} for model in (task.model, small)}
@@ -64,7 +70,7 @@ class OpenCode(Agent):
         )
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``: a configuration lists further instructions."""
+        """See ``Agent.imports``; a configuration lists further instructions."""
         yield from super().imports(path, text)
         listed = None
         with contextlib.suppress(ValueError, RecursionError, AttributeError):

@@ -1,4 +1,7 @@
-"""Agents that are libraries: a short program of ours gives each a shell in the tree, and the task."""
+"""Agents that are libraries, each started by a short program.
+
+The program, which is part of codegate, gives the agent the task and a shell in the tree.
+"""
 
 from importlib import resources
 

@@ -1,4 +1,4 @@
-"""MCP servers that a harness starts from a package, by ``npx NAME`` or ``uvx NAME``."""
+"""MCP servers that a harness starts by ``npx`` or ``uvx``."""
 
 import contextlib
 import posixpath
@@ -20,14 +20,14 @@ _MOST: Final = 20
 
 @dataclass(frozen=True)
 class ServerPackage:
-    """A package that a server is started from.
+    """The package that an MCP server is started from.
 
     Attributes:
-        words: the command line of the server, from ``npx`` or ``uvx`` to the name of what is to run.
-        registry: where it is installed from.
-        requirement: what is to be installed, as the registry's installer takes it.
-        name: of the package, without a version.
-        program: the program of the package that is asked for, if it is named.
+        words: the server's command line, from ``npx`` or ``uvx`` to the name of the program.
+        registry: where the package is installed from.
+        requirement: the package as the registry's installer takes it, with a version if one is named.
+        name: the package's name without a version.
+        program: the program of the package to run.
     """
 
     words: tuple[str, ...]
@@ -38,7 +38,7 @@ class ServerPackage:
 
 
 def servers_of(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the MCP servers that the files of a harness configure, by name."""
+    """Yield name and settings of a harness's MCP servers."""
     for file in harness.laid or ():
         if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
             with contextlib.suppress(ValueError):  # the folder of a run may hold anything
@@ -46,9 +46,10 @@ def servers_of(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[st
 
 
 def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
-    """Return the packages that servers are started from.
+    """Return the packages that MCP servers are started from.
 
-    An address or a path is none of them: such a server does not start, and the harness's parts say so.
+    A server that is started from an address or a path has none: it does not start, and the report on the harness's
+    parts shows that.
     """
     servers = servers_of(agent, harness) if harness is not None else ()
     found = (package for _, server in servers if (package := _package(server)) is not None)
@@ -56,7 +57,7 @@ def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackag
 
 
 def _package(server: Mapping[str, Any]) -> ServerPackage | None:
-    """Return the registry package that a server is started from, or None."""
+    """Return the package that starts a server, or None."""
     command, arguments = server.get("command"), server.get("args")
     listed = [*(command if isinstance(command, list) else [command]),
               *(arguments if isinstance(arguments, list) else [])]  # fmt: skip

@@ -1,4 +1,7 @@
-"""The gateway: an agent's only way to its model, which holds the key, counts, bounds and records."""
+"""The gateway, an agent's only way to its model.
+
+It holds the key, counts and limits the calls, and records them.
+"""
 
 from codegate.candidates.gateway.gateway import Gateway, Keeps
 from codegate.candidates.gateway.meter import AgentLimits

@@ -1,8 +1,8 @@
-"""The gateway of one attempt: HTTP from a sandbox in, the candidate's one provider out.
+"""The gateway of one attempt, from sandbox to model provider.
 
-What an agent sends is rebuilt, not forwarded: its protocol's ``clean`` decides what remains, the provider's SDK makes
-headers and address anew. Retries, the budget and the journal are those of every model call. A whole answer is read
-before the first byte of it goes on: what failed half-way can be tried again.
+A request of the agent is rebuilt, not forwarded: its protocol's ``clean`` decides which fields remain, and the
+provider's SDK makes headers and address anew. Retries, budget and journal are the same as for every model call. An
+answer is read to its end before its first byte is passed on, so that a call that fails half-way can be repeated.
 """
 
 import contextlib
@@ -55,10 +55,13 @@ class Forwards(Protocol):
 
 
 class Keeps(Protocol):
-    """Keeps answers by their turns' digests, for an attempt that has to begin again."""
+    """Keeps paid answers for an attempt that is started again.
+
+    ``turn`` is the digest by which ``ModelProtocol.turn`` recognises a request.
+    """
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return and use up the next kept answer to a turn, or None."""
+        """Return and use up the next answer to a turn."""
         ...
 
     def keep(self, turn: str, answer: Forwarded) -> None:
@@ -67,24 +70,27 @@ class Keeps(Protocol):
 
 
 class Gateway:
-    """Answers one agent's model calls. Thread-safe: an agent may make several at once.
+    """Answers one agent's model calls; thread-safe.
+
+    An agent may make several calls at once.
 
     Args:
-        candidate: whose model is called.
-        protocol: the one that is open, of ``codegate.candidates.protocols``.
-        provider: the candidate's.
-        call: makes a model call, given its request's bytes: retries, budget and journal.
-        limits: of the attempt.
-        end: ends the agent; called when nothing that it asks can be answered any more.
-        paid: answers that were paid for before; they count, and cost nothing.
-        parts: of the harness by name, each with the pattern of a line in requests that shows that it is used.
+        candidate: the candidate whose model is called.
+        protocol: name of the one protocol that the gateway speaks.
+        provider: the candidate's provider.
+        call: makes a model call, given the size of its request in bytes, with retries, budget and journal.
+        limits: the attempt's limits.
+        end: ends the agent; called when no further request can be answered.
+        paid: answers that an earlier start of the attempt paid for; they count, and cost nothing.
+        parts: parts of the harness by name, each with the pattern of a line that shows in requests that it is used.
 
     Attributes:
-        failure: what ended the calls, if it was no limit of the attempt.
-        refused: how often something was not passed on to the model, by what it was: the agent wrote parts of it.
+        failure: the error that ended the calls; None if it was a limit of the attempt.
+        refused: how often something was not passed on to the model, by its name, which the agent may have written.
         completions: the answers, in order.
         used: parts of the harness that requests have shown.
-        prompt: system prompt and tools of the candidate's model's first request that offers tools, or else its first.
+        prompt: system prompt and tools of the first request to the candidate's own model that offers tools, else of its
+            first request.
     """
 
     def __init__(
@@ -115,19 +121,20 @@ class Gateway:
 
     @property
     def limited(self) -> str | None:
-        """Return which limit of the attempt ended its calls: ``calls``, ``tokens`` or ``usd``; None: none did."""
+        """Return the limit that ended calls: ``calls``, ``tokens`` or ``usd``."""
         return self._meter.reached
 
     @property
     def called(self) -> bool:
-        """Return whether the agent asked for any answer of its model."""
+        """Return whether the agent has made any model call."""
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of calls, and those spent waiting.
+        """Return the seconds of all calls, and those of waiting.
 
-        A call waits for its turn, a provider's retries and the like. Seconds of several calls at once count once, as
-        waiting while no call is being answered; during a call of the candidate's own model, no helper's answer counts.
+        A call waits for its turn, for a provider's retries and the like. Calls at the same time count once. Time counts
+        as waiting while no call is being answered; while the candidate's own model is called, answers of helpers do not
+        count.
         """
         now = time.monotonic()
         calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]
@@ -139,11 +146,14 @@ class Gateway:
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """Return the longest conversation, with its last answer: the agent's, not a helper's."""
+        """Return the longest conversation with the candidate's own model.
+
+        It includes the last answer.
+        """
         return self._conversation
 
     def answer(self, connection: socket.socket) -> None:
-        """Answer everything that comes over ``connection``, until it ends."""
+        """Answer all requests on ``connection``, until it ends."""
         http = HttpConnection(connection, room=self._room)
         with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
             for request in http.requests():
@@ -211,7 +221,7 @@ class Gateway:
                 self.prompt = AgentPrompt(parts=parts)
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
-        """Send the result of a call; None: it failed, which ends the agent."""
+        """Send a call's result; None, a failure, ends the agent."""
         if forwarded is None:
             status, body, kind = 400, self._error("the model cannot be called any more"), _JSON
         elif not forwarded.content:
@@ -229,7 +239,7 @@ class Gateway:
     def _make(
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
     ) -> Forwarded | None:
-        """Make a call that was begun; return its answer, or None with the cause in ``failure``."""
+        """Make a call; return its answer, None after a failure."""
         answers: list[Forwarded] = []
         model = cleaned["model"]
         timed = _Timed(own=model == self._candidate.model)
@@ -293,7 +303,7 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """Times of a call: begin, last request sent (None while it waits), and end."""
+    """When a call began, was last sent, and ended."""
 
     own: bool
     begun: float = field(default_factory=time.monotonic)
@@ -335,7 +345,7 @@ def _by_helper(answer: Forwarded, model: str) -> Forwarded:
 
 
 def _declined(error: Exception) -> Forwarded | None:
-    """Return the answer to a request that the provider refused; None for other failures."""
+    """Return the answer to a declined request, None otherwise."""
     fault = error if isinstance(error, ProviderError) else error.__cause__
     if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
         return None
@@ -343,7 +353,11 @@ def _declined(error: Exception) -> Forwarded | None:
 
 
 def _document(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object of a request's body, half characters replaced; raises RequestRefused."""
+    """Return a request's JSON object, without lone surrogates.
+
+    Raises:
+        RequestRefused: the body is no JSON object in UTF-8.
+    """
     try:
         document = parse_json(request.body.decode("utf-8"), "the body")
         text = json.dumps(document, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -357,14 +371,14 @@ def _document(request: HttpRequest) -> dict[str, Any]:
 
 
 def _lasting(text: str, model: str) -> tuple[str, ...]:
-    """Return a prompt's lines without those that name the day, the kernel or the model."""
+    """Return a prompt's lines without day, kernel or model."""
     names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
     left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
     return tuple(line for line in text.split("\n") if not left_out.search(line))
 
 
 def _date_pattern(now: datetime) -> str:
-    """Return a pattern of one whole date as programs write it, such as Sat Nov 28 20:03:06 UTC 2026."""
+    """Return a pattern of a day as programs write it."""
     # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
     year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
     between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
@@ -378,7 +392,7 @@ def _date_pattern(now: datetime) -> str:
 
 
 def _written(tool: Mapping[str, Any]) -> str:
-    """Return a tool's definition as JSON, but with real line breaks in its descriptions."""
+    """Return a tool's definition as JSON with real line breaks."""
     return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
 
 

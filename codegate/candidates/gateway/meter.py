@@ -1,4 +1,4 @@
-"""The calls of one attempt: counted before, settled after, and never over a limit."""
+"""Count the calls, tokens and dollars of one attempt."""
 
 import threading
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from codegate.candidates.spec import CandidateSpec
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """Limits of one attempt's model calls; None: no limit but the run's."""
+    """Limits of an attempt's model calls; None limits nothing."""
 
     calls: int
     tokens: int | None = None
@@ -19,9 +19,9 @@ class AgentLimits:
 
 
 class Meter:
-    """Calls, tokens and dollars of one attempt. Thread-safe.
+    """Calls, tokens and dollars of one attempt; thread-safe.
 
-    Dollars are reserved at a call's worst case, so that calls under way together stay below the limit too. Tokens are
+    A call reserves its worst case in dollars, so that calls at the same time stay below the limit together. Tokens are
     counted when they are known: the call that reaches the limit is the last.
     """
 
@@ -34,7 +34,7 @@ class Meter:
         self.reached: str | None = None
 
     def begin(self, request_bytes: int) -> bool:
-        """Count a call with its worst cost; return whether it may be made."""
+        """Reserve a call's worst cost; return whether it is allowed."""
         limits = self._limits
         with self._lock:
             if self.reached is not None:
@@ -51,7 +51,7 @@ class Meter:
             return self.reached is None
 
     def settle(self, request_bytes: int, usage: Usage) -> None:
-        """Replace a call's worst case by its real use; what is unknown stays."""
+        """Replace a call's reserved cost by its cost, if known."""
         known = cost(usage, self._candidate.prices)
         most = request_bytes + self._candidate.sampling.output_limit
         whole = usage.input_tokens is not None and usage.output_tokens is not None

@@ -1,6 +1,7 @@
-"""The three protocols that models speak: chat completions and responses (OpenAI), messages (Anthropic).
+"""The three protocols that model providers speak.
 
-To add one: a class with the methods of ``ModelProtocol`` in a module here, and a line in this table.
+OpenAI's Chat Completions (``chat``) and Responses (``responses``), and Anthropic's Messages (``messages``). To add one:
+a class with the methods of ``ModelProtocol`` in a module here, and a line in this table.
 """
 
 from typing import Final

@@ -35,7 +35,7 @@ EXTRA: Final = "extra_content"
 
 
 class ChatCompletions(ModelProtocol):
-    """Chat completions, of OpenAI and of every server that is compatible with it."""
+    """Chat Completions, of OpenAI and all compatible servers."""
 
     name = "chat"
     path = "/chat/completions"
@@ -52,7 +52,7 @@ class ChatCompletions(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``; a stream reports its tokens only on request."""
+        """See ``ModelProtocol.clean``; a stream reports tokens on request only."""
         cleaned = super().clean(request, model, sampling)
         if cleaned.request.get("stream"):
             cleaned.request["stream_options"] = {"include_usage": True}
@@ -139,7 +139,7 @@ class ChatCompletions(ModelProtocol):
 
 
 def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> None:
-    """Add a piece of a tool call, which its index names, to what came of it."""
+    """Add one piece of a streamed tool call to ``calls``."""
     index = piece.get("index")
     key = index if isinstance(index, int) else len(calls)
     call = calls.setdefault(key, {"id": None, "function": {"name": "", "arguments": ""}})

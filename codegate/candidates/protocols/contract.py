@@ -1,4 +1,4 @@
-"""The interface of a protocol: check requests, read answers, send refusals."""
+"""The interface of a protocol between agents, gateway and models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
@@ -13,29 +13,35 @@ MAX_MESSAGE_CHARACTERS: Final = 200_000
 
 
 class RequestRefused(Exception):
-    """A request of an agent that does not pass; the text says why, to the agent."""
+    """The gateway does not send an agent's request.
+
+    The text tells the agent why.
+    """
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """A request that may be sent, and the names of the parts that were dropped."""
+    """A request to send, and names of its dropped parts."""
 
     request: dict[str, Any]
     dropped: tuple[str, ...] = ()
 
 
 class ModelProtocol(ABC):
-    """One wire format, without state. Requests come from a sandbox and answers from a server: both are untrusted.
+    """One wire format; has no state.
+
+    Requests come from a sandbox and answers from a server: both are untrusted.
 
     Attributes:
         name: how candidates and agents call it.
-        path: of its one endpoint, below the version.
-        fields: what may be in a request. The rest is dropped: it concerns what the provider keeps, whom it bills and
-            what it runs by itself.
-        conversation_fields: of a request, which hold text, tool calls and their results, and nothing else.
-        limits: the names of the output limit, the current one first; ``limit_required``: a request has to set one.
-        hosted_fields: of a request, which ask the provider to run or reach something; their loss is reported.
-        ping: what keeps a client waiting that streams.
+        path: path of its one endpoint, below the version.
+        fields: fields that a request may have. All others are dropped: they are about what the provider stores, whom it
+            bills and what it runs by itself.
+        conversation_fields: fields that hold the conversation: text, tool calls and their results, and nothing else.
+        limits: the names of the output limit, the current one first.
+        limit_required: whether a request has to set an output limit.
+        hosted_fields: fields that ask the provider to run or reach something; it is reported when they are dropped.
+        ping: bytes that keep a client waiting during a stream.
     """
 
     name: ClassVar[str]
@@ -48,11 +54,13 @@ class ModelProtocol(ABC):
     ping: ClassVar[bytes] = b": waiting\n\n"
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """Return the request that is sent in place of an agent's: for ``model``, with the candidate's settings.
+        """Return the request to send in place of an agent's.
+
+        It has the candidate's settings.
 
         Raises:
-            RequestRefused: it asks for another model, its conversation holds more than text and tool calls, or it is
-                malformed.
+            RequestRefused: the request is not for ``model``, its conversation holds more than text and tool calls, or
+                it is malformed.
         """
         if request.get("model") != model:
             message = f"only the model {model} can be called here, not {str(request.get('model'))[:100]}"
@@ -75,7 +83,10 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop tools that the agent does not run from ``kept``; return their names."""
+        """Drop the provider's tools from ``kept``; return their names.
+
+        The tools that the agent runs stay.
+        """
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
@@ -86,7 +97,10 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the tools that the agent runs, and those that the provider would run.
+        """Separate the agent's own tools from the provider's.
+
+        Returns:
+            The tools that the agent runs, and those that the provider would run.
 
         Raises:
             RequestRefused: ``tools`` is no list of objects.
@@ -99,17 +113,17 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """Check the conversation in ``kept``; drop parts of it and return their names.
+        """Drop parts of the conversation in ``kept``; return their names.
 
         Raises:
-            RequestRefused: it holds something else than text, tool calls and their results.
+            RequestRefused: the conversation holds something other than text, tool calls and their results.
         """
 
     def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
-        """Return a digest by which a repeated attempt finds the answer to the same turn.
+        """Return a digest that recognises a repeated request.
 
-        The results of tools count only by their number: clocks and process ids in them differ each time. Ids that the
-        client makes anew are in no message.
+        A repeated attempt finds its paid answers by it. Of tool results only the number counts, because clocks and
+        process ids in them differ each time. The messages leave out ids that the client makes anew.
         """
         messages = [
             (
@@ -123,9 +137,9 @@ class ModelProtocol(ABC):
         return digest([messages, rest])
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the request's fields of candidate settings, except limit and stop texts.
+        """Return the request fields of the candidate's settings.
 
-        A field that holds other things too keeps those of ``request``.
+        Output limit and stop texts are not among them. A field that also holds other things keeps those of ``request``.
         """
         del request
         values = {"temperature": sampling.temperature, "top_p": sampling.top_p}
@@ -140,7 +154,7 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer assembled from a stream's events, as far as they came."""
+        """Return the answer that a stream's events make up."""
 
     @abstractmethod
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
@@ -156,11 +170,15 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def error(self, message: str) -> dict[str, Any]:
-        """Return the error object that clients take for a request which must not be tried again."""
+        """Return an error object for a request not to repeat."""
 
 
 def objects(value: object, place: str) -> list[dict[str, Any]]:
-    """Return a list of objects; raises RequestRefused, which names ``place``, for anything else."""
+    """Return ``value``, a list of objects.
+
+    Raises:
+        RequestRefused: it is anything else; the error names ``place``.
+    """
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         message = f"`{place}` is a list of objects"
         raise RequestRefused(message)
@@ -168,12 +186,12 @@ def objects(value: object, place: str) -> list[dict[str, Any]]:
 
 
 def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
-    """Return the parts of a content, after a check of their types.
+    """Return the parts of a message's content, with checked types.
 
-    A content is a text, nothing, or a list of parts of the ``allowed`` types.
+    The content is a text, None, or a list of parts of the ``allowed`` types.
 
     Raises:
-        RequestRefused: it is something else, such as an image, a file, or a reference to what is stored elsewhere.
+        RequestRefused: it is something else, such as an image, a file, or a reference to stored data.
     """
     if content is None or isinstance(content, str):
         return []
@@ -185,12 +203,12 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
 
 
 def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
-    """Return the refusal of a part of a conversation."""
+    """Return the error for a part that is not allowed."""
     return RequestRefused(f"`{place}` may hold text, tool calls and their results, not {str(part.get('type'))[:60]!r}")
 
 
 def tool_name(tool: Mapping[str, Any]) -> str:
-    """Return the name of a dropped tool, as text for people."""
+    """Return a dropped tool's name for people."""
     return f"the tool {text(tool.get('name')) or text(tool.get('type')) or 'without a type'}"[:100]
 
 
@@ -212,17 +230,17 @@ def dicts(value: object) -> list[dict[str, Any]]:
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return the request's object that holds the effort, with its other keys."""
+    """Return a field's object with the candidate's effort added."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
 def text(value: object) -> str:
-    """Return ``value`` if it is a text, else an empty one."""
+    """Return ``value``, truncated, if it is a text, else ""."""
     return value[:MAX_MESSAGE_CHARACTERS] if isinstance(value, str) else ""
 
 
 def text_of_parts(content: object) -> str:
-    """Return the text of a message's content: a string, or a list of parts with texts."""
+    """Return the text of a string or a parts list."""
     if isinstance(content, list):
         return "".join(text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
     return text(content)

@@ -37,7 +37,7 @@ _PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature
 
 
 class Messages(ModelProtocol):
-    """The Messages API of Anthropic, and of others that serve its models."""
+    """The Messages API, of Anthropic and clouds with its models."""
 
     name = "messages"
     path = "/messages"
@@ -54,7 +54,10 @@ class Messages(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``; a thinking budget is below the output limit, or it is refused."""
+        """See ``ModelProtocol.clean``.
+
+        The API refuses a thinking budget that is not below the output limit, so the budget is lowered or dropped.
+        """
         cleaned = super().clean(request, model, sampling)
         kept = cleaned.request
         if not all(text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
@@ -158,7 +161,7 @@ class Messages(ModelProtocol):
 
 
 def as_events(document: Mapping[str, Any]) -> bytes:
-    """Return an answer as the server-sent events in which it would have been streamed."""
+    """Return a whole answer as a stream's server-sent events."""
     ended = {name: document.get(name) for name in ("stop_reason", "stop_sequence")}
     begun = {**document, "content": [], **dict.fromkeys(ended)}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
@@ -197,7 +200,10 @@ def _object(source: str) -> object:
 
 
 def _usage(raw: object) -> Usage:
-    """Return the usage; the API's ``input_tokens`` excludes tokens read from or written to the cache."""
+    """Return the usage, with cached tokens counted as input.
+
+    The API's own ``input_tokens`` exclude those that were read from a cache or written to it.
+    """
     if not isinstance(raw, dict):
         return Usage()
     fresh = token_count(raw.get("input_tokens"))

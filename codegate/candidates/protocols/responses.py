@@ -44,7 +44,7 @@ _LAST: Final = frozenset({"response.completed", "response.incomplete", "response
 
 
 class Responses(ModelProtocol):
-    """The Responses API, without anything that the provider would store."""
+    """The Responses API; the provider stores nothing."""
 
     name = "responses"
     path = "/responses"
@@ -59,7 +59,7 @@ class Responses(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``; nothing is stored, so nothing that was stored can be referred to."""
+        """See ``ModelProtocol.clean``; references to stored data are refused."""
         if stored := next((name for name in _STORED if request.get(name)), None):
             message = f"`{stored}` is not supported here: nothing is stored, send the whole conversation"
             raise RequestRefused(message)
@@ -68,7 +68,7 @@ class Responses(ModelProtocol):
         return cleaned
 
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """See ``ModelProtocol.clean_conversation``; tools that items bring are filtered as all others."""
+        """See ``ModelProtocol.clean_conversation``; tools in items are filtered too."""
         if isinstance(kept.get("input"), str):
             return []
         items: list[dict[str, Any]] = []
@@ -88,7 +88,7 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """See ``ModelProtocol.client_tools``; a namespace holds tools itself."""
+        """See ``ModelProtocol.client_tools``; a namespace contains tools."""
         kept, dropped = [], []
         for tool in objects(tools, "tools"):
             if tool.get("type") == "namespace":
@@ -173,7 +173,7 @@ def _joined(parts: list[dict[str, Any]], name: str) -> str:
 
 
 def _call_of(item: Mapping[str, Any]) -> tuple[object, object, object]:
-    """Return a tool call's id, name (or else type) and arguments."""
+    """Return a tool call's id, name (or type), and arguments."""
     arguments = next((item[name] for name in ("arguments", "input", "action", "operation") if name in item), "{}")
     said = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return item.get("call_id"), item.get("name") or item.get("type"), said
