@@ -1,6 +1,6 @@
-"""Where code runs: one small protocol and the backends that keep it.
+"""Sandboxes for untrusted code: one interface and its backends.
 
-In come an environment recipe, files and commands; out comes what a trusted supervisor observed. Nothing here
+A backend gets an environment recipe, files and commands; it returns what a trusted supervisor observed. Nothing here
 knows what a problem or a model is.
 """
 

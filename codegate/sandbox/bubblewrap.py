@@ -1,8 +1,8 @@
-"""Sandboxes as bubblewrap processes: the backend for machines where no Docker daemon answers.
+"""Sandboxes as bubblewrap processes, which need no daemon.
 
-The sandbox sees the system's ``/usr``, the interpreter and toolchains read-only, and what a recorded build left, to
-write to; it has its own user, process, network, mount, IPC and host name namespaces and no
-capabilities. Memory and process totals need a control group; where none can be made, limits per process apply.
+A sandbox sees the system's ``/usr``, the interpreter and toolchains read-only, and has a writable copy of a recorded
+build. It has its own user, process, network, mount, IPC and host name namespaces and no capabilities. Memory and
+process totals need a control group; where none can be made, limits per process apply.
 """
 
 import contextlib
@@ -66,12 +66,14 @@ _CLOSE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True)
 class BubblewrapEnvironment:
-    """An environment's folders with the interpreter that reads them, and the arguments that show and hide files.
+    """An environment's folders, and bubblewrap's arguments for it.
 
     Attributes:
+        shown: arguments that show files of the machine.
+        hidden: arguments that hide parts of them.
         beside: the folders of other recorded builds, by the names of their places.
         laid: the unpacked layer of a recorded build; None for the sandbox of a new build.
-        toolchains: variables that find the machine's toolchains; those of the layer override them.
+        toolchains: variables that locate the machine's toolchains; those of the layer override them.
     """
 
     tools: Tools
@@ -84,7 +86,7 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of the recorded build, or else of the tools."""
+        """Return the SHA-256 of the recorded build or the tools."""
         if self.laid is not None:
             return self.laid.layer.sha256
         return self.tools.content
@@ -139,7 +141,7 @@ class BubblewrapBackend:
 
     @property
     def has_control_groups(self) -> bool:
-        """Return whether memory and process totals are enforced, not only limits per process."""
+        """Return whether memory and processes are limited in total."""
         return self._parents is not None
 
     def base_image(self, python: str, wanted: str | None = None) -> None:
@@ -175,7 +177,7 @@ class BubblewrapBackend:
         ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox; remove ``build`` with it, or at once if it does not start."""
+        """Start a sandbox; remove ``build`` at its end or failure."""
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
@@ -205,7 +207,10 @@ class BubblewrapBackend:
         self._starter.shutdown()
 
     def sweep(self) -> int:
-        """See ``Backend.sweep``; without control groups the kernel itself leaves nothing behind."""
+        """See ``Backend.sweep``.
+
+        Without control groups the kernel itself leaves nothing behind.
+        """
         found = sweep(builds_folder()) + sweep(layers_folder())
         return found + (0 if self._parents is None else control_group.sweep(self._parents))
 
@@ -300,7 +305,7 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
 
 
 def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-    """Return the environment of this machine, for a build and its sandboxes."""
+    """Return this machine's environment, without a layer."""
     interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)
@@ -315,7 +320,10 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
 
 
 def _users(tools: Tools) -> Path:
-    """Return a ``passwd`` file for builds: Java takes the home folder from there."""
+    """Return a ``passwd`` file with the home folder of builds.
+
+    Java reads it.
+    """
     text = (tools.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
     path = cache_folder() / "users" / sha256(text)[:16]
     if not path.is_file():

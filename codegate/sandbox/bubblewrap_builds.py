@@ -1,4 +1,4 @@
-"""Sandboxes for recorded builds in bubblewrap: they write folders on disk, which the host watches and freezes."""
+"""Folders on disk for recorded builds in bubblewrap."""
 
 import contextlib
 import os
@@ -21,16 +21,18 @@ _MEASURE_SECONDS: Final = 120.0
 
 
 def builds_folder() -> Path:
-    """Return the folder of the cache that builds are made in."""
+    """Return the cache's folder of builds under way."""
     return cache_folder() / "builds"
 
 
 class BuildFolder:
-    """The folders that a recorded build writes: ``env``, ``tree`` and ``tmp``, on disk, below the cache.
+    """A recorded build's folders ``env``, ``tree`` and ``tmp``.
+
+    They are on disk, below the cache.
 
     Args:
         layer: the layer that the build starts from.
-        bubblewrap: the program.
+        bubblewrap: path of the program.
 
     Raises:
         SandboxError: the disk refused, or the layer cannot be unpacked.
@@ -65,7 +67,10 @@ class BuildFolder:
 
     @contextlib.contextmanager
     def tars(self) -> Iterator[tuple[Source, Source]]:
-        """Open tars of what the build wrote; see ``WatchedBuild``. Its processes must have ended."""
+        """Yield tars of the build's folders; see ``WatchedBuild``.
+
+        The build's processes must have ended.
+        """
         with contextlib.ExitStack() as stack:
             streams = []
             for part in PARTS:
@@ -78,11 +83,11 @@ class BuildFolder:
             yield env, tree
 
     def remove(self) -> None:
-        """Remove all folders, whatever their modes."""
+        """Remove all folders, whatever their files' modes."""
         remove_tree(self.path)
 
     def written(self) -> int:
-        """Return the bytes that the build added on disk; see ``listed_bytes``.
+        """Return the bytes that the build added on disk.
 
         Raises:
             SandboxError: it cannot be measured.

@@ -1,7 +1,8 @@
-"""Recorded builds in bubblewrap: unpacked once in the cache, a fresh copy per sandbox.
+"""Layers in bubblewrap sandboxes, as overlays or copies.
 
-Archives are packed and unpacked by ``tar`` inside a bubblewrap sandbox: code of a repository wrote what is in them. A
-sandbox has an overlay of the unpacked folders, with what it writes on a tmpfs; where the kernel refuses that, a copy.
+``tar`` packs and unpacks archives inside a bubblewrap sandbox, because a repository's code wrote their content. A
+sandbox gets an overlay of the folders that were unpacked once into the cache, and its writes go to a tmpfs; where the
+kernel refuses that, it gets a copy.
 """
 
 import contextlib
@@ -72,12 +73,12 @@ class Ground:
     """The writable places of a sandbox.
 
     Attributes:
-        places: bubblewrap's arguments for it; none: the usual.
-        before: the command line that bubblewrap's follows.
-        inside: the command line that the supervisor's follows.
+        places: bubblewrap's arguments for them.
+        before: a command line that bubblewrap's follows.
+        inside: a command line that the supervisor's follows.
         current: the current folder that ``before`` needs.
         file_bytes: size of the largest file; 0: that of the workspace.
-        memory_bytes: what it takes of the memory before anything runs.
+        memory_bytes: memory that they take before anything runs.
     """
 
     places: tuple[str, ...] = ()
@@ -90,7 +91,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Overlays:
-    """How this machine lets us mount overlays.
+    """How this machine mounts overlays.
 
     Attributes:
         namespaces: options of ``unshare``.
@@ -101,15 +102,15 @@ class Overlays:
     options: str
 
     def before(self, size: int) -> tuple[str, ...]:
-        """Return the beginning of a command line that needs the overlays of the layer in the current folder.
+        """Return a command line that mounts the current folder's overlays.
 
-        What is written has ``size`` bytes at most.
+        Another command follows it. The overlays take ``size`` bytes of writes.
         """
         unshare = shutil.which("unshare") or "unshare"
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
 
     def work(self) -> bool:
-        """Return whether the kernel mounts overlays of folders in the cache.
+        """Return whether the kernel mounts such overlays.
 
         Raises:
             SandboxError: the disk refused.
@@ -133,7 +134,7 @@ _USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
 
 
 def find_overlays() -> Overlays | None:
-    """Return how to mount overlays here, or None if that is not possible.
+    """Return how this machine mounts overlays, or None.
 
     Raises:
         SandboxError: the disk refused.
@@ -146,9 +147,9 @@ class LaidLayer:
     """A layer that sandboxes can be opened on.
 
     Args:
-        layer: it is unpacked into the cache if it is not there, or measured for the copies.
-        bubblewrap: the program.
-        overlays: how they are mounted; None: each sandbox gets a copy.
+        layer: unpacked into the cache if absent, or only measured if sandboxes get copies.
+        bubblewrap: path of the program.
+        overlays: how to mount them; None: each sandbox gets a copy.
 
     Raises:
         SandboxError: the archive is not what the layer says, or cannot be unpacked.
@@ -161,7 +162,7 @@ class LaidLayer:
         self._folder = Path() if overlays is None else unpacked(layer, bubblewrap)
 
     def ground(self, limits: SandboxLimits) -> Ground:
-        """Return the writable places of a sandbox with these limits."""
+        """Return the writable places of a sandbox."""
         size = workspace_bytes(limits)
         if self._overlays is not None:
             return Ground(on_disk(self._folder / _WRITABLE), self._overlays.before(size), current=self._folder)
@@ -174,10 +175,10 @@ class LaidLayer:
 
 
 def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) -> tuple[list[str], list[str]]:
-    """Return bubblewrap's arguments that show this machine to a build, and that hide parts.
+    """Return bubblewrap's arguments that show and hide the machine's files.
 
-    It is all of ``/usr`` and the toolchains at their own places; not the packages installed beside an interpreter, and
-    not the settings of installers.
+    It shows all of ``/usr`` and the toolchains at their own places. It hides the packages installed beside an
+    interpreter, and the settings of installers.
     """
     shown = ["--ro-bind", "/usr", "/usr"]
     for path in (Path("/etc", name) for name in ETC):
@@ -206,13 +207,13 @@ def _empty_file() -> Path:
 
 
 def on_disk(folder: Path) -> tuple[str, ...]:
-    """Return bubblewrap's arguments that give a sandbox the folders of ``folder`` to write in."""
+    """Return bubblewrap's arguments that make ``folder``'s parts writable."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
 
 
 def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
-    """Unpack a layer's archive into ``folder``, which gets its parts.
+    """Unpack a layer's archive into ``folder``.
 
     Raises:
         SandboxError: the archive is not what the layer says, or cannot be unpacked.
@@ -233,9 +234,9 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
 def sandboxed_tar(
     bubblewrap: str, mounts: Sequence[str], options: Sequence[str], **pipes: int
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run ``tar`` in a sandbox that sees only ``mounts`` of the machine; wait for it.
+    """Run ``tar`` in a sandbox that sees only ``mounts``.
 
-    Whoever takes its pipe closes it.
+    It yields the process and waits for its end. The caller closes the pipes.
 
     Raises:
         SandboxError: it failed, or took too long.
@@ -267,7 +268,7 @@ def sandboxed_tar(
 
 
 def unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the cache's folder of an unpacked layer, after unpacking it if needed.
+    """Return the cache's folder of a layer, unpacked if absent.
 
     Raises as ``unpack``.
     """
@@ -282,7 +283,7 @@ def unpacked(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return how much memory a copy of each part takes."""
+    """Return the memory that a copy takes, by part."""
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):
         sizes[member.name.partition("/")[0]] += -(-member.size // _PAGE_BYTES) * _PAGE_BYTES

@@ -1,4 +1,4 @@
-"""Find a working bubblewrap, and the arguments common to all of its calls."""
+"""Find a working bubblewrap, and build its common arguments."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ def find_bubblewrap() -> str:
     """Return the path of a ``bwrap`` that works here.
 
     Raises:
-        SandboxUnavailable: there is none; the message says why and what helps.
+        SandboxUnavailable: there is none; the message says why, the remedy what helps.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -62,7 +62,7 @@ def bubblewrap_version(program: str) -> str:
 
 
 def group_parents() -> control_group.GroupParents | None:
-    """Return where control groups can be made and joined, or None.
+    """Return where processes can join control groups, or None.
 
     Raises:
         SandboxUnavailable: nothing would bound the number of processes.
@@ -83,7 +83,10 @@ def group_parents() -> control_group.GroupParents | None:
 
 
 def isolation() -> list[str]:
-    """Return the arguments that every sandbox begins with: its namespaces, its user, no capability, no variable."""
+    """Return the arguments of every sandbox for namespaces and user.
+
+    They also take away capabilities and variables.
+    """
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
         "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
@@ -92,7 +95,10 @@ def isolation() -> list[str]:
 
 
 def system_links() -> Iterator[str]:
-    """Yield the arguments for ``/bin``, ``/lib`` and the like: links into ``/usr`` on most systems."""
+    """Yield the arguments for ``/bin``, ``/lib`` and the like.
+
+    On most systems these are links into ``/usr``.
+    """
     for name in ("bin", "lib", "lib32", "lib64", "sbin"):
         path = Path("/", name)
         if path.is_symlink():
@@ -102,7 +108,7 @@ def system_links() -> Iterator[str]:
 
 
 def masked() -> list[str]:
-    """Return bubblewrap's arguments that hide parts of ``/proc``, as Docker does by default."""
+    """Return the arguments that hide what Docker hides of ``/proc``."""
     return list(masks(MASKED_FILES))
 
 
@@ -113,14 +119,14 @@ def contents(
     limits: SandboxLimits,
     writable: Sequence[str],
 ) -> list[str]:
-    """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
+    """Return the last arguments: file systems, environment and supervisor.
 
     Args:
         tools: folder of the tools.
-        interpreter: its path inside, with the command line that starts it, if any.
+        interpreter: its path inside, after the command line that starts it, if any.
         masks: arguments that hide files of ``/proc``.
         limits: the sandbox's.
-        writable: arguments for the workspace, ``/tmp`` and what else can be written.
+        writable: arguments for the workspace, ``/tmp`` and other writable places.
     """
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [
@@ -142,12 +148,12 @@ def command_scope(
     file_bytes: int = 0,
     interpreter: str = "",
 ) -> Scope:
-    """Return the limits of a command; without a control group each of its processes has its own memory limit.
+    """Return the limits and variables of a sandbox's commands.
 
     Args:
         environment: see ``Scope``.
         limits: the sandbox's.
-        grouped: there is a control group.
+        grouped: there is a control group; without one, each process has a memory limit of its own.
         file_bytes: size of the largest file; 0: that of the workspace.
         interpreter: see ``Scope``.
     """

@@ -1,4 +1,4 @@
-"""The cache, which keeps reproducible files between runs."""
+"""The cache: files that can be made again."""
 
 import contextlib
 import math
@@ -20,7 +20,10 @@ _STALE_SECONDS: Final = 86_400.0
 
 
 def cache_folder() -> Path:
-    """Return the folder that codegate caches in: CODEGATE_CACHE, or codegate below XDG_CACHE_HOME."""
+    """Return codegate's cache folder.
+
+    It is CODEGATE_CACHE, or ``codegate`` below XDG_CACHE_HOME or ``~/.cache``.
+    """
     given = os.environ.get("CODEGATE_CACHE")
     if given:
         return Path(given).absolute()
@@ -29,7 +32,9 @@ def cache_folder() -> Path:
 
 
 def cache_bytes() -> int:
-    """Return how much recorded builds may take in the cache: CODEGATE_CACHE_GB, or 8 GB.
+    """Return the cache's limit for recorded builds, in bytes.
+
+    It is CODEGATE_CACHE_GB, or 8 GB.
 
     Raises:
         UsageError: it is no number.
@@ -46,7 +51,7 @@ def cache_bytes() -> int:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a folder below ``parent``, owned by this process; remove it unless renamed.
+    """Yield a folder of ``own_folder``; remove it unless renamed.
 
     Raises:
         SandboxError: the disk refused.
@@ -60,7 +65,9 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def own_folder(parent: Path) -> Path:
-    """Return a new folder below ``parent`` that ``sweep`` removes once this process is dead.
+    """Return a new folder below ``parent``, owned by this process.
+
+    ``sweep`` removes it once this process is dead.
 
     Raises:
         SandboxError: the disk refused.
@@ -76,7 +83,7 @@ def own_folder(parent: Path) -> Path:
 
 
 def sweep(parent: Path) -> int:
-    """Remove folders of ``own_folder`` whose process is dead; return how many."""
+    """Remove folders of ``own_folder`` with dead owners; return the count."""
     found = 0
     for path in parent.glob(".*-*"):
         owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
@@ -90,7 +97,9 @@ def sweep(parent: Path) -> int:
 
 
 def drop_unpacked(sha256: str) -> None:
-    """Remove an unpacked layer, if any; a partly removed one is not used again.
+    """Remove the unpacked copy of a layer, if any.
+
+    If that breaks off, the rest of the copy is not used again.
 
     Raises:
         SandboxError: the disk refused.
@@ -102,7 +111,7 @@ def drop_unpacked(sha256: str) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder that untrusted code wrote, whatever its modes, as far as possible."""
+    """Remove a folder of untrusted code, whatever its files' modes."""
     argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
     if subprocess.run(argv, capture_output=True, check=False).returncode:
         subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
@@ -110,5 +119,5 @@ def remove_tree(path: Path) -> None:
 
 
 def layers_folder() -> Path:
-    """Return the folder of the cache that layers are in."""
+    """Return the cache's folder of unpacked layers."""
     return cache_folder() / "layers"

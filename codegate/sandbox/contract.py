@@ -1,9 +1,10 @@
-"""The interface of sandboxes. Every backend passes ``codegate.sandbox.conformance``.
+"""The interface of sandboxes, which every backend implements.
 
-A sandbox is a throw-away machine with no network, no secrets, no file of the user's and hard limits on time,
+A sandbox is a throw-away machine without a network, secrets or the user's files, and with hard limits on time,
 memory, processes, disk and output. (Bubblewrap shows it the system's ``/usr`` and the interpreter, read-only.)
-Inside it a supervisor runs as PID 1, takes files and commands over one stream and answers over it. Files go in and
-are never fetched out; only what the supervisor itself observed comes back.
+Inside it a supervisor runs as PID 1: it takes files and commands over one stream and sends its replies over the same
+stream. The host puts files in and never fetches any; only the supervisor's own observations come back.
+``codegate.sandbox.conformance`` tests a backend.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,31 +18,32 @@ from codegate.sandbox.relay import Relay
 
 
 class SandboxError(InfrastructureError):
-    """The sandbox, its daemon or its supervisor failed: never the fault of the code inside."""
+    """The sandbox, daemon or supervisor failed, never the code inside."""
 
 
 class SandboxUnavailable(SandboxError):
-    """No backend can run here; the remedy says how to get one."""
+    """No backend can run here; the remedy names one."""
 
 
 class NotInstalled(SandboxError):
-    """A toolchain, package or image that an environment asks for is not there; the remedy says how to get it."""
+    """A toolchain, package or image of an environment is missing."""
 
 
 class SandboxClosed(SandboxError):
-    """The sandbox was closed (by an interrupt or by its owner) while a call was under way."""
+    """The sandbox was closed before or during a call."""
 
 
 class FilesRefused(SandboxError):
-    """The files given cannot be put; the fault is in them, and the sandbox lives on.
+    """The sandbox refused files because of the files themselves.
 
-    A path or a link leaves the workspace, one file is in another's way, or the disk is too small.
+    A path or a link leaves the workspace, one file is in another's way, or the disk is too small. The sandbox stays
+    usable.
     """
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """Hard limits of one sandbox, from its start to its end.
+    """Hard limits of one sandbox.
 
     Attributes:
         lifetime_seconds: the supervisor ends itself and everything in it after this long.
@@ -62,7 +64,13 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class SandboxFile:
-    """A file to put: path relative to the workspace, bytes, and git's mode (link: the target as bytes)."""
+    """A file to write into a sandbox.
+
+    Attributes:
+        path: relative to the workspace.
+        data: content; of a link, the target.
+        mode: git's mode.
+    """
 
     path: str
     data: bytes
@@ -70,7 +78,7 @@ class SandboxFile:
 
     @property
     def leads_out(self) -> bool:
-        """Return whether it is a link out of the workspace, which sandboxes refuse."""
+        """Return whether it is a link out of the workspace."""
         try:
             supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
         except supervisor_files.FilesRefused:
@@ -106,22 +114,22 @@ class Command:
 
 @dataclass(frozen=True)
 class Completed:
-    """What the supervisor saw of a command.
+    """The supervisor's observations of one command.
 
     Attributes:
         exit_code: the exit status, or None when a signal ended it.
         signal: the number of that signal, or None.
         timed_out: the limit ``timeout_seconds`` was hit.
-        memory_exceeded: the memory limit was hit by some process of the command.
+        memory_exceeded: some process of the command hit the memory limit.
         stdout: the first ``output_bytes`` bytes.
         stderr: likewise.
-        truncated: output, of either stream, went over the cap and the rest was thrown away.
+        truncated: output of either stream went over the cap; the rest was thrown away.
         records: bytes written to the records pipe, up to 16 MiB.
         records_truncated: more than that was written.
         wall_seconds: monotonic time from start to end.
         cpu_seconds: user plus system time of the command and its descendants that were waited for.
         peak_memory_bytes: the largest resident size of a single process among them.
-        unreachable: packets to addresses that no route led to, by the kernel's count; None where it does not say.
+        unreachable: packets to addresses without a route, by the kernel's count; None if the kernel does not count.
     """
 
     exit_code: int | None
@@ -140,17 +148,17 @@ class Completed:
 
     @property
     def ok(self) -> bool:
-        """Return whether the command ended by itself with exit status 0."""
+        """Return whether it ended by itself with exit status 0."""
         return self.exit_code == 0 and not self.timed_out
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A tool that set-up and tests need, such as an interpreter or a compiler.
+    """A tool for set-up and tests, such as a compiler.
 
     Attributes:
-        name: as recipes have it: ``python``, ``node``, ``go``, ``java``, ``rust``, …
-        version: of it, as precise as the recipe says: ``3.13``, ``1.26.2``.
+        name: as in recipes: ``python``, ``node``, ``go``, ``java``, ``rust``, …
+        version: as precise as the recipe gives it: ``3.13``, ``1.26.2``.
     """
 
     name: str
@@ -159,13 +167,15 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Layer:
-    """What a recorded build left. Each sandbox gets it writable and afresh: nothing that a run writes stays.
+    """The files of a recorded build.
+
+    Each sandbox gets its own writable copy of them, so one run's writes never reach another.
 
     Attributes:
         sha256: of the archive.
-        archive: tar file on the host; its folder ``env`` is ``/opt/env`` in sandboxes, and what its folder ``tree`` has
-            lies in the workspace, beside the files that are put there.
-        variables: environment of every command, ``PATH`` among it; those of the command itself win.
+        archive: tar file on the host. Its folder ``env`` is ``/opt/env`` in sandboxes; the content of its folder
+            ``tree`` lies in the workspace, beside the files that are put there.
+        variables: environment of every command, with ``PATH``; the command's own variables override them.
         python: the project's own interpreter, as a path in the sandbox; empty: it has none.
     """
 
@@ -177,16 +187,18 @@ class Layer:
 
 @dataclass(frozen=True)
 class EnvironmentRecipe:
-    """What a prepared environment is made from; equal recipes give interchangeable environments.
+    """What a backend prepares an environment from.
+
+    Equal recipes give interchangeable environments.
 
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
-        image: base image by digest; None for the usual one.
-        beside: what other recorded builds left, by the names of their folders below ``/opt/codegate``: read-only, and
-            apart from all that code under test may import. It is the same environment otherwise.
-        layer: what a recorded build left; None: one is to be made.
-        toolchains: what the machine (or the image) has to show; a recorded build names them.
-        system: packages of the system, likewise.
+        image: base image by digest; None: the backend's default.
+        beside: layers of other recorded builds, by the names of their folders below ``/opt/codegate``. They are
+            read-only, and code under test cannot import from them. They do not change the environment's identity.
+        layer: the recorded build; None: a build is about to make it.
+        toolchains: tools that the machine or the image must have; a recorded build names them.
+        system: system packages that it must have, likewise.
     """
 
     python: str
@@ -198,7 +210,7 @@ class EnvironmentRecipe:
 
     @property
     def left(self) -> Layer:
-        """Return the layer of the recorded build; raise ValueError if there is none."""
+        """Return the layer; raise ValueError without one."""
         if self.layer is None:
             message = "a sandbox is laid from a recorded build, and none was made"
             raise ValueError(message)
@@ -206,39 +218,39 @@ class EnvironmentRecipe:
 
 
 class PreparedEnvironment(Protocol):
-    """An environment that a backend has ready: an image, or a folder."""
+    """An environment that a backend can open sandboxes on."""
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of the environment's content, its base image included."""
+        """Return the SHA-256 of the content, base image included."""
         ...
 
     @property
     def layer(self) -> Layer | None:
-        """Return the recorded build, or None for the environment of a new build."""
+        """Return the recorded build; None for a new build's environment."""
         ...
 
     @property
     def toolchains(self) -> tuple[tuple[str, str], ...]:
-        """Return variables that find the toolchains of a build, in addition to the layer's."""
+        """Return the variables that locate toolchains, beside the layer's."""
         ...
 
 
 @dataclass(frozen=True)
 class Description:
-    """A backend's parts and what they enforce.
+    """A backend's parts, and the limits that they enforce.
 
     Attributes:
         name: see ``Backend.name``.
         tier: what contains the code: ``runc``, ``runsc``, ``kata`` or another container runtime, or ``bubblewrap``.
         engine: what manages the sandboxes, with its version.
-        runtime: what makes their walls, with its version where that is known.
-        kernel: release of the kernel below; a tier with a kernel of its own shows another one inside.
-        totals: whether memory and processes are limited in total, and not only each process.
-        process_limit: whether processes have a limit of their own, which is an error to whoever runs into it; else
-            too many of them take the memory, and end the sandbox.
+        runtime: what isolates them, with its version if known.
+        kernel: release of the machine's kernel; a tier with its own kernel shows another release inside.
+        totals: whether memory and processes are limited in total, and not only for each process.
+        process_limit: whether the number of processes has its own limit, so that too many are an error inside; without
+            it they use up the memory and end the sandbox.
         inode_limit: likewise for the number of files.
-        weaknesses: what it does not promise, a clause each.
+        weaknesses: guarantees that it does not give, a clause each.
     """
 
     name: str
@@ -253,12 +265,15 @@ class Description:
 
     @property
     def own_kernel(self) -> bool:
-        """Return whether the tier promises that the code inside never talks to the machine's kernel."""
+        """Return whether the code inside never reaches the machine's kernel."""
         return self.tier in {"runsc", "kata"}
 
 
 class Sandbox(Protocol):
-    """One live sandbox. Not thread-safe: one caller at a time (``close`` may come from any thread)."""
+    """One live sandbox.
+
+    Not thread-safe: one caller at a time, except that ``close`` may come from any thread.
+    """
 
     def put(self, files: tuple[SandboxFile, ...]) -> None:
         """Write ``files`` below the workspace, replacing what is there.
@@ -270,31 +285,36 @@ class Sandbox(Protocol):
         ...
 
     def run(self, command: Command) -> Completed:
-        """Run ``command`` to its end or its limit, then kill whatever it left behind.
+        """Run ``command`` to its end or limit; return the observations.
+
+        Its remaining processes are killed.
 
         Raises:
-            SandboxError: the supervisor could not run it (an unknown program is an exit code 127, not this).
+            SandboxError: the supervisor could not run it. (For an unknown program it returns exit code 127 instead.)
         """
         ...
 
     def close(self) -> None:
-        """Kill and remove the sandbox; idempotent, does not wait for the removal."""
+        """Kill the sandbox and remove it in the background; idempotent."""
         ...
 
 
 class BuildSandbox(Sandbox, Protocol):
-    """A sandbox for a recorded build: a plain user, ``/opt/env`` and the workspace writable, on disk.
+    """A sandbox for a recorded build.
 
-    It has no network either: what its commands reach goes through their ``Command.relay``.
+    Its commands run as a plain user, with ``/opt/env`` and the workspace writable on disk. It has no network: its
+    commands reach hosts through their ``Command.relay``.
     """
 
     def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """Write the built files to ``archive`` (see ``Layer.archive``); return its SHA-256.
+        """Write the built files to ``archive``; return its SHA-256.
+
+        See ``Layer.archive`` for its form.
 
         Args:
-            tracked: paths of the files that were put: they and what was written over them are left out; empty folders
-                that were made are not.
-            archive: where to; the file must not exist.
+            tracked: paths of the files that were put. They are left out, even if overwritten; new empty folders are
+                kept.
+            archive: a file that does not exist yet.
 
         Raises:
             SandboxError: the stream broke, or the disk refused.
@@ -307,10 +327,10 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the choice that selects it: ``docker``, ``bwrap``, or ``docker:RUNTIME``.
+        """Return the choice that selects the backend.
 
-        The last is for runtimes that may give other results, with a kernel of their own. Outcomes from backends of
-        different names are not comparable.
+        It is ``docker``, ``bwrap``, or ``docker:RUNTIME`` for a runtime with a kernel of its own, which may give other
+        results. Outcomes from backends of different names are not comparable.
         """
         ...
 
@@ -318,25 +338,28 @@ class Backend(Protocol):
         """Return a description of the backend's parts.
 
         Raises:
-            SandboxError: the daemon does not say.
+            SandboxError: the daemon does not answer.
         """
         ...
 
     def base_image(self, python: str, wanted: str | None = None) -> str | None:
-        """Choose the base image for a version of Python; return it by digest. None: no image.
+        """Return the digest of a Python version's base image.
+
+        None: this backend has no images.
 
         Args:
             python: minor version.
-            wanted: an image by content, as this returned it before; it is taken where it can be had, so that a tag
-                that has moved since changes nothing.
+            wanted: a digest that an earlier call returned. It is used if available, even if the tag has moved since.
 
         Raises:
-            SandboxError: there is an image, and it is neither here nor to be had.
+            SandboxError: the image is not here and cannot be pulled.
         """
         ...
 
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
-        """Build the environment or find it in the cache; may use the network, as ``open_build`` may.
+        """Return the environment, built now or found in the cache.
+
+        It may use the network, as ``open_build`` may.
 
         Raises:
             SandboxError: it cannot be built; the message holds the tool's last lines.
@@ -355,19 +378,19 @@ class Backend(Protocol):
         """Start a sandbox for a recorded build.
 
         Args:
-            recipe: its image, toolchains and packages of the system; its layer, if any, is what the build begins with.
-            limits: of it; ``disk_bytes`` bounds all that it writes.
+            recipe: its image, toolchains and system packages; its layer, if any, is where the build starts from.
+            limits: the sandbox's; ``disk_bytes`` bounds all that the build writes.
 
         Raises:
-            NotInstalled: a toolchain, package or image is not to be had; the remedy names it.
+            NotInstalled: a toolchain, package or image is not available; the remedy names it.
             SandboxError: the daemon or the kernel refused.
         """
         ...
 
     def close(self) -> None:
-        """Kill and remove every sandbox of this backend and wait until they are gone; idempotent."""
+        """Remove every sandbox and wait until they are gone; idempotent."""
         ...
 
     def sweep(self) -> int:
-        """Remove what dead runs left behind and return how many were removed; live runs are untouched."""
+        """Remove what dead runs left behind; return the count."""
         ...

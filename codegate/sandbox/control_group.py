@@ -1,7 +1,8 @@
-"""Control groups for bubblewrap sandboxes: totals for memory, processes and processor time.
+"""Control groups that limit a bubblewrap sandbox in total.
 
-Both kernel interfaces are known (cgroup v1, one tree per controller, and v2). A group is made next to or
-below the caller's own; where the machine does not let us, there is none and per-process limits have to do.
+They limit memory, processes and processor time, by either kernel interface (cgroup v1 with one tree per controller,
+and v2). A group is made next to or below the caller's own; where the machine does not permit that, only the limits of
+each process apply.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 
 @dataclass(frozen=True)
 class GroupParents:
-    """Where groups can be made: for v1 one folder per controller, for v2 the one under ``unified``."""
+    """The folders to make groups in, by controller or ``unified``."""
 
     folders: Mapping[str, Path]
 
@@ -80,11 +81,11 @@ class ControlGroup:
 
     @property
     def member_files(self) -> tuple[str, ...]:
-        """Return the files that a process writes 0 to in order to join."""
+        """Return the files that a process joins by writing 0."""
         return tuple(str(folder / "cgroup.procs") for folder in self._folders.values())
 
     def out_of_memory_kills(self) -> int:
-        """Return how many processes of the group the kernel killed for memory."""
+        """Return the number of the group's out-of-memory kills."""
         name = "memory.events" if self._parents.unified else "memory.oom_control"
         folder = self._folders.get("unified") or self._folders["memory"]
         with contextlib.suppress(OSError, ValueError):
@@ -94,12 +95,12 @@ class ControlGroup:
         return 0
 
     def remove(self, seconds: float = 5.0) -> bool:
-        """Remove the group once its last process is gone; return whether it is."""
+        """Remove the group once empty; return whether it is gone."""
         return _remove(list(self._folders.values()), seconds)
 
 
 def find_parents() -> GroupParents | None:
-    """Return where this process may make groups that limit memory and processes, or None."""
+    """Return where this process can make groups, or None."""
     own = _own_groups()
     parents = _find_v1(own) or _find_v2(own)
     if parents is None:
@@ -112,7 +113,7 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove the groups of dead owners; return how many sandboxes they belonged to."""
+    """Remove groups of dead owners; return the number of sandboxes."""
     stale: dict[str, list[Path]] = {}
     roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
     for root in roots:
@@ -147,7 +148,7 @@ def _if_there(file: Path, value: str) -> list[tuple[Path, str]]:
 
 
 def _own_groups() -> dict[str, str]:
-    """Return our own group by controller, "" for v2 (proc(5), /proc/self/cgroup)."""
+    """Return our group by controller; "" is v2's (proc(5))."""
     groups = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
@@ -167,7 +168,7 @@ def _find_v1(own: Mapping[str, str]) -> GroupParents | None:
 
 
 def _find_v2(own: Mapping[str, str]) -> GroupParents | None:
-    """Return the nearest folder from our own group upwards whose children get the controllers."""
+    """Return the nearest group, upwards from ours, with both controllers."""
     folder = _ROOT / own.get("", "/").lstrip("/")
     while folder.is_relative_to(_ROOT):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The Docker daemon itself: reaching it, what it is made of, and its errors in our words."""
+"""The Docker daemon: connection, description and errors."""
 
 import contextlib
 import os
@@ -21,10 +21,13 @@ _WEAKNESSES: Final = {
 
 
 def connect(seconds: int) -> "APIClient":
-    """Return a client of the daemon that the docker command uses, with a time limit per call.
+    """Return a client of the docker command's daemon.
+
+    Args:
+        seconds: time limit of each call.
 
     Raises:
-        SandboxUnavailable: none answers.
+        SandboxUnavailable: no daemon answers.
     """
     address = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
     if address.startswith("unix://") and not Path(address.removeprefix("unix:/")).exists():
@@ -47,7 +50,7 @@ def connect(seconds: int) -> "APIClient":
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn every error of the docker package into ours."""
+    """Turn errors of the docker package into SandboxError."""
     from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
     from requests.exceptions import RequestException  # noqa: PLC0415
 
@@ -63,11 +66,11 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
     Args:
         client: of the daemon.
-        runtime: the container runtime asked for; None: the daemon's usual one.
+        runtime: the wanted container runtime; None: the daemon's default.
 
     Raises:
-        UsageError: the daemon has no such runtime; says which it has.
-        SandboxError: it does not say.
+        UsageError: the daemon has no such runtime; names those that it has.
+        SandboxError: the daemon does not answer.
     """
     with explained("say what it is"):
         info: dict[str, Any] = client.info()
@@ -96,7 +99,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return a runtime's kind, by its program if the daemon reports one, else its name."""
+    """Return a runtime's kind, by its program or name."""
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):
         for known in (*_OWN_KERNEL, *_NAMESPACED):

@@ -1,8 +1,8 @@
-"""Sandboxes as containers of a Docker daemon, which may be another machine's: only its API is used.
+"""Sandboxes as containers of a Docker daemon.
 
-An environment is an image made of a base image and two folders, without a build step that runs anything.
-Files and commands go over one attached stream, so no host path is ever mounted and it works from inside a
-container that has the daemon's socket.
+An environment is an image made of a base image and two folders; no build step runs anything. Files and commands go over
+one attached stream, and only the daemon's API is used: no host path is mounted, so the daemon may be another machine's,
+or codegate itself may run in a container that has the daemon's socket.
 """
 
 import contextlib
@@ -60,7 +60,9 @@ _WATCHED: Final = (
 
 
 class DockerBackend:
-    """Sandboxes by a Docker daemon, found as the docker command finds it (``DOCKER_HOST`` or the local socket).
+    """Sandboxes by the daemon that the docker command finds.
+
+    That is ``DOCKER_HOST`` or the local socket.
 
     Args:
         run_id: names the run that the containers belong to, in a label.
@@ -93,7 +95,7 @@ class DockerBackend:
 
     @property
     def name(self) -> str:
-        """Return ``docker``, or ``docker:RUNTIME`` if the runtime has its own kernel."""
+        """Return ``docker``; ``docker:RUNTIME`` for a runtime with its own kernel."""
         return self._description.name
 
     def describe(self) -> Description:
@@ -122,7 +124,7 @@ class DockerBackend:
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
     def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
-        """Return the environment of a new build (base image, system packages), and the tools."""
+        """Return the environment without layers, and its tools."""
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
@@ -139,7 +141,10 @@ class DockerBackend:
             return images.machine_of(str(self._builder.version().get("Arch", "")))
 
     def pin_image(self, name: str) -> str:
-        """Return the current digest of the image ``name``, pulled if absent; raises as ``prepare``."""
+        """Return the image ``name``'s current digest, pulled if absent.
+
+        Raises as ``prepare``.
+        """
         with self._building, explained("look up the image"):
             return images.pin_image(self._builder, name)
 
@@ -167,7 +172,7 @@ class DockerBackend:
         limits: SandboxLimits,
         given: Iterable[Entry] | None = None,
     ) -> tuple[str, SandboxSession]:
-        """Return a new container with the session in it, whose commands get the variables of ``layer``."""
+        """Return a container's id and session; commands get ``layer``'s variables."""
         variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
         with self._fleet.starting():
             with explained("start a sandbox"):
@@ -176,7 +181,7 @@ class DockerBackend:
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:
-        """Return a function that measures the bytes that a container has written."""
+        """Return a function that measures what a container has written."""
 
         def written() -> int:
             with explained("say how much a sandbox has written"):
@@ -202,7 +207,7 @@ class DockerBackend:
         return count
 
     def reap(self, job: str) -> int:
-        """Remove the sandboxes of all steps of the workflow job; return how many."""
+        """Remove all sandboxes of the workflow job; return the count."""
         with explained("look for the job's sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
             return sum(self.remove(str(container["Id"])) for container in found)
@@ -226,7 +231,7 @@ class DockerBackend:
         return container, connection
 
     def _create(self, environment: DockerEnvironment, limits: SandboxLimits) -> str:
-        """Create a container, with a disk quota if the daemon has them; return its id."""
+        """Create a container, with a disk quota if possible."""
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = self._has_quota is not False
@@ -264,7 +269,10 @@ class DockerBackend:
             ) from error
 
     def remove(self, container: str) -> bool:
-        """Kill and remove a container; a second try covers a daemon that was busy. Return whether it is gone."""
+        """Kill and remove a container; return whether it is gone.
+
+        It tries twice, because the daemon may be busy.
+        """
         from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
         from requests.exceptions import RequestException  # noqa: PLC0415
 
@@ -285,9 +293,9 @@ class DockerBackend:
         return False
 
     def out_of_memory(self, container: str) -> bool:
-        """Return whether the daemon saw an out-of-memory kill in the container.
+        """Return whether the daemon saw an out-of-memory kill.
 
-        The daemon learns of it from the kernel, and on a busy machine later than the stream's end shows here.
+        The daemon learns of it from the kernel, which on a busy machine may be after the end of the stream.
         """
         now = int(time.time())
         with contextlib.suppress(Exception):  # only evidence: without it the death stays unexplained
@@ -306,7 +314,7 @@ class DockerBackend:
 
 
 class _Container(Member):
-    """One container. Its supervisor counts the kernel's kills for memory from inside."""
+    """A container, whose supervisor counts the out-of-memory kills."""
 
     def __init__(self, container: str, backend: DockerBackend, fleet: Fleet) -> None:
         self.id = container

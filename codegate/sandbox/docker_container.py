@@ -1,4 +1,4 @@
-"""A container of the Docker backend: its image, limits, mounts and labels."""
+"""The Docker backend's containers: configuration, labels and build folders."""
 
 import contextlib
 import os
@@ -33,11 +33,11 @@ class DockerEnvironment:
 
     Attributes:
         image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
-        identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
-            would differ from daemon to daemon, since it covers the time of the build.
-        variables: names of what the base image would set, and what is taken out of every container.
-        layer: the recorded build that is in the image; None: one is to be made.
-        toolchains: what the base image sets for those who use its toolchains; commands get it.
+        identity: SHA-256 of what the image was made from, with the base image's digest. (The image's id covers the time
+            of its build, so it differs from daemon to daemon.)
+        variables: names of the base image's variables, which no container gets.
+        layer: the recorded build that is in the image; None: the environment of a new build.
+        toolchains: variables of the base image that locate its toolchains, for commands.
     """
 
     image: str
@@ -48,7 +48,7 @@ class DockerEnvironment:
 
 
 def container_labels(run_id: str, seconds: float) -> dict[str, str]:
-    """Return the labels of a run's container that may live for ``seconds``."""
+    """Return the labels of a container that lives ``seconds``."""
     return {
         RUN_LABEL: run_id,
         OWNER_LABEL: str(current_owner()),
@@ -63,7 +63,7 @@ def command_scope(
     variables: dict[str, str],
     python: str,
 ) -> Scope:
-    """Return the scope of commands in a container, with more variables and the project's own interpreter, if any."""
+    """Return the scope of commands in a container."""
     resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": limits.disk_bytes,
@@ -84,7 +84,10 @@ def container_configuration(
     *,
     quota: bool,
 ) -> dict[str, Any]:
-    """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
+    """Return the container's configuration.
+
+    It has no ``init``, because the supervisor is the first process and reaps.
+    """
     from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
 
     disk, shared = limits.disk_bytes, shared_memory_bytes(limits)
@@ -132,7 +135,7 @@ def container_configuration(
 
 
 def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
-    """Return the search path for the supervisor's python3, without a build's folders."""
+    """Return the supervisor's search path, without folders of the build."""
     path = dict(environment.toolchains).get("PATH")
     if path is None:
         return ()  # the daemon has a usual one
@@ -144,7 +147,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def built_folders(container: str) -> Iterator[tuple[Source, Source]]:
-    """Open tars of a build's folders in a container, one at a time; see ``WatchedBuild``."""
+    """Yield tars of a build's folders; see ``WatchedBuild``."""
     client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
 
     def folder(place: str) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The sandboxes that a backend has open: registered as they start, removed in the background, gone when it closes."""
+"""The open sandboxes of a backend, removed in the background."""
 
 import contextlib
 import threading
@@ -30,7 +30,7 @@ class Member(Enclosure):
                 self._removal = self._fleet.remove_later(self)
 
     def wait(self, seconds: float) -> None:
-        """Wait until a destroyed member is gone."""
+        """Wait up to ``seconds`` until a destroyed member is gone."""
         if self._removal is not None:
             with contextlib.suppress(TimeoutError):
                 self._removal.result(max(seconds, 0))
@@ -62,7 +62,7 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Register a start for a ``with`` block, so that ``close`` waits for its end.
+        """Let ``close`` wait for a start in the ``with`` block.
 
         Raises:
             SandboxClosed: the backend was closed.
@@ -79,12 +79,12 @@ class Fleet:
                 self._changed.notify_all()
 
     def add(self, member: Member) -> None:
-        """Register a sandbox for removal at the end, even if it does not start."""
+        """Register a sandbox for removal, before it has started."""
         with self._changed:
             self._members.add(member)
 
     def open(self, member: Member, connection: SocketConnection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
-        """Return the session over ``connection``; arguments and errors are those of ``SandboxSession``."""
+        """Return a registered ``SandboxSession`` over ``connection``."""
         try:
             session = SandboxSession(SupervisorStream(connection), member, scope, limits)
         except BaseException:
@@ -109,9 +109,10 @@ class Fleet:
             return done
 
     def close(self, seconds: float) -> None:
-        """Refuse new starts, wait for those under way, and remove all members; each wait lasts ``seconds`` at most.
+        """Refuse new starts and remove all members.
 
-        A second call returns at once: it may follow a signal, whose own call is waiting for a daemon.
+        It waits at most ``seconds`` for starts under way, and as long for the removals. A second call returns at once:
+        it may come from a signal handler while the first call waits for a daemon.
         """
         with self._changed:
             if self._closed:

@@ -1,4 +1,4 @@
-"""Images for the Docker backend: the base image, and finding images that were made."""
+"""The Docker backend's base images, and images that codegate made."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "
 
 
 def machine_of(architecture: str) -> str:
-    """Return the processor type, as in ``uname -m``, that a daemon calls ``architecture``.
+    """Return the ``uname -m`` of the daemon's ``architecture``.
 
     Raises:
         SandboxError: there are no wheels for it.
@@ -32,14 +32,17 @@ def machine_of(architecture: str) -> str:
 
 
 def base_image_name(python: str) -> str:
-    """Return the name of the base image for a version of Python: the default, or the user's own."""
+    """Return the name of a Python version's base image.
+
+    The user's own image, if set in the environment, replaces the default.
+    """
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 
 def can_be_had(client: "APIClient", name: str) -> bool:
-    """Return whether an earlier run's base image can be used again; pull an official one.
+    """Return whether an earlier run's base image is still available.
 
-    An image that the user sets in the environment wins over that of the earlier run.
+    An official one is pulled. An image that the user sets in the environment replaces that of the earlier run.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False
@@ -53,14 +56,14 @@ def can_be_had(client: "APIClient", name: str) -> bool:
 
 
 def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the id of a Python version's base image, and the variables it sets.
+    """Return the base image's id, and its variables without PATH.
 
-    It is pulled if absent; whether a suite may have an image pulled is checked when the suite is read.
+    The image is pulled if absent; the reader of a suite checks whether the suite may name one.
 
     Args:
         client: of the daemon.
         python: minor version.
-        named: the image that a suite names; None: the usual one.
+        named: the image that a suite names; None: the default.
 
     Raises:
         SandboxError: it cannot be obtained, is not named by digest, or would change what runs in it.
@@ -81,7 +84,7 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
 
 
 def _named(client: "APIClient", name: str) -> dict[str, Any]:
-    """Return the daemon's record of a suite's image, which must be named by digest."""
+    """Return the record of a suite's image, named by digest."""
     if _PINNED.fullmatch(name) is None:
         raise SandboxError(
             f"the suite names the image {name[:200]!r}, which is no name by content.",
@@ -91,14 +94,16 @@ def _named(client: "APIClient", name: str) -> dict[str, Any]:
 
 
 def pin_image(client: "APIClient", name: str) -> str:
-    """Return a name by digest for the image ``name``, pulled if absent.
+    """Return a name by digest for the image ``name``.
+
+    The image is pulled if absent.
 
     Returns:
-        ``repository@sha256:…`` as its registry knows it; of an image that no registry has, its id, which is good on
-        this daemon only.
+        ``repository@sha256:…`` as its registry has it; for an image of no registry its id, which only this daemon
+            knows.
 
     Raises:
-        SandboxError: it is neither here nor to be had.
+        SandboxError: it is not here and cannot be pulled.
     """
     if "@sha256:" in name or name.startswith("sha256:"):
         return name
@@ -110,12 +115,12 @@ def pin_image(client: "APIClient", name: str) -> str:
 
 
 def image_tag(key: str) -> str:
-    """Return the tag of the image that ``key``, a SHA-256, stands for."""
+    """Return the tag of the image for ``key``, a SHA-256."""
     return f"{_REPOSITORY}:{key[:24]}"
 
 
 def made_image(client: "APIClient", key: str) -> str | None:
-    """Return the id of the image made for ``key``, or None."""
+    """Return the id of the image for ``key``, or None."""
     found = find(client, image_tag(key))
     made = found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key
     return str(found["Id"]) if found is not None and made else None
@@ -132,7 +137,11 @@ def find(client: "APIClient", name: str) -> dict[str, Any] | None:
 
 
 def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
-    """Return an image's record, pulled if absent; raise SandboxError with ``remedy``."""
+    """Return an image's record, after pulling it if absent.
+
+    Raises:
+        SandboxError: it cannot be pulled; has ``remedy``.
+    """
     from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
     found = find(client, name)
@@ -148,5 +157,9 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
 
 
 def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:
-    """Return the daemon's record of an image; raise docker's ImageNotFound."""
+    """Return the daemon's record of an image.
+
+    Raises:
+        docker.errors.ImageNotFound: the daemon does not have it.
+    """
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker

@@ -1,4 +1,4 @@
-"""Find this machine's Python interpreters, running nothing but the interpreters."""
+"""Find Python interpreters on this machine by running them."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def index_environment() -> dict[str, str]:
 
 @cache
 def find_interpreter(minor: str) -> Interpreter | None:
-    """Return an interpreter of the minor version ``minor`` (``3.11``), or None."""
+    """Return an interpreter of a minor version (``3.11``), or None."""
     for candidate in _candidates(minor):
         found = _ask(candidate, minor)
         if found is not None:

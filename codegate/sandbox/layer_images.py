@@ -1,4 +1,4 @@
-"""Images of recorded builds for the Docker backend: system packages, the layer, and what every build is given."""
+"""The Docker backend's images of recorded builds and system packages."""
 
 import contextlib
 import io
@@ -37,7 +37,9 @@ _PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
 
 
 def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
-    """Return the id of the image ``base`` with Debian packages in it, installed now where absent.
+    """Return the id of ``base`` with Debian packages in it.
+
+    They are installed now if no such image exists.
 
     Raises:
         UsageError: something is no name of a package.
@@ -73,7 +75,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
 
 
 def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
-    """Return names of Debian packages in order, each once.
+    """Return Debian package names sorted, each once.
 
     Raises:
         UsageError: something is no name of a package.
@@ -84,24 +86,29 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of the image of a recorded build and the tools on ``base``, made where absent.
+    """Return the id of a build's image, made if absent.
+
+    It has the tools as well.
 
     Args:
         client: of the daemon.
-        tools: what goes beside it.
-        base: an image.
+        tools: the tools of every sandbox.
+        base: the image to put them on.
         layer: the build.
-        labels: of the container that it is made in.
+        labels: of the container that the image is made in.
 
     Raises:
-        SandboxError: the archive is no longer what the layer says, or holds what no build leaves.
+        SandboxError: the archive has changed, or holds what no build leaves.
     """
     key = digest([LAYOUT, "layer", tools.content, base, layer.sha256])
     return _laid_image(client, key, base, layer, chain(machine_entries(tools), layer_entries(layer)), labels)
 
 
 def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of the image of another recorded build on ``base``, made where absent; see ``layered_image``."""
+    """Return the id of ``base`` with another recorded build.
+
+    The image is made if absent; see ``layered_image``.
+    """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
 
@@ -109,9 +116,9 @@ def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels
 def _laid_image(
     client: "APIClient", key: str, base: str, layer: Layer, entries: Iterator[Entry], labels: dict[str, str]
 ) -> str:
-    """Return the id of the image ``key``, which is ``base`` with ``entries``.
+    """Return the id of ``base`` with ``entries``, made if absent.
 
-    They go to the daemon as they are read, into a container that never starts.
+    ``key`` identifies the image. The entries go to the daemon as they are read, into a container that never starts.
     """
     if (image := made_image(client, key)) is not None:
         return image
@@ -128,9 +135,12 @@ def _laid_image(
 
 
 def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
-    """Remove the images of layers of this cache that are not ``kept``; return how many, and their size in bytes.
+    """Remove this cache's layer images that are not ``kept``.
 
-    Those that a container has stay. Without a Docker daemon there are none.
+    Images in use by a container stay. Without a Docker daemon there are none.
+
+    Returns:
+        how many were removed, and their size in bytes.
     """
     from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
     from requests.exceptions import RequestException  # noqa: PLC0415
@@ -146,16 +156,18 @@ def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
 
 
 def _cache() -> str:
-    """Return an id of this cache: the daemon may have images of others."""
+    """Return this cache's id, for labels of its images."""
     return digest([os.uname().nodename, str(cache_folder())])[:32]
 
 
 def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
-    """Yield what recorded builds have of their machine: the tools, the user, and the folders that are the user's.
+    """Yield the tools, the user and the user's folders.
+
+    Recorded builds and their sandboxes have them.
 
     Args:
-        tools: have the user, too.
-        uv: what a build is given; None: it is done.
+        tools: the programs, and the files of ``/etc`` that name the user.
+        uv: the program uv for a new build; None: the build is done.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield archive_entry(name, tarfile.DIRTYPE), None
@@ -178,13 +190,19 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
-    """Yield the members of a layer's archive at their places in an image, as the sandboxes' user's."""
+    """Yield a layer's members at their places in an image.
+
+    The sandboxes' user owns them.
+    """
     for entry, data in _moved(layer, _placed):
         yield _owned(entry), data
 
 
 def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
-    """Yield the members of the archive of another build, ``name``, at their places; anybody may read them."""
+    """Yield another build's members below its folder ``name``.
+
+    All users may read them.
+    """
     place = f"{BESIDE}/{name}".lstrip("/")
     for folder in ("opt", BESIDE.lstrip("/"), place):
         yield archive_entry(folder, tarfile.DIRTYPE), None
@@ -194,7 +212,7 @@ def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
 
 
 def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
-    """Yield the members of a layer's archive under the names that ``place`` gives them."""
+    """Yield a layer's members, renamed by ``place``."""
     for entry, data in read_layer(layer):
         entry.name = place(entry.name)
         if entry.type == tarfile.LNKTYPE:
@@ -219,6 +237,6 @@ def _file(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
 
 
 def image_variables(client: "APIClient", image: str) -> dict[str, str]:
-    """Return the variables that an image sets: where its toolchains are."""
+    """Return the variables that an image sets."""
     entries = (inspect_image(client, image).get("Config") or {}).get("Env") or ()
     return dict(str(entry).split("=", 1) for entry in entries)

@@ -1,7 +1,7 @@
-"""Archives of recorded builds, written from a sandbox and checked before use.
+"""Archives of recorded builds: written from sandboxes, checked when read.
 
-Code of a repository wrote what is in them, so nothing here unpacks an archive, follows a link or trusts a name.
-An archive is a tar with two folders, ``env`` and ``tree``. Each folder comes before what is in it. Owners are not kept.
+A repository's code wrote their content, so nothing here unpacks an archive, follows a link or trusts a name. An archive
+is a tar with two folders, ``env`` and ``tree``. Each folder comes before its content. Owners are not kept.
 """
 
 import contextlib
@@ -31,15 +31,18 @@ Entry: TypeAlias = tuple[tarfile.TarInfo, IO[bytes] | None]
 
 
 class Source(Protocol):
-    """What a tar is read from."""
+    """A stream that a tar is read from."""
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes, at most ``size``; none at the end."""
+        """Return at most ``size`` bytes; b"" at the end."""
         ...
 
 
 class Parts:
-    """A source of the bytes that an iterator yields; it is asked for the first of them by the first read."""
+    """A source of the bytes that an iterator yields.
+
+    The iterator starts with the first read.
+    """
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts
@@ -53,13 +56,15 @@ class Parts:
 
 
 def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -> str:
-    """Write the archive of a build, see ``BuildSandbox.freeze``; return its SHA-256.
+    """Write a build's archive; return its SHA-256.
+
+    See ``BuildSandbox.freeze``.
 
     Args:
         env: tar of the folder ``/opt/env``, with that folder as its first member.
         tree: likewise of the workspace.
         tracked: see ``BuildSandbox.freeze``.
-        archive: where to.
+        archive: the file to write.
 
     Raises:
         SandboxError: a tar is cut short, or the disk refused.
@@ -81,7 +86,9 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
 
 
 def read_layer(layer: Layer) -> Iterator[Entry]:
-    """Yield the members of a layer's archive; use them only after the last one came.
+    """Yield the members of a layer's archive.
+
+    Use them only after the last one: the SHA-256 is checked at the end.
 
     Raises:
         SandboxError: the archive is missing or changed, or has a member that no build leaves.
@@ -121,7 +128,7 @@ def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 class _Whole:
-    """Reads ``source``, with the SHA-256 of its bytes and whether it ended as a tar."""
+    """Reads a tar; computes its SHA-256 and checks its end."""
 
     def __init__(self, source: Source) -> None:
         self.sha256 = hashlib.sha256()
@@ -135,7 +142,7 @@ class _Whole:
         return data
 
     def ended(self) -> bool:
-        """Read to the end; return whether it is the end of a tar, not of a broken stream."""
+        """Read the rest; return whether the tar is complete."""
         while self.read(_COPY_BYTES):
             pass
         return self._last == bytes(tarfile.BLOCKSIZE)
@@ -155,7 +162,7 @@ def _members(source: _Whole) -> Iterator[Entry]:
 
 
 def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tarfile.TarInfo:
-    """Return ``member`` as ``name``, without owners, set-id bits and the like."""
+    """Return ``member`` as ``name``, without owner and set-id bits."""
     entry = tarfile.TarInfo(name)
     entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
     entry.mode = member.mode & 0o777
@@ -166,7 +173,7 @@ def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tar
 
 
 def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``; raise SandboxError for a path not below ``env`` or ``tree``."""
+    """Yield ``entries``; raise SandboxError for one outside the layout."""
     seen: dict[str, bytes] = {}
     for entry, data in entries:
         first, *rest = entry.name.split("/")
@@ -195,13 +202,13 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 
 
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
-    """Yield the members that are kept of one folder, as members of ``root``.
+    """Yield the frozen members of one folder, below ``root``.
 
     Args:
         root: name of the folder in the archive.
         members: of the folder's tar.
-        left_out: paths in the folder.
-        spare: takes the bytes of what is left out: a hard link that is kept may be to it.
+        left_out: paths in the folder that are not frozen.
+        spare: file for the bytes of left-out files, because a frozen hard link may lead to one.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
@@ -249,13 +256,13 @@ def _inside(name: str) -> str:
 
 
 def _folders(path: str) -> list[str]:
-    """Return the folders that ``path`` is in, the outermost first."""
+    """Return the folders above ``path``, the outermost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
 
 
 def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
-    """Append ``data`` to ``spare``; return where it begins there."""
+    """Append ``data`` to ``spare``; return its position there."""
     place = spare.seek(0, os.SEEK_END)
     while data is not None and (part := _part(data, _COPY_BYTES)):
         spare.write(part)
@@ -263,7 +270,7 @@ def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
 
 
 def _part(data: IO[bytes], size: int) -> bytes:
-    """Return the next bytes of a file in a tar, at most ``size``."""
+    """Return a tar's next bytes, at most ``size``."""
     try:
         return data.read(size)
     except tarfile.TarError as error:

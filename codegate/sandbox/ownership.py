@@ -1,7 +1,7 @@
-"""The owner of a sandbox, and whether it is still alive.
+"""The process that owns a sandbox, and whether it lives.
 
-Leftovers of dead runs are removed by the next run, never those of a live one: an owner is named by the boot of
-the machine, its process id namespace, its process id and its start time, which no later process shares.
+A run removes the leftovers of dead runs and never those of a live one. So an owner is named by the machine's boot, its
+process id namespace, its process id and its start time, which no later process shares.
 """
 
 import os
@@ -16,7 +16,7 @@ _JOB: Final = ("GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITH
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, named so that its name is never used again.
+    """A process, with a name that is never used again.
 
     Attributes:
         boot: the kernel's boot id.
@@ -35,7 +35,7 @@ class Owner:
 
     @property
     def known_dead(self) -> bool:
-        """Return whether the owner is certainly gone; False where this process cannot see it."""
+        """Return whether the owner is certainly dead, not just invisible."""
         here = current_owner()
         if (self.boot, self.namespace) != (here.boot, here.namespace):
             return False
@@ -45,14 +45,14 @@ class Owner:
 def workflow_job(environment: Mapping[str, str]) -> str:
     """Return the name of this process's GitHub job, or "".
 
-    A runner does one job at a time, so what bears this name is over when the job is at its end.
+    A runner does one job at a time, so sandboxes with this name are leftovers once the job ends.
     """
     parts = [environment.get(name, "") for name in _JOB]
     return "/".join(parts) if all(parts) else ""
 
 
 def parse_owner(text: str) -> Owner | None:
-    """Return the owner that ``str(owner)`` named, or None when the text is not one."""
+    """Return the owner that ``str(owner)`` names, or None."""
     parts = text.split(":")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts[1:]):
         return None
@@ -60,7 +60,7 @@ def parse_owner(text: str) -> Owner | None:
 
 
 def current_owner() -> Owner:
-    """Return this process."""
+    """Return this process as an owner."""
     return _owner(os.getpid())  # by process id, so that a fork does not inherit its parent's name
 
 
@@ -72,7 +72,7 @@ def _owner(pid: int) -> Owner:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """Return a process's start time (field 22 of proc(5) stat), or None if it is gone."""
+    """Return a process's start ticks (proc(5)), or None if gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

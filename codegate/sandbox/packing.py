@@ -1,4 +1,4 @@
-"""Entries of tar archives without times and owners of the file system."""
+"""Entries of tar archives with fixed times and owners."""
 
 import tarfile
 from pathlib import Path
@@ -18,7 +18,7 @@ def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def archive_entry(name: str, kind: bytes) -> tarfile.TarInfo:
-    """Return an entry of an archive, without its size and the target of a link."""
+    """Return an archive entry without its size and link target."""
     entry = tarfile.TarInfo(name)
     entry.type = kind
     entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755

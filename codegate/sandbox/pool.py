@@ -1,4 +1,4 @@
-"""Sandboxes started ahead of need, while other work goes on. Each is used once."""
+"""Sandboxes that are started before they are needed."""
 
 import contextlib
 import threading
@@ -26,7 +26,10 @@ class _Warm:
 
 @dataclass
 class Lease:
-    """A sandbox for one use. Its user sets ``reusable`` where nothing untrusted ran in it, and it can serve again."""
+    """A sandbox for one use, or for several.
+
+    Its user sets ``reusable`` if nothing untrusted ran in it; it can then be leased again.
+    """
 
     kind: _Kind
     sandbox: Sandbox
@@ -35,19 +38,22 @@ class Lease:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether a quarter of its lifetime passed since its first use; half may have passed before."""
+        """Return whether it was in use for too long.
+
+        That is a quarter of its lifetime since its first use; up to half may have passed before that.
+        """
         return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
 
 
 class SandboxPool:
     """Keeps sandboxes of recently requested kinds ready.
 
-    Several attempts at work ask for several kinds in turn, so a kind is given up only when it was not asked for in a
-    while. A warm sandbox's lifetime runs from its start: one that waited for more than half of it is thrown away.
+    Attempts that run in turn request several kinds, so the pool drops a kind only after a while without a request. A
+    warm sandbox's lifetime runs from its start: the pool discards one that waited for half of it.
 
     Args:
-        backend: who makes them; it is not closed with the pool.
-        ahead: how many to keep ready; 0 starts each when asked for.
+        backend: makes the sandboxes; the pool does not close it.
+        ahead: how many to keep ready; 0 starts each on request.
     """
 
     def __init__(self, backend: Backend, ahead: int) -> None:
@@ -76,7 +82,10 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def lease(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Lease]:
-        """Yield a sandbox of an earlier lease, or a fresh one; raises as ``acquire``."""
+        """Yield an earlier lease if reusable, else a new one.
+
+        Raises as ``acquire``.
+        """
         kind = (environment, limits)
         lease = self._idle_lease(kind) or Lease(kind, self._take(environment, limits), time.monotonic())
         lease.reusable = False
@@ -104,7 +113,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def _in_use(self, sandbox: Sandbox) -> Iterator[None]:
-        """Have ``stop`` close a sandbox inside the block."""
+        """Let ``stop`` close the sandbox during the block."""
         with self._lock:
             self._used[id(sandbox)] = sandbox
             stopped = self._stopped
@@ -118,7 +127,7 @@ class SandboxPool:
                 del self._used[id(sandbox)]
 
     def stop(self) -> None:
-        """Close all sandboxes; work in them ends with ``SandboxClosed``. Idempotent."""
+        """Close all sandboxes; work in them ends with ``SandboxClosed``."""
         with self._lock:
             self._stopped = True
             used = list(self._used.values())
@@ -127,7 +136,7 @@ class SandboxPool:
         self.close()
 
     def close(self) -> None:
-        """Close all waiting sandboxes; users close those in use. Idempotent."""
+        """Close the sandboxes that are not in use; idempotent."""
         with self._lock:
             self._closed = True
             waiting, self._warm = self._warm, []

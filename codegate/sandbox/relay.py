@@ -1,7 +1,7 @@
-"""The host's end of a command's relay: connections inside the sandbox become sockets here.
+"""The host's end of a command's relay.
 
-The sandbox has no network. A connection to one of the relay's ports on its loopback is carried over the supervisor's
-stream, byte for byte, to a function on this side.
+The sandbox has no network. The supervisor's stream carries each connection to one of the relay's ports on the
+sandbox's loopback, byte for byte, to a function on the host.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ _END: Final = "end"
 
 
 class Relay:
-    """Answers one command's connections to ports of 127.0.0.1.
+    """Serves one command's connections to ports of 127.0.0.1.
 
     Args:
-        answers: by port, the function that serves a connection: it is called in a thread of its own with a blocking
-            socket, and the connection ends when it returns.
+        answers: by port, the function that serves a connection. It runs in its own thread with a blocking socket, and
+            the connection ends when it returns.
     """
 
     def __init__(self, answers: Mapping[int, Callable[[socket.socket], object]]) -> None:
@@ -37,17 +37,17 @@ class Relay:
         self._ender, self.ended = socket.socketpair()
 
     def end(self) -> None:
-        """End the command now: all of its processes are killed. Callable from any thread, and more than once."""
+        """Kill the command's processes now; callable from any thread, repeatedly."""
         with contextlib.suppress(OSError):
             self._ender.send(b"\0")
 
     def close(self) -> None:
-        """Close the relay's own sockets; open connections end with their command."""
+        """Close the relay's own sockets; connections end with their command."""
         self._ender.close()
         self.ended.close()
 
     def connect(self, port: int) -> socket.socket:
-        """Open a connection to ``port``, start to serve it, and return our end."""
+        """Start to serve a connection to ``port``; return our end."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         given = theirs, self._answers[port]
@@ -62,7 +62,15 @@ class Relay:
 
 @dataclass
 class _Carried:
-    """A connection: our end, bytes to write to it, and bytes sent that the sandbox has not read."""
+    """A connection: the host's end of it.
+
+    Attributes:
+        number: the supervisor's.
+        end: our socket.
+        unread: bytes from inside that are not written to ``end`` yet.
+        closed_inside: no more bytes come from inside.
+        ahead: how many bytes were sent that the sandbox has not read.
+    """
 
     number: int
     end: socket.socket
@@ -77,7 +85,7 @@ class _Carried:
 
 
 def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
-    """Carry the connections of the command just sent; return its reply.
+    """Carry the running command's connections; return its reply.
 
     Raises:
         StreamBroken: as for a reply without a relay.
@@ -169,7 +177,7 @@ class _Pump:
         self._watch(carried)
 
     def _watch(self, carried: _Carried) -> None:
-        """Register the connection for the events that it waits for, if any."""
+        """Register the connection for the events that it needs."""
         if carried.end in self._selector.get_map():
             self._selector.unregister(carried.end)
         if carried.events:

@@ -1,9 +1,9 @@
-"""The system call filter that the supervisor puts on itself and, by inheritance, on everything it starts.
+"""The system call filter of every sandbox.
 
-Docker brings a filter of its own, which leaves open some of what is closed here (io_uring, vsock, signals to
-the scheduling and limits of another process of the same user); bubblewrap brings none. The program is classic
-BPF as ``seccomp(2)`` describes it, built on the host so that the supervisor stays small. A filter can only
-take away: where it cannot be installed the preflight says so.
+The supervisor installs it, and everything that it starts inherits it. Docker brings a filter of its own, which leaves
+open some of what is closed here (io_uring, vsock, signals to the scheduling and limits of another process of the same
+user); bubblewrap brings none. The program is classic BPF as ``seccomp(2)`` describes it, built on the host so that the
+supervisor stays small. A filter can only take away: where it cannot be installed the preflight says so.
 """
 
 import errno
@@ -36,7 +36,7 @@ _SUPERVISOR: Final = 1  # the process id inside: its limits and priority are not
 
 @dataclass(frozen=True)
 class _Machine:
-    """One processor architecture: its audit number and its system call numbers (asm/unistd.h)."""
+    """A processor architecture's audit number and system call numbers."""
 
     audit: int
     calls: dict[str, int]
@@ -125,7 +125,7 @@ _CONDITIONAL = ("clone", "setpriority", "socket", *_NOT_ON_SUPERVISOR)
 
 @cache
 def filters() -> dict[str, str]:
-    """Return the filter for each machine type of ``uname -m``: instructions of eight bytes, in hexadecimal."""
+    """Return the filter by ``uname -m``, as hexadecimal instructions."""
     return {name: b"".join(_program(machine)).hex() for name, machine in _MACHINES.items()}
 
 
@@ -169,7 +169,7 @@ def _priority() -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes]) -> Iterator[bytes]:
-    """Yield a filter that runs ``steps`` for one system call, and allows it otherwise."""
+    """Yield a filter that applies ``steps`` to one system call."""
     yield _step(_EQUAL, number, 0, len(steps) + 1)
     yield from steps
     yield _step(_RETURN, _ALLOW)

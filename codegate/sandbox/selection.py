@@ -1,7 +1,7 @@
-"""Choose the backend: Docker if a daemon answers, else bubblewrap, else none.
+"""Choose the backend: Docker, else bubblewrap, else none.
 
 A backend is a file with a factory in it: ``(run id, option) -> Backend``. Our own are listed here; other packages add
-theirs by an entry point of ``codegate.sandboxes``, and they are never chosen by ``auto``.
+theirs by an entry point of ``codegate.sandboxes``, and ``auto`` never chooses those.
 """
 
 import re
@@ -36,7 +36,7 @@ _GROUP: Final = "codegate.sandboxes"
 
 
 def check_choice(text: str) -> Choice:
-    """Return ``text`` if it names a backend that can be chosen.
+    """Return ``text`` if it names a known backend.
 
     Raises:
         UsageError: it names none, or has an option that the backend does not take.
@@ -53,7 +53,9 @@ def check_choice(text: str) -> Choice:
 
 
 def select_backend(choice: Choice, run_id: str) -> Backend:
-    """Return the backend that ``choice`` names, or for ``auto`` the first that works here.
+    """Return the backend that ``choice`` names.
+
+    For ``auto`` that is the first of our own that works here.
 
     Args:
         choice: see ``Choice``.
@@ -79,7 +81,7 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
 
 
 def reap_job(environment: Mapping[str, str]) -> int:
-    """Remove the sandboxes that steps of this workflow job left; return how many.
+    """Remove the sandboxes of this workflow job; return the count.
 
     Raises:
         SandboxUnavailable: no Docker daemon answers.

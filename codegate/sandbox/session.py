@@ -1,4 +1,4 @@
-"""A live sandbox, whatever it runs in: files and commands over a supervisor's stream."""
+"""A live sandbox of any backend, over its supervisor's stream."""
 
 import contextlib
 import json
@@ -57,37 +57,37 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 
 class _OutOfMemory(StreamBroken):
-    """The supervisor was killed because memory ran out."""
+    """The kernel killed the supervisor because memory ran out."""
 
 
 class Enclosure(ABC):
-    """A sandbox's process, container or machine, as its backend controls it."""
+    """The process, container or machine around a supervisor."""
 
     @abstractmethod
     def destroy(self) -> None:
         """Kill and remove the sandbox in the background; idempotent."""
 
     def out_of_memory_kills(self) -> int:
-        """Return the number of out-of-memory kills; 0 if only the supervisor can know."""
+        """Return the number of out-of-memory kills; 0 if unknown."""
         return 0
 
     @abstractmethod
     def died_of_memory(self) -> bool:
-        """Return whether memory ran out for the supervisor; call it after the stream broke."""
+        """Return whether memory ran out, after the stream broke."""
 
     @abstractmethod
     def post_mortem(self) -> str:
-        """Return why the supervisor ended, or "" if the host cannot know."""
+        """Return why the supervisor ended; "" if unknown."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The limits and variables that a backend gives a command.
+    """The limits and variables of a backend's commands.
 
     Attributes:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
-        environment: variables that a command's interpreter needs there, on top of ``ENVIRONMENT``.
-        near_limit: without a control group, a peak from here on (in bytes) that ends badly counts as memory.
+        environment: variables of every command, on top of ``ENVIRONMENT``.
+        near_limit: bytes; without a control group, a command that fails with a peak from here on exceeded the memory.
         interpreter: the project's own Python; empty: the supervisor's.
     """
 
@@ -101,13 +101,13 @@ class SandboxSession:
     """A ``Sandbox`` over a supervisor's stream.
 
     Args:
-        stream: the connection, on which nothing was sent yet.
+        stream: a new connection; nothing was sent on it yet.
         enclosure: the process or container around the supervisor.
-        scope: limits for every command.
+        scope: limits and variables of every command.
         limits: the sandbox's limits.
 
     Raises:
-        SandboxError: the supervisor did not start, or not on a Python that it needs.
+        SandboxError: the supervisor did not start, or its Python is too old.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class SandboxSession:
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        """Turn a broken stream into an error with its cause, and close what is left."""
+        """Close the session on errors, and explain a broken stream."""
         if self._closed:
             raise SandboxClosed("the sandbox was closed.")
         try:
@@ -274,7 +274,7 @@ KILLED: Final = Completed(
 
 
 def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:
-    """Cut ``files`` into messages of a few megabytes, long files over several of them."""
+    """Split ``files`` into messages of at most four megabytes."""
     entries: list[list[object]] = []
     parts: list[bytes] = []
     size = 0

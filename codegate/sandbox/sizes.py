@@ -1,7 +1,7 @@
-"""How large the writable parts of a sandbox are.
+"""Sizes of a sandbox's writable parts.
 
-They live in memory and count against its limit. So that files alone can never use it up and take the
-supervisor with them, they get at most about two thirds of it between them.
+They live in memory and count against its limit. They get at most about two thirds of it together, so that files alone
+never use up the memory and take the supervisor with them.
 """
 
 from typing import Final
@@ -13,15 +13,15 @@ LEAST_INODES: Final = 4096
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
-    """Return the size of the workspace, which is also the largest file: ``disk_bytes``, or half the memory."""
+    """Return the size limit of the workspace and its files."""
     return min(limits.disk_bytes, limits.memory_bytes // 2)
 
 
 def shared_memory_bytes(limits: SandboxLimits) -> int:
-    """Return the size of ``/dev/shm``: 16 MiB, or a sixteenth of the memory."""
+    """Return the size of ``/dev/shm`` in bytes."""
     return min(16 << 20, limits.memory_bytes // 16)
 
 
 def inodes(size: int) -> int:
-    """Return how many files a file system of ``size`` bytes may hold."""
+    """Return the inode limit of a tmpfs of ``size`` bytes."""
     return max(LEAST_INODES, (size >> 20) * INODES_PER_MEGABYTE)

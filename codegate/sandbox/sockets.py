@@ -18,20 +18,27 @@ Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 
 
 class SocketConnection:
-    """A byte stream to a supervisor, in both directions. ``close`` may come from any thread and ends a blocked call."""
+    """A byte stream to a supervisor, in both directions.
+
+    ``close`` may come from any thread; it ends a blocked call.
+    """
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw = raw
         self._busy = threading.Lock()  # a descriptor is not closed under a call that waits on it
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Send all of ``data`` before the monotonic time ``deadline``; raise OSError otherwise."""
+        """Send ``data`` before the monotonic time ``deadline``, or raise OSError."""
         with self._busy:
             self._raw.settimeout(_remaining(deadline))
             self._raw.sendall(data)
 
     def receive(self, count: int, deadline: float) -> bytes:
-        """Return exactly ``count`` bytes; raise OSError at the end of the stream or the deadline."""
+        """Return exactly ``count`` bytes.
+
+        Raises:
+            OSError: the stream ended, or ``deadline`` passed.
+        """
         parts = []
         while count:
             with self._busy:
@@ -44,9 +51,12 @@ class SocketConnection:
         return b"".join(parts)
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Wait for a socket of ``selector`` to be ready; raise OSError at the deadline.
+        """Return the sockets of ``selector`` that are ready.
 
-        This connection is one of them.
+        This connection has to be one of them.
+
+        Raises:
+            OSError: none was ready before ``deadline``.
         """
         with self._busy:
             if self.fileno() < 0:
@@ -60,11 +70,11 @@ class SocketConnection:
         return found
 
     def fileno(self) -> int:
-        """Return the descriptor, which becomes readable when data arrives."""
+        """Return the descriptor, which is readable when data arrives."""
         return self._raw.fileno()
 
     def close(self, *around: Any) -> None:
-        """Close the connection and what is ``around`` it; idempotent. Blocked calls return."""
+        """Close the connection, then the objects ``around`` it; idempotent."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         with self._busy:
@@ -74,10 +84,11 @@ class SocketConnection:
 
 
 class AttachedConnection(SocketConnection):
-    """A container's attached stream: bytes go in as they are and come out in frames of two channels.
+    """A container's attached stream.
 
-    The framing is that of ``POST /containers/{id}/attach`` in the Docker Engine API: a byte for the channel,
-    three zero bytes, a big-endian length. What comes on the error channel is kept, up to a limit, for messages.
+    Input is plain bytes. Output comes in the frames of ``POST /containers/{id}/attach`` in the Docker Engine API: a
+    byte for the channel, three zero bytes, a big-endian length. The first bytes of the error channel are kept for
+    messages.
     """
 
     def __init__(self, attached: Any) -> None:
@@ -106,13 +117,16 @@ class AttachedConnection(SocketConnection):
         return super().wait(selector, deadline)
 
     def close(self, *around: Any) -> None:
-        """Close the connection and the response around it; a blocked call ends."""
+        """Close the connection and its HTTP response."""
         own = (getattr(self._attached, "_response", None), self._attached)
         super().close(*(part for part in (*around, *own) if part is not None))
 
 
 def _read_ahead(raw: Any) -> int:
-    """Return how many bytes TLS has decrypted, which do not make the descriptor readable."""
+    """Return the number of bytes that TLS has decrypted already.
+
+    They do not make the descriptor readable.
+    """
     return int(raw.pending()) if hasattr(raw, "pending") else 0
 
 

@@ -1,7 +1,6 @@
-"""The host's end of a supervisor's stream: framing, signatures and deadlines.
+"""The host's end of a supervisor's stream.
 
-The wire format is described in ``supervisor_host.py``. What arrives is treated as written by the code inside until
-its signature says otherwise.
+``supervisor_host.py`` describes the wire format. Until its signature is checked, a message may be from the code inside.
 """
 
 import hmac
@@ -41,12 +40,15 @@ _LENGTH = struct.Struct(">I")
 
 
 class StreamBroken(SandboxError):
-    """The stream ended, timed out, or carried something that the supervisor cannot have sent."""
+    """The stream ended, timed out, or carried a forged message."""
 
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the supervisor's source: its files as one text, with one future import."""
+    """Return the supervisor's source: its files as one text.
+
+    Only the first file keeps its future import.
+    """
     folder = resources.files("codegate.sandbox")
     names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
     first, *rest = (folder.joinpath(name).read_bytes() for name in names)
@@ -55,14 +57,14 @@ def supervisor_source() -> bytes:
 
 @dataclass(frozen=True)
 class Reply:
-    """A signed answer: its header and the raw bytes that follow it."""
+    """A signed reply: a header, then raw bytes."""
 
     header: dict[str, Any]
     blob: bytes
 
 
 class SupervisorStream:
-    """Requests and signed replies, one at a time."""
+    """Requests to a supervisor and its signed replies, in turn."""
 
     def __init__(self, connection: SocketConnection) -> None:
         self._connection = connection
@@ -70,7 +72,7 @@ class SupervisorStream:
         self._sequence = 0
 
     def start(self, hello: dict[str, Any], timeout: float) -> Reply:
-        """Send the supervisor and its first message; return its answer.
+        """Send the supervisor and its first message; return its reply.
 
         Raises:
             StreamBroken: it did not start in ``timeout`` seconds.
@@ -93,8 +95,8 @@ class SupervisorStream:
             header: the request.
             blob: bytes that follow the header.
             reply_bytes: the longest blob that the reply may carry.
-            timeout: seconds for all of it.
-            relay: answers the connections of a command that has one.
+            timeout: seconds for both.
+            relay: serves the connections of the command, if it has any.
 
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.
@@ -110,15 +112,17 @@ class SupervisorStream:
             raise StreamBroken(f"the sandbox's connections cannot be carried: {error}.") from error
 
     def close(self) -> None:
-        """Cut the stream; the supervisor and everything below it end with it."""
+        """Close the stream, which ends the supervisor and its processes."""
         self._connection.close()
 
     def fileno(self) -> int:
-        """Return the descriptor, which becomes readable when data arrives."""
+        """Return the descriptor, which is readable when data arrives."""
         return self._connection.fileno()
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Wait for a socket of ``selector``, this stream among them; return the ready ones.
+        """Return the sockets of ``selector`` that are ready.
+
+        This stream has to be one of them.
 
         Raises:
             StreamBroken: none was ready before ``deadline``.

@@ -1,10 +1,10 @@
-"""PID 1 of every sandbox: takes files and commands from the host, reports their results.
+"""PID 1 of every sandbox: runs the host's commands.
 
 This file, with the other ``supervisor_*.py`` ahead of it, is sent to ``python3 -I -S -B`` over standard input and runs
 as the first process of a process namespace. It needs nothing but the standard library of Python 3.9 or newer and
-imports nothing from the workspace, so the code it watches cannot reach into it. What it says to the host is numbered
-and signed with a key that came over the stream after its start; what the code inside prints goes through capped pipes
-and is never mixed with it.
+imports nothing from the workspace, so the code it watches cannot reach into it. Its messages to the host are numbered
+and signed with a key that the host sends after the start; the output of the code inside goes through capped pipes and
+is never mixed with them.
 """
 
 # Every sandbox pays for the imports: pathlib and typing are not among them.
@@ -40,7 +40,10 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 2
 
 
 def harden(filters: dict[str, str]) -> dict[str, bool]:
-    """Close ``/proc/1`` to the processes of the same user and install the system call filter for good."""
+    """Protect the supervisor for good; return which steps worked.
+
+    Processes of the same user cannot read ``/proc/1`` any more, and the system call filter is installed.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     done = {
         "undumpable": libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0,
@@ -62,7 +65,7 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
 
 
 class Capture:
-    """A pipe that is read to its end, of which the first ``cap`` bytes are kept."""
+    """A pipe, read to its end, keeping ``cap`` bytes."""
 
     def __init__(self, cap: int, flood: int) -> None:
         self.reader, self.writer = os.pipe()
@@ -71,7 +74,7 @@ class Capture:
         self.kept, self.seen, self.open = bytearray(), 0, True
 
     def pull(self) -> bool:
-        """Read once; return whether there may be more at once."""
+        """Read once; return whether more may be waiting."""
         try:
             data = os.read(self.reader, CHUNK)
         except BlockingIOError:
@@ -86,7 +89,7 @@ class Capture:
 
     @property
     def flooded(self) -> bool:
-        """Return whether the output is so large that the command must end."""
+        """Return whether the output goes far over the cap."""
         return self.seen > self.flood
 
     @property
@@ -96,13 +99,17 @@ class Capture:
 
 
 class Usage:
-    """Resource usage of the reaped processes, by the kernel's accounting."""
+    """Resource usage of the reaped processes, by the kernel's count."""
 
     def __init__(self) -> None:
         self.cpu, self.peak = 0.0, 0
 
     def reap(self, wanted: int) -> tuple[bool, int | None]:
-        """Reap every dead child; return whether any child is left, and the status of ``wanted`` if seen."""
+        """Reap every dead child.
+
+        Returns:
+            whether any child is left, and the status of ``wanted`` if it was reaped.
+        """
         status = None
         while True:
             try:
@@ -118,7 +125,7 @@ class Usage:
 
 
 def out_of_memory_kills() -> int:
-    """Return the control group's out-of-memory kills; 0 if they cannot be read."""
+    """Return the control group's out-of-memory kills; 0 if unknown."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         try:
             with open(path, "rb") as file:
@@ -131,9 +138,9 @@ def out_of_memory_kills() -> int:
 
 
 def unreachable() -> int | None:
-    """Return how many packets of this sandbox had no route, or None if unknown.
+    """Return the number of packets without a route, or None.
 
-    Without a network each connection and look-up that would leave the sandbox counts, whatever made it.
+    In a sandbox without a network, every connection and look-up to the outside counts, of any process.
     """
     found = None
     for path, name in (("/proc/self/net/snmp", b"OutNoRoutes"), ("/proc/self/net/snmp6", b"Ip6OutNoRoutes")):
@@ -181,7 +188,7 @@ def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> N
 
 
 class Run:
-    """One command, from its start until all of its processes are gone."""
+    """One command, until all of its processes are gone."""
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, Usage()
@@ -205,7 +212,7 @@ class Run:
             os.close(capture.writer)
 
     def feed(self) -> bool:
-        """Write some of the standard input; return whether there is more."""
+        """Write some standard input; return whether more is left."""
         try:
             self.stdin = self.stdin[os.write(self.sink, self.stdin[:CHUNK]) :]
         except BlockingIOError:
@@ -215,7 +222,13 @@ class Run:
         return len(self.stdin) > 0
 
     def watch(self, wake: int) -> tuple[int | None, bool]:
-        """Serve the pipes until the command ends, floods or is out of time; return its status, and if time was up."""
+        """Serve the pipes until the command ends or must end.
+
+        It must end when it floods its output or is out of time, or when the host says so.
+
+        Returns:
+            the command's status, if it ended by itself, and whether time was up.
+        """
         poll = select.poll()
         poll.register(wake, select.POLLIN)
         poll.register(self.host.reader, select.POLLIN)
@@ -266,7 +279,10 @@ class Run:
                     relay.serve(descriptor, event)
 
     def end(self) -> int | None:
-        """Kill everything but ourselves, daemons included, and reap it; return the command's status if seen."""
+        """Kill and reap all other processes; return the command's status.
+
+        Daemons are included. The status is None if it was reaped before.
+        """
         if self.relay is not None:
             self.relay.close()
         status = None
@@ -291,7 +307,7 @@ class Run:
         return status
 
     def finish(self, wake: int) -> tuple[Header, tuple[bytes, ...]]:
-        """Run to the end; return the reply: its header, and the captured bytes."""
+        """Run the command; return the reply's header and captured bytes."""
         kills, before = out_of_memory_kills(), unreachable()
         status, timed_out = self.watch(wake)
         wall = time.monotonic() - self.started
@@ -329,7 +345,7 @@ def drain(descriptor: int) -> None:
 
 
 def main() -> None:
-    """Serve the host until it goes away or the sandbox's time is up."""
+    """Serve the host until it leaves or the lifetime ends."""
     if os.getpid() != 1:  # kill(-1) below would otherwise be aimed at the whole machine
         raise SystemExit("the supervisor runs only as the first process of a process namespace")
     host = Host()

@@ -1,6 +1,7 @@
-"""The part of the supervisor that writes files: below the workspace, and through no link.
+"""The part of the supervisor that writes files.
 
-It is no module in the sandbox: its source is sent ahead of that of ``supervisor.py``, as one text with it.
+It writes only below the workspace, and never through a link. It is no module in the sandbox: its source is sent ahead
+of that of ``supervisor.py``, as one text with it.
 """
 
 # Every sandbox pays for the imports: pathlib and typing are not among them.
@@ -27,11 +28,15 @@ REFUSED = frozenset((
 
 
 class FilesRefused(Exception):
-    """The files cannot be written, because of what they are and not because of a fault of ours."""
+    """Files cannot be written because of the files themselves."""
 
 
 def segments(path: bytes) -> list[bytes]:
-    """Split a relative path; raise FilesRefused when it could name anything outside the workspace."""
+    """Return the parts of a relative path.
+
+    Raises:
+        FilesRefused: it could lead out of the workspace.
+    """
     parts = path.split(b"/")
     if not path or b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
         raise FilesRefused(f"{path[:200]!r} is not a plain relative path")
@@ -39,7 +44,10 @@ def segments(path: bytes) -> list[bytes]:
 
 
 def check_link(path: bytes, target: bytes) -> None:
-    """Accept only a relative target that, read from the link's folder, stays inside the workspace."""
+    """Raise FilesRefused for a link that leaves the workspace.
+
+    Its target has to be relative; it is resolved from the link's folder.
+    """
     depth = len(segments(path)) - 1
     if not target or b"\0" in target or target.startswith(b"/"):
         raise FilesRefused(f"link {path[:200]!r} has an absolute or empty target")
@@ -50,7 +58,7 @@ def check_link(path: bytes, target: bytes) -> None:
 
 
 class Writer:
-    """Writes below the workspace without ever following a link."""
+    """Writes files below the workspace without following a link."""
 
     FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -59,11 +67,11 @@ class Writer:
         self.descriptor = os.open(WORKSPACE, self.FOLDER)
 
     def close(self) -> None:
-        """Close the folder that was entered last."""
+        """Close the folder that was opened last."""
         os.close(self.descriptor)
 
     def enter(self, names: list[bytes]) -> int:
-        """Open the folder ``names``, made if absent; return its descriptor, open until the next."""
+        """Return a descriptor of the folder ``names``, made if absent."""
         if names == self.names:
             return self.descriptor
         current = os.open(WORKSPACE, self.FOLDER)
@@ -82,7 +90,7 @@ class Writer:
         return current
 
     def write(self, path: bytes, mode: str, data: memoryview, append: bool) -> None:
-        """Write one file, or the next part of it, in place of what is there."""
+        """Write a file over the old one, or append."""
         parts = segments(path)
         folder, name = self.enter(parts[:-1]), parts[-1]
         flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -107,7 +115,10 @@ class Writer:
 
 
 def put(header: Header, blob: memoryview) -> Header:
-    """Write the files of one message: ``files`` lists [path, mode, size, append], the blob holds the bytes."""
+    """Write the files of one message.
+
+    ``files`` of the header lists [path, mode, size, append]; ``blob`` holds the bytes.
+    """
     writer = Writer()
     try:
         for text, mode, size, append in header["files"]:

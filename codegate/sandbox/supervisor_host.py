@@ -1,4 +1,6 @@
-"""The part of the supervisor that talks to the host; it is sent ahead of ``supervisor.py``.
+"""The part of the supervisor that talks to the host.
+
+Its source is sent ahead of that of ``supervisor.py``.
 
 Wire format (all integers big-endian): the host sends ``length:8 body``, the supervisor sends
 ``sequence:8 length:8 hmac-sha256:32 body`` with the HMAC over sequence, length and body. A body is
@@ -24,7 +26,7 @@ MESSAGE_BYTES = 64 << 20
 
 
 class Host:
-    """The stream to the host; its end, or the end of the sandbox's time, is the end of the sandbox."""
+    """The stream to the host, whose end ends the supervisor."""
 
     def __init__(self) -> None:
         self.reader, self.writer = os.dup(0), os.dup(1)
@@ -50,7 +52,7 @@ class Host:
                 return
 
     def pull(self) -> None:
-        """Read what the host has sent by now."""
+        """Read the bytes that have arrived from the host."""
         try:
             part = os.read(self.reader, 1 << 20)
         except BlockingIOError:
@@ -60,14 +62,14 @@ class Host:
         self.inbox += part
 
     def waiting(self) -> bool:
-        """Return whether a whole message was read and not yet received."""
+        """Return whether ``receive`` has a whole message to return."""
         size = 8 + int.from_bytes(self.inbox[:8], "big")
         if size > 8 + MESSAGE_BYTES:
             os._exit(125)
         return 8 <= len(self.inbox) >= size
 
     def receive(self) -> tuple[Header, memoryview]:
-        """Return the next message: its header and the bytes that follow it."""
+        """Return the next message: its header, then its bytes."""
         while not self.waiting():
             self._wait((self.reader, select.POLLIN))
             self.pull()
@@ -78,7 +80,7 @@ class Host:
         return json.loads(bytes(body[4 : 4 + size])), body[4 + size :]
 
     def send(self, header: Header, *blobs: bytes) -> None:
-        """Send a signed message. What the host sends meanwhile is read, so that neither waits for the other."""
+        """Send a signed message; read meanwhile, to avoid a deadlock."""
         text = json.dumps(header).encode("ascii")
         body = b"".join((struct.pack(">I", len(text)), text, *blobs))
         prefix = struct.pack(">QQ", self.sequence, len(body))

@@ -1,6 +1,7 @@
-"""The part of the supervisor that carries connections: from ports of the sandbox to the host, byte for byte.
+"""The part of the supervisor that carries connections.
 
-It reads nothing into the bytes and holds no secret. Like ``supervisor_files.py`` it is sent ahead of ``supervisor.py``.
+It carries them from ports of the sandbox to the host, byte for byte, without parsing them, and holds no secret. Like
+``supervisor_files.py`` it is sent ahead of ``supervisor.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TAKEN_BYTES = 1 << 20  # what was read of it is reported so often
 
 
 class Carried:
-    """A connection from inside, and what the host has sent for it."""
+    """A connection from inside, with unsent bytes of the host."""
 
     def __init__(self, number: int, end: Any) -> None:
         self.number, self.end = number, end
@@ -39,9 +40,9 @@ class Carried:
 class Relay:
     """Listening ports on the sandbox's loopback, and their connections.
 
-    Messages to the host are ``{"relay": NUMBER}`` with bytes, the first of which opens the connection and names its
-    ``"port"``; ``"closed": true`` says that no more will come. Those from the host look the same. ``"taken"`` is how
-    many of the host's bytes were read since the last time.
+    A message to the host is ``{"relay": NUMBER}`` with bytes. The first message of a connection opens it and names its
+    ``"port"``; ``"closed": true`` means that no more bytes follow. Messages from the host have the same form.
+    ``"taken"`` counts the host's bytes that were read since the last ``"taken"``.
     """
 
     def __init__(self, host: Host, ports: list[int]) -> None:
@@ -62,13 +63,13 @@ class Relay:
         self.opened = 0
 
     def attach(self, poll: Any) -> None:
-        """Have ``poll`` wait for the listeners and the connections."""
+        """Register the listeners with ``poll``, as later their connections."""
         self.poll = poll
         for listener in self.listeners:
             poll.register(listener, select.POLLIN)
 
     def serve(self, descriptor: int, event: int) -> None:
-        """Act on an event of a listener or of a connection."""
+        """Handle a poll event of a listener or a connection."""
         if descriptor in self.listeners:
             if len(self.by_number) < CONNECTIONS:
                 self._accept(self.listeners[descriptor])
@@ -82,7 +83,7 @@ class Relay:
             self._read(carried)
 
     def take(self, header: dict[str, Any], data: memoryview) -> None:
-        """Pass on what the host says about a connection, which may be gone by now."""
+        """Pass on a message of the host about a connection."""
         carried = self.by_number.get(header["relay"])
         if carried is None:
             return

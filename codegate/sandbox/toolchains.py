@@ -1,4 +1,7 @@
-"""Find this machine's toolchains for bubblewrap sandboxes, by running the tools."""
+"""Find this machine's toolchains by running them.
+
+Bubblewrap sandboxes use them.
+"""
 
 import json
 import os
@@ -21,15 +24,17 @@ _VERSION: Final = re.compile(r"\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?")
 
 @dataclass(frozen=True)
 class MachineToolchain:
-    """A toolchain of this machine, which sandboxes see read-only at its own place.
+    """A toolchain of this machine.
+
+    Sandboxes see it read-only at its own place.
 
     Attributes:
         name: see ``Toolchain``.
-        version: as the tool itself says it, in full.
-        folder: all that belongs to it.
+        version: the tool's own, in full.
+        folder: contains all of its files.
         programs: its folder for ``PATH``.
         extra: files elsewhere that it reads.
-        variables: what else tells tools where it is.
+        variables: further variables that locate it.
     """
 
     name: str
@@ -41,13 +46,13 @@ class MachineToolchain:
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """Return the folders that a sandbox has to see in addition to ``/usr``."""
+        """Return the folders outside ``/usr`` that a sandbox needs."""
         own = () if self.folder.is_relative_to("/usr") else (self.folder,)
         return (*own, *self.extra)
 
 
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
-    """Return this machine's newest toolchain of that version, or None.
+    """Return this machine's newest toolchain of a version, or None.
 
     Args:
         wanted: its version may be a beginning (``3.13``, ``22``); empty: the one that is first on ``PATH``.
@@ -57,10 +62,10 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 
 
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
-    """Return the toolchains ``wanted``, then the machine's of all other kinds.
+    """Return the wanted toolchains, then one of each other kind.
 
     Raises:
-        NotInstalled: one is not on this machine.
+        NotInstalled: a wanted one is not on this machine.
     """
     asked = tuple(wanted)
     found = []
@@ -79,7 +84,7 @@ def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, .
 
 
 def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
-    """Return the variables by which tools find ``found``: ``PATH`` and others."""
+    """Return the variables that locate toolchains, ``PATH`` among them."""
     toolchains = tuple(found)
     usual = ("/usr/local/bin", "/usr/bin", "/bin")
     places = dict.fromkeys(str(one.programs) for one in toolchains if str(one.programs) not in usual)
@@ -87,10 +92,9 @@ def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
 
 
 def check_system(packages: Iterable[str]) -> None:
-    """Check that system packages are installed; without dpkg, check nothing.
+    """Raise NotInstalled if a system package is missing.
 
-    Raises:
-        NotInstalled: a package is missing; the remedy names all that are.
+    Without dpkg nothing is checked. The remedy names all missing packages.
     """
     names = sorted(packages)
     if not names or shutil.which("dpkg-query") is None:
@@ -105,7 +109,10 @@ def check_system(packages: Iterable[str]) -> None:
 
 
 def fits(version: str, wanted: str) -> bool:
-    """Return whether ``version`` is ``wanted`` or more precise: 3.13.0 is 3.13, and 3.130 is not; any is ``lts``."""
+    """Return whether ``version`` is ``wanted`` or more precise.
+
+    3.13.0 is 3.13, and 3.130 is not. Any version is ``lts``.
+    """
     if wanted in {"stable", "nightly", "beta"}:
         return wanted == (version.partition("-")[2].partition(".")[0] or "stable")
     precise = tuple(f"{wanted}{mark}" for mark in ".-+")
@@ -124,7 +131,7 @@ def _missing(wanted: Toolchain) -> str:
 
 
 def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
-    """Yield the installed toolchains of a kind, those on ``PATH`` first."""
+    """Yield the installed toolchains of a kind, first on ``PATH``."""
     kind = wanted.name
     places = _pythons(wanted.version) if kind == "python" else _on_path(_PROGRAMS.get(kind, kind))
     for place in (*places, *_elsewhere(_PLACES.get(kind, ()))):
@@ -144,9 +151,9 @@ def _on_path(program: str) -> list[Path]:
 
 
 def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
-    """Yield toolchain programs in other places than ``PATH``, by patterns.
+    """Yield toolchain programs outside ``PATH``.
 
-    Patterns begin at the home folder, the tool cache or ``/``.
+    A pattern begins at the home folder (``~``), the tool cache (``RUNNER``) or ``/``.
     """
     cache_of_runner = os.environ.get("RUNNER_TOOL_CACHE") or "/opt/hostedtoolcache"
     for pattern in patterns:
@@ -156,7 +163,7 @@ def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
 
 
 def _say(argv: list[str]) -> str:
-    """Return a program's output of both streams, or "" if it fails."""
+    """Return a program's output of both streams; "" on failure."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
@@ -221,7 +228,7 @@ def _maven(program: Path) -> MachineToolchain | None:
 
 
 def _rust(program: Path) -> MachineToolchain | None:
-    """Return the toolchain behind ``rustc``, which may be rustup's stand-in for it."""
+    """Return ``rustc``'s toolchain, also behind rustup's proxy."""
     folder = Path(_say([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
     said = _say([str(folder / "bin" / "rustc"), "--version"]).split()
     if len(said) < 2 or said[0] != "rustc":

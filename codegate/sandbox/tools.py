@@ -1,6 +1,7 @@
-"""Programs and files that every sandbox gets: ruff, a few files of ``/etc``, and uv for builds.
+"""Programs and files of every sandbox.
 
-The programs are installed from wheels, which run no code when they are unpacked, and are kept in the cache.
+They are ruff, a few files of ``/etc``, and uv for builds. Programs are installed from wheels, which run no code when
+they are unpacked, into the cache.
 """
 
 import contextlib
@@ -33,7 +34,7 @@ _ETC: Final = {
 
 @dataclass(frozen=True)
 class Tools:
-    """Folders on the host with what sandboxes get.
+    """Folders on the host with the files of every sandbox.
 
     Attributes:
         content: SHA-256 that identifies their content.
@@ -47,7 +48,9 @@ class Tools:
 
 
 def tools_for(machine: str | None = None) -> Tools:
-    """Return the tools for a processor type as in ``uname -m``; None: this machine's.
+    """Return the tools for a processor type of ``uname -m``.
+
+    None: this machine's.
 
     Raises:
         SandboxError: they cannot be installed; the message has the installer's last lines.
@@ -62,7 +65,7 @@ def tools_for(machine: str | None = None) -> Tools:
 
 
 def uv_program(machine: str) -> Path:
-    """Return uv for builds on a processor type: this machine's, or one from the index.
+    """Return uv for a processor type: ours, or a wheel's.
 
     Raises as ``tools_for``.
     """
@@ -74,12 +77,12 @@ def uv_program(machine: str) -> Path:
 
 
 def program_place(name: str, release: str, machine: str) -> Path:
-    """Return the path of a program's release in the cache, installed or not."""
+    """Return a program's path in the cache, installed or not."""
     return cache_folder() / "programs" / f"{name}-{release}-{machine}" / "bin" / name
 
 
 def _program(name: str, release: str, machine: str) -> Path:
-    """Return a wheel's program from the cache, after installing it if missing."""
+    """Return a wheel's program in the cache, installed if absent."""
     place = program_place(name, release, machine)
     if not place.is_file():
         folder = place.parent.parent

@@ -1,4 +1,4 @@
-"""Sandboxes on a disk without quotas, watched and ended when they write too much."""
+"""Sandboxes without disk quotas, ended when they write too much."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Sour
 
 
 def listed_bytes(listing: bytes) -> int:
-    """Return the bytes on disk of files listed by ``LISTING``, plus a page each.
+    """Return the disk usage of files that ``LISTING`` lists.
 
     Raises:
         SandboxError: the listing is empty or malformed.
@@ -43,12 +43,12 @@ def listed_bytes(listing: bytes) -> int:
 
 
 class WatchedSandbox:
-    """A ``Sandbox`` that is ended when it has written more than its limit.
+    """A ``Sandbox`` that ends when it has written too much.
 
     Args:
         session: the sandbox.
-        limit: bytes that it may have written.
-        written: returns how many it has; raises SandboxError.
+        limit: bytes that it may write.
+        written: returns the bytes that it has written; raises SandboxError.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int]) -> None:
@@ -63,7 +63,10 @@ class WatchedSandbox:
         self._session.put(files)
 
     def run(self, command: Command) -> Completed:
-        """See ``Sandbox.run``. A command that wrote too much ends as a killed one, and the sandbox with it."""
+        """See ``Sandbox.run``.
+
+        A command that wrote too much is reported as killed, and the sandbox is closed.
+        """
         if self._over:
             return self._session.run(command)  # which says that it is closed
         ended, began = threading.Event(), time.monotonic()
@@ -102,7 +105,7 @@ class WatchedSandbox:
             pause = max(_LOOK_SECONDS, _LOOK_SHARE * (time.monotonic() - began))
 
     def _look(self) -> bool:
-        """Return whether the sandbox may go on; else it is closed."""
+        """Close a sandbox over its limit; return whether it lives."""
         try:
             self._over = self._over or self._written() > self._limit
         except SandboxError as error:
@@ -114,12 +117,14 @@ class WatchedSandbox:
 
 
 class WatchedBuild(WatchedSandbox):
-    """A ``BuildSandbox`` with such a limit.
+    """A ``BuildSandbox`` that ends when it has written too much.
 
     Args:
-        session: as of ``WatchedSandbox``, like ``limit`` and ``written``.
-        built: gives tars of ``/opt/env`` and of the workspace, see ``layers.freeze``, for the length of a ``with``
-            block. They are read one after the other.
+        session: see ``WatchedSandbox``.
+        limit: see ``WatchedSandbox``.
+        written: see ``WatchedSandbox``.
+        built: context manager with tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one
+            after the other.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], built: BuiltFolders) -> None:

@@ -1,8 +1,8 @@
-"""What every backend must pass before anything untrusted runs in it.
+"""Checks that every backend must pass.
 
-``preflight`` is the part that each run repeats. Each check opens its own sandbox, attacks or uses it as a real command
-would, and raises ``ConformanceFailure`` with what it saw. A new backend is finished when ``CHECKS`` and
-``BUILD_CHECKS`` pass on it.
+``preflight`` is the part that each run repeats. Each check opens its own sandbox, uses or attacks it as a real command
+would, and raises ``ConformanceFailure`` with its evidence. A new backend is finished when it passes ``CHECKS`` and
+``BUILD_CHECKS``.
 """
 
 from types import ModuleType
@@ -12,7 +12,10 @@ from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subj
 
 
 def checks_of(module: ModuleType) -> tuple[Check, ...]:
-    """Return the checks of a module: its functions of a ``Subject`` that return nothing."""
+    """Return a module's checks.
+
+    They are its functions that take a ``Subject`` and return None.
+    """
     wanted = {"subject": Subject, "return": None}
     return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
 

@@ -1,4 +1,4 @@
-"""Recorded builds: they are kept unchanged, and each sandbox gets a fresh writable copy."""
+"""Checks of recorded builds and of the sandboxes on them."""
 
 import contextlib
 import dataclasses
@@ -103,7 +103,10 @@ def build(subject: Subject, layer: Layer | None = None) -> Iterator[BuildSandbox
 
 @contextlib.contextmanager
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
-    """Yield the layer of a build whose set-up is a Python program, in a virtual environment."""
+    """Yield the layer of a build by a Python program.
+
+    The build has a virtual environment.
+    """
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:
@@ -133,7 +136,10 @@ def _prepared(subject: Subject, layer: Layer) -> Any:
 
 
 def builder(subject: Subject) -> None:
-    """A build runs as a plain user, who may write its two folders, home and /tmp only."""
+    """A build can write its own folders only.
+
+    It runs as a plain user. Its folders are ``/opt/env``, the workspace, the home folder and ``/tmp``.
+    """
     program = """
 import json, os, sys
 print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(place, os.W_OK)]]))
@@ -147,7 +153,10 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 
 
 def build_network(subject: Subject) -> None:
-    """A build reaches only its relay: no network, no file or variable of the host."""
+    """A build reaches its relay only.
+
+    It reaches no network, and sees no file or variable of the host.
+    """
     program = f"""
 import json, os, socket, sys
 def reached(*place):
@@ -173,7 +182,7 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
 
 
 def build_disk(subject: Subject) -> None:
-    """A build over its disk limit is ended and says so, even with small files."""
+    """A build over its disk limit ends with a message."""
     fill = """
 import time
 for number in range(100_000):
@@ -186,7 +195,10 @@ for number in range(100_000):
 
 
 def frozen_build(subject: Subject) -> None:
-    """The archive holds every untracked file, with modes, times, links and empty folders."""
+    """The archive holds every untracked file, unchanged.
+
+    That includes modes, links and empty folders; caches, scratch files and owners are left out.
+    """
     with built(subject, _SETUP) as layer:
         expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)
         with tarfile.open(layer.archive) as archive:
@@ -203,7 +215,7 @@ def frozen_build(subject: Subject) -> None:
 
 
 def laid_layer(subject: Subject) -> None:
-    """A sandbox has the build's files unchanged, beside those that are put there."""
+    """A sandbox has the build's files beside the tracked ones."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         ran = sandbox.run(
@@ -226,7 +238,7 @@ def _difference(seen: Mapping[str, object]) -> object:
 
 
 def fresh_views(subject: Subject) -> None:
-    """A sandbox may change everything in its layer; the next sandbox sees no change."""
+    """A sandbox's changes to its layer never reach another sandbox."""
     spoil = """
 import os, shutil
 for path in ("/workspace/build/tool", "/opt/env/home/.config/own"):
@@ -252,7 +264,7 @@ shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
 
 
 def layers_apart(subject: Subject) -> None:
-    """A sandbox sees its own layer, no other layer and no archive."""
+    """A sandbox sees no other layer and no archive."""
     mark = secrets.token_hex(8)
     program = f"open('/workspace/{mark}', 'w').write('x'); open('/opt/env/{mark}', 'w').write('x')"
     search = """
@@ -273,7 +285,7 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """A build on a layer sees it, and freezes the layer with its additions."""
+    """A build on a layer freezes both together."""
     more = (
         "import os; os.unlink('/workspace/near'); open('/opt/env/more', 'w').write('x'); os.mkdir('/workspace/later')"
     )
@@ -286,7 +298,10 @@ def further_build(subject: Subject) -> None:
 
 
 def refused_archives(subject: Subject) -> None:
-    """A changed archive, or one that would write elsewhere, is refused; nothing is written."""
+    """A changed archive is refused before anything is written.
+
+    So is one that would write outside of its folders.
+    """
     with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())
@@ -320,7 +335,7 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
 
 
 def walls_of_layers(subject: Subject) -> None:
-    """The preflight also holds in a sandbox on a layer."""
+    """The preflight passes in a sandbox on a layer."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))
 

@@ -1,4 +1,4 @@
-"""Commands: exit statuses, streams, caps, placeholders, environment."""
+"""Checks of commands: exit statuses, streams, caps, placeholders, environment."""
 
 from codegate.sandbox.conformance.subject import Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
@@ -6,7 +6,10 @@ from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE
 
 
 def exit_statuses(subject: Subject) -> None:
-    """An exit code, a signal, an unknown program and one that may not be run are distinguished."""
+    """Exit codes tell how a command ended.
+
+    An exit code, a signal, an unknown program and a file that is no program are distinguished.
+    """
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
         for code in (0, 1, 3, 255):
@@ -21,7 +24,7 @@ def exit_statuses(subject: Subject) -> None:
 
 
 def streams(subject: Subject) -> None:
-    """Standard input arrives whole; output and errors come back apart, byte for byte."""
+    """Input arrives whole; output and errors come back separately, unchanged."""
     data = bytes(range(256)) * 8192
     copy = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[::-1]); sys.stderr.write('e')"
     with subject.sandbox() as sandbox:
@@ -35,7 +38,7 @@ def streams(subject: Subject) -> None:
 
 
 def output_caps(subject: Subject) -> None:
-    """Output over the cap is cut and flagged; a flood ends the command."""
+    """Output over the cap is cut; floods end the command."""
     write = "import os\nfor _ in range({}): os.write({}, b'x' * 65536)"
     with subject.sandbox() as sandbox:
         for descriptor in (1, 2):
@@ -52,14 +55,14 @@ def output_caps(subject: Subject) -> None:
 
 
 def held_pipes(subject: Subject) -> None:
-    """A child that keeps the output open does not delay the end of the command."""
+    """A child that holds the output open delays nothing."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)
 
 
 def records(subject: Subject) -> None:
-    """The records pipe is apart from the output, capped, and absent unless asked for."""
+    """The records pipe is separate, capped, and optional."""
     program = "import os, sys; fd = int(sys.argv[1]); [os.write(fd, b'r' * 65536) for _ in range(int(sys.argv[2]))]"
     with subject.sandbox() as sandbox:
 
@@ -77,7 +80,10 @@ def records(subject: Subject) -> None:
 
 
 def placeholders(subject: Subject) -> None:
-    """Placeholders in ``argv`` become the sandbox's paths, and the programs there work."""
+    """Placeholders in ``argv`` become the sandbox's paths.
+
+    The programs at these paths work.
+    """
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("printf", "%s\n", "{tools}", "{workspace}", "x{tools}")))
         expect(done.stdout.decode().split() == [TOOLS, WORKSPACE, "x{tools}"], "places", done.stdout)
@@ -91,7 +97,10 @@ def placeholders(subject: Subject) -> None:
 
 
 def fixed_environment(subject: Subject) -> None:
-    """A command sees the fixed variables and its own, in the workspace, as an unprivileged user."""
+    """A command sees the fixed variables and its own.
+
+    It starts in the workspace, as an unprivileged user.
+    """
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
         command = Command(("{python}", "-I", "-c", program), environment={"GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"})
@@ -105,7 +114,7 @@ def fixed_environment(subject: Subject) -> None:
 
 
 def accounting(subject: Subject) -> None:
-    """Time and memory include all descendants of the command, also orphaned ones."""
+    """Time and memory include the command's descendants."""
     burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nx = bytearray({})"
     nested = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', sys.argv[1]])"
     with subject.sandbox() as sandbox:

@@ -1,4 +1,4 @@
-"""Files arrive unchanged in their places, and nothing else is touched."""
+"""Checks of files: they arrive unchanged, and only in place."""
 
 import json
 
@@ -22,7 +22,7 @@ print(json.dumps(seen))
 
 
 def faithful_files(subject: Subject) -> None:
-    """Bytes, names, executable bits and links arrive as sent."""
+    """Bytes, names, executable bits and links arrive unchanged."""
     from hashlib import sha256  # noqa: PLC0415 - the only user
 
     large = bytes(range(251)) * 40_000
@@ -54,7 +54,10 @@ def faithful_files(subject: Subject) -> None:
 
 
 def replacing(subject: Subject) -> None:
-    """A later file takes an earlier one's place, mode and all; links are replaced and not followed."""
+    """A later file replaces an earlier one, with its mode.
+
+    Links are replaced and not followed.
+    """
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("a", b"long old content", "100755"), SandboxFile("target", b"kept")))
         python(sandbox, "import os; os.symlink('target', 'planted'); os.mkfifo('pipe')")
@@ -66,7 +69,10 @@ def replacing(subject: Subject) -> None:
 
 
 def refused_names(subject: Subject) -> None:
-    """A name or link that could leave the workspace is refused, and so is a path through a planted link."""
+    """A name or link that leaves the workspace is refused.
+
+    So is a path through a link that the code inside made.
+    """
     names = ("../out", "/out", "a/../../out", "a/./b", "a//b", "", ".", "..", "a/", "nul\0byte", "\ud800")
     links = (b"/etc/passwd", b"../out", b"a/../../out", b"", b"nul\0")
     with subject.sandbox() as sandbox:
@@ -84,7 +90,10 @@ def refused_names(subject: Subject) -> None:
 
 
 def many_files(subject: Subject) -> None:
-    """Thousands of files arrive, and more than the disk may hold are refused, or end the sandbox."""
+    """Thousands of files arrive; too many bytes are refused.
+
+    On a disk without a limit they end the sandbox instead.
+    """
     files = tuple(SandboxFile(f"many/{n % 50}/{n}.txt", str(n).encode()) for n in range(3000))
     count = "import json, os; print(json.dumps(sum(len(names) for _, _, names in os.walk('many'))))"
     with subject.sandbox() as sandbox:

@@ -1,4 +1,4 @@
-"""Isolation: the preflight's walls, no host, no secrets, no way to the supervisor."""
+"""Checks of isolation from the host, its secrets and supervisors."""
 
 import os
 import secrets
@@ -110,7 +110,7 @@ print(json.dumps(made))
 
 
 def walls_and_limits(subject: Subject) -> None:
-    """The preflight holds; the seccomp filter refuses system calls that only escapes need."""
+    """The preflight passes; system calls for escapes are refused."""
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
         calls = look(sandbox)["calls"]
@@ -119,13 +119,19 @@ def walls_and_limits(subject: Subject) -> None:
 
 
 def other_conventions(subject: Subject) -> None:
-    """Older conventions for system calls do not get past the filter, and no call makes a namespace of any kind."""
+    """Older calling conventions do not get past the filter.
+
+    No system call makes a namespace, either.
+    """
     made = subject.probe(_CONVENTIONS)
     expect(made == [], "no call by another convention", made)
 
 
 def own_loopback(subject: Subject) -> None:
-    """Programs inside can talk to each other over the loopback, under its name and the machine's too."""
+    """Programs inside can talk to each other over the loopback.
+
+    It answers to its own name and to the machine's.
+    """
     program = """
 import json, socket
 said = []
@@ -143,7 +149,7 @@ print(json.dumps(said))
 
 
 def counted_attempts(subject: Subject) -> None:
-    """Attempts to leave the sandbox are counted, by any process; local ones are not."""
+    """Attempts to leave the sandbox are counted; local ones aren't."""
     away = """
 import socket
 for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
@@ -161,7 +167,7 @@ for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
 
 
 def no_host_files(subject: Subject) -> None:
-    """Files of the host (a fresh canary among them) and container sockets are invisible."""
+    """Files of the host and container sockets are invisible."""
     with (
         tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
         tempfile.NamedTemporaryFile(prefix=".codegate-canary-", dir=Path.home()) as own,
@@ -177,7 +183,10 @@ def no_host_files(subject: Subject) -> None:
 
 
 def no_secrets(subject: Subject) -> None:
-    """A variable of the harness is found nowhere inside: not in a process's environment, arguments or mounts."""
+    """A variable of the harness is found nowhere inside.
+
+    That includes the environment, arguments and mounts of processes.
+    """
     name, value = "CODEGATE_CONFORMANCE_SECRET", secrets.token_hex(16)
     os.environ[name] = value
     try:
@@ -191,7 +200,7 @@ def no_secrets(subject: Subject) -> None:
 
 
 def closed_supervisor(subject: Subject) -> None:
-    """The supervisor's memory, streams and limits are out of reach, and no signal ends it."""
+    """The code inside cannot read, limit or kill the supervisor."""
     with subject.sandbox() as sandbox:
         done = answer(python(sandbox, _SUPERVISOR))
         expect(done == [], "no hand on the supervisor", done)
@@ -199,7 +208,7 @@ def closed_supervisor(subject: Subject) -> None:
 
 
 def forged_frames(subject: Subject) -> None:
-    """What the code prints is output, whatever it looks like."""
+    """Output that looks like a message is still output."""
     forged = bytes(7) + b"\1" + bytes(7) + b"\x40" + bytes(32) + b'\0\0\0\x0b{"ok":true}'
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("forged", forged),))

@@ -1,4 +1,4 @@
-"""Lifecycle: time limits, killed trees, concurrent use, closing, and what a killed harness leaves behind."""
+"""Checks of time limits, killed processes, concurrency and leftovers."""
 
 import contextlib
 import dataclasses
@@ -51,7 +51,10 @@ print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and i
 
 
 def time_limit(subject: Subject) -> None:
-    """At its limit a command is killed with everything it started, however it hid."""
+    """At its limit, all of a command's processes are killed.
+
+    Hidden daemons are included.
+    """
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
         expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
@@ -69,7 +72,7 @@ def daemons(subject: Subject) -> None:
 
 
 def stopped_tree(subject: Subject) -> None:
-    """A command that stops itself meets its limit; orphans do not pile up."""
+    """A stopped command meets its limit; orphans do not accumulate."""
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
     )
@@ -81,7 +84,10 @@ def stopped_tree(subject: Subject) -> None:
 
 
 def lifetime(subject: Subject) -> None:
-    """When the sandbox's time is up, its command ends as timed out and the sandbox is gone."""
+    """At the end of its lifetime, a sandbox is gone.
+
+    Its command is reported as timed out.
+    """
     with subject.sandbox(dataclasses.replace(LIMITS, lifetime_seconds=3)) as sandbox:
         done = python(sandbox, "import time; time.sleep(60)", timeout=60)
         expect(done.timed_out and done.wall_seconds < 4, "timed out by the lifetime", done)
@@ -92,7 +98,7 @@ def lifetime(subject: Subject) -> None:
 
 
 def concurrent_use(subject: Subject) -> None:
-    """Four sandboxes at once do not see each other's files or mix up their answers."""
+    """Four sandboxes at once keep files and answers separate."""
 
     def work(number: int) -> bytes:
         with subject.sandbox() as sandbox:
@@ -110,7 +116,7 @@ def concurrent_use(subject: Subject) -> None:
 
 
 def closing(subject: Subject) -> None:
-    """``close`` from another thread ends a call under way within two seconds."""
+    """``close`` from another thread ends a call within two seconds."""
     with subject.sandbox() as sandbox:
         timer = threading.Timer(0.3, sandbox.close)
         timer.start()
@@ -131,7 +137,10 @@ def closing(subject: Subject) -> None:
 
 
 def killed_harness(subject: Subject) -> None:
-    """A harness that is killed leaves nothing running, and a sweep removes the rest but nothing live."""
+    """A killed harness leaves nothing running.
+
+    A sweep removes its leftovers, and nothing of a live harness.
+    """
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
     layer = subject.recipe.left
@@ -154,7 +163,7 @@ def killed_harness(subject: Subject) -> None:
 
 
 def hold() -> None:
-    """Act as second harness of ``killed_harness``: run a marked command until killed."""
+    """Run a marked command until killed: ``killed_harness``'s second process."""
     import ast  # noqa: PLC0415 - only the second process needs it
 
     name, version, sha256, archive, mark = ast.literal_eval(sys.stdin.read())
@@ -167,7 +176,10 @@ def hold() -> None:
 
 
 def _running(mark: str) -> bool:
-    """Return whether this machine runs ``sleep MARK``; with a remote daemon it never shows."""
+    """Return whether this machine runs ``sleep MARK``.
+
+    With a remote daemon the process never shows here.
+    """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if path.read_bytes() == b"sleep\0" + mark.encode() + b"\0":
@@ -183,7 +195,7 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def _expect_alone(sandbox: Sandbox) -> None:
-    """Expect only the supervisor and this check's own process, and no daemon at work."""
+    """Check that a sandbox has no other process."""
     others = answer(python(sandbox, _OTHERS))
     expect(others == [], "no other process", others)
     read = "import json; print(json.dumps(open('/workspace/alive').read()))"

@@ -1,8 +1,9 @@
-"""The first part of conformance: verify a sandbox from inside, once per run and kind of environment.
+"""Verify a sandbox from inside before anything untrusted starts.
 
-A backend can be misconfigured in ways that no unit test of ours can see: a daemon with its own defaults, a kernel
-without a filter, a proxy that adds a network, a runtime that takes a limit and forgets it. So a small program looks at
-the walls and runs into every limit, and nothing untrusted starts unless each of them holds.
+This is done once per run and kind of environment. A backend can be misconfigured in ways that no unit test of ours can
+see: a daemon with its own defaults, a kernel without a filter, a proxy that adds a network, a runtime that accepts a
+limit and forgets it. So a small program inspects the isolation and runs into every limit, and the run goes on only if
+each of them holds.
 """
 
 import json
@@ -52,7 +53,7 @@ _UNENFORCED: Final = frozenset({
 
 
 class WallCheck(Strict):
-    """One wall or limit that was tested."""
+    """The result of testing one isolation property or limit."""
 
     check: str = Field(max_length=100)
     held: bool
@@ -60,7 +61,7 @@ class WallCheck(Strict):
 
 
 class Assurance(Strict):
-    """Tested isolation of one kind of environment, before anything untrusted ran there."""
+    """The tested isolation of one kind of environment."""
 
     sandbox: str = Field(max_length=100, description="What to choose to get the same kind again: `docker`, `bwrap`.")
     tier: str = Field(max_length=100, description="What contains the code: `runc`, `runsc`, `kata`, `bubblewrap`.")
@@ -73,20 +74,23 @@ class Assurance(Strict):
 
     @property
     def words(self) -> str:
-        """Return it as text, such as ``verified (docker, runc 1.1.5)``."""
+        """Return a text such as ``verified (docker, runc 1.1.5)``."""
         return f"verified ({self.sandbox}, {self.runtime})"
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return what was checked, as a key: the later of two equal checks counts."""
+        """Return the key of what was checked.
+
+        Of two assurances with equal keys the later one counts.
+        """
         return (self.sandbox, self.engine, self.runtime, self.environment)
 
 
 def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
-    """Check a sandbox's isolation and limits; return the assurance that all held.
+    """Check a sandbox's isolation and limits; return the findings.
 
     Raises:
-        SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
+        SandboxError: the isolation has a gap, a limit is not enforced, or the probe could not run.
     """
     layer = environment.layer
     own = {name for name, _ in (*environment.toolchains, *(layer.variables if layer else ()))}
@@ -110,16 +114,20 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
 
 
 def look(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the result of ``probe.walls``; raise SandboxError if the probe failed."""
+    """Return the result of ``probe.walls``.
+
+    Raises:
+        SandboxError: the probe failed.
+    """
     seen: dict[str, Any] = _answer(_ask(sandbox, "walls"))
     return seen
 
 
 def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
-    """Return a finding for each wall that the probe looked at.
+    """Return a finding for each isolation property.
 
     Args:
-        seen: the probe's view.
+        seen: the probe's result.
         description: of the backend.
         own: names of the variables of the build and of its toolchains.
     """
@@ -150,7 +158,7 @@ def wall_findings(seen: dict[str, Any], description: Description, own: Collectio
 
 
 def limit_findings(seen: dict[str, Any], description: Description) -> tuple[WallCheck, ...]:
-    """Return a finding for each limit that the probe tried to exceed."""
+    """Return a finding for each limit that the probe tested."""
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
@@ -170,7 +178,10 @@ def limit_findings(seen: dict[str, Any], description: Description) -> tuple[Wall
 
 
 def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
-    """Test every limit except the disk's; those that may end the sandbox come last."""
+    """Test every limit except the disk's.
+
+    Those that may end the sandbox come last.
+    """
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,
         "descriptors": LIMITS.open_files * 2,
@@ -201,7 +212,7 @@ def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
 
 
 def _disk_limit(sandbox: Sandbox) -> WallCheck:
-    """Write too much; it has to be refused, or to end the sandbox."""
+    """Check that the disk limit holds or ends the sandbox."""
     done = _ask(sandbox, "spill", {"folder": BUILT, "most": LIMITS.disk_bytes + _SLACK, "seconds": _SECONDS / 2})
     if not done.ok:
         return _finding("disk limit", b"written to disk" in done.stderr, "ended")

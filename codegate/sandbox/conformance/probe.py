@@ -1,10 +1,10 @@
-"""Looks at a sandbox from inside: its walls, and whether its limits bite.
+"""Inspects a sandbox's isolation and limits from inside.
 
-Sent as source to ``python3 -I -S -B -c`` in a sandbox (standard library, syntax of Python 3.8). ``walls`` prints what
-is to be seen, ``limits`` what could be taken of what is limited; ``memory`` and ``files`` run into the memory limit,
-``flood`` into the cap on output, ``sleep`` into the time limit, ``spill`` into the disk limit of a recorded build.
-Everything it takes is bounded by an argument, so that a sandbox without a limit does not hurt the machine that it was
-meant to protect.
+Sent as source to ``python3 -I -S -B -c`` in a sandbox (standard library, syntax of Python 3.8). ``walls`` prints facts
+about the isolation, ``limits`` how much could be taken of each limited resource; ``memory`` and ``files`` run into the
+memory limit, ``flood`` into the cap on output, ``sleep`` into the time limit, ``spill`` into the disk limit of a
+recorded build. An argument bounds everything that it takes, so that a sandbox without a limit does not hurt the
+machine.
 """
 
 # No pathlib: each run of it pays for its imports.
@@ -58,7 +58,7 @@ BLOCK = 1 << 18
 
 
 def refused(action: Callable[[], Any]) -> str:
-    """Return the name of the error that stops ``action``, or "" if nothing does."""
+    """Return the name of ``action``'s error; "" on success."""
     try:
         action()
     except OSError as error:
@@ -67,7 +67,7 @@ def refused(action: Callable[[], Any]) -> str:
 
 
 def connect(address: tuple[str, int]) -> None:
-    """Open a connection."""
+    """Open a TCP connection."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
         one.settimeout(0.2)
         one.connect(address)
@@ -84,23 +84,27 @@ def write_to(path: str) -> None:
 
 
 def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
-    """Make a system call and return as ``refused`` does."""
+    """Make a system call; return as ``refused`` does."""
     ctypes.set_errno(0)
     result = libc.syscall(number, argument, 0, 0, 0, 0, 0)
     return errno.errorcode.get(ctypes.get_errno(), "?") if result == -1 else ""
 
 
 def harmless(path: str) -> bool:
-    """Return whether it is one of null, zero, full, random and urandom (devices.txt of Linux)."""
+    """Return whether it is null, zero, full, random or urandom.
+
+    See devices.txt of Linux.
+    """
     status = os.stat(path)
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     return stat.S_ISCHR(status.st_mode) and device in HARMLESS
 
 
 def writable() -> list[str]:
-    """Return every place where something is mounted that may be written to (proc(5), /proc/self/mountinfo).
+    """Return every mount point that may be written to.
 
-    The root is one whenever it is mounted so: what keeps this user out of it may not keep out another process.
+    See proc(5), /proc/self/mountinfo. The root counts whenever it is mounted so: its permissions may not hold for
+    another process.
     """
     found = []
     with open("/proc/self/mountinfo") as file:
@@ -114,7 +118,7 @@ def writable() -> list[str]:
 
 
 def walls() -> dict[str, Any]:
-    """Return facts about the isolation, as seen from inside."""
+    """Return facts about the isolation."""
     with open("/proc/self/status") as file:
         status = dict(line.split(":", 1) for line in file if ":" in line)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -147,7 +151,7 @@ def walls() -> dict[str, Any]:
 
 
 def processes(most: int) -> list[Any]:
-    """Fork until the kernel refuses; return how often it worked, and the error."""
+    """Fork until the kernel refuses; return [count, error]."""
     reader, writer = os.pipe()
     made: list[int] = []
     reason = ""
@@ -170,7 +174,7 @@ def processes(most: int) -> list[Any]:
 
 
 def descriptors(most: int) -> list[Any]:
-    """Open files until the kernel refuses; return as ``processes`` does."""
+    """Open files until the kernel refuses; return [count, error]."""
     opened: list[int] = []
     reason = ""
     while len(opened) < most and not reason:
@@ -184,9 +188,9 @@ def descriptors(most: int) -> list[Any]:
 
 
 def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
-    """Write files until that fails; return how many bytes were written, and the error.
+    """Write files until that fails; return [bytes, error].
 
-    Where nothing is refused, they stay so many seconds.
+    If nothing is refused, the files stay for ``seconds``.
     """
     names: list[str] = []
     total, reason = 0, ""
@@ -205,7 +209,7 @@ def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
 
 
 def make_files(folder: str, most: int) -> list[Any]:
-    """Make empty files until that fails; return how many, and the error."""
+    """Make empty files until that fails; return [count, error]."""
     made, reason = 0, ""
     while made < most and not reason:
         try:
@@ -219,7 +223,10 @@ def make_files(folder: str, most: int) -> list[Any]:
 
 
 def grow(folder: str, size: int) -> str:
-    """Make one file of ``size`` bytes that takes no room; return as ``refused`` does."""
+    """Make one sparse file of ``size`` bytes.
+
+    It returns as ``refused`` does.
+    """
     path = folder + "/probe"
     with open(path, "wb") as file:
         reason = refused(lambda: os.ftruncate(file.fileno(), size))
@@ -228,7 +235,10 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return how much could be taken of each kind, up to ``wanted``."""
+    """Return how much of each resource could be taken.
+
+    ``wanted`` has the most to take of each.
+    """
     return {
         "processes": processes(wanted["processes"]),
         "descriptors": descriptors(wanted["descriptors"]),
@@ -239,14 +249,18 @@ def limits(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def taken(size: int) -> bytearray:
-    """Return ``size`` bytes of real memory: each page was written to."""
+    """Return ``size`` bytes of which each page was written."""
     block = bytearray(size)
     block[:: resource.getpagesize()] = b"x" * len(range(0, size, resource.getpagesize()))
     return block
 
 
 def memory(wanted: dict[str, Any]) -> list[Any]:
-    """Take ``bytes`` in each of ``processes`` at the same time; return how many could, and how each of them ended."""
+    """Take ``bytes`` of memory in each of ``processes`` at once.
+
+    Returns:
+        how many processes could, and the exit status of each.
+    """
     ready, tell = os.pipe()
     wait, release = os.pipe()
     children = []
@@ -278,7 +292,10 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
 
 
 def main(wish: str, text: str) -> None:
-    """Call the function ``wish`` with the arguments in ``text`` (JSON); print the result."""
+    """Run the function ``wish``; print its result as JSON.
+
+    ``text`` has its arguments as JSON.
+    """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     wanted = json.loads(text)
     if wish == "flood":

@@ -1,4 +1,4 @@
-"""The relay carries a command's loopback connections to the host, and nothing else."""
+"""Checks of the relay, which carries connections to the host."""
 
 import hashlib
 import socket
@@ -14,7 +14,10 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 
 
 def relayed_bytes(subject: Subject) -> None:
-    """Megabytes go both ways at once over several connections, unchanged, and a half-closed one is still answered."""
+    """Megabytes go both ways at once over several connections.
+
+    A half-closed connection is still answered.
+    """
     program = (
         "import threading, hashlib\n"
         "def once(n, found):\n"
@@ -33,7 +36,7 @@ def relayed_bytes(subject: Subject) -> None:
 
 
 def relayed_only_when_asked(subject: Subject) -> None:
-    """Nothing listens without a relay, or after its command; a later command may have one."""
+    """Nothing listens without a relay, or after its command."""
     program = "try: connect(); print('true')\nexcept OSError: print('false')"
     with subject.sandbox() as sandbox:
         before = answer(python(sandbox, _CONNECT + program))
@@ -43,7 +46,7 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 
 def relay_ends(subject: Subject) -> None:
-    """The host ends a command at any time; its sandbox serves the next one."""
+    """The host can end a command; its sandbox stays usable."""
     relay = Relay({RELAY_PORT: lambda _: relay.end()})
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
     with subject.sandbox() as sandbox:
@@ -57,7 +60,7 @@ def relay_ends(subject: Subject) -> None:
 
 
 def relay_flood(subject: Subject) -> None:
-    """Hundreds of connections that are never read take neither the host nor the sandbox down."""
+    """Hundreds of unread connections harm neither host nor sandbox."""
     program = (
         "ends = []\n"
         "for n in range(400):\n"
@@ -80,7 +83,7 @@ def relay_flood(subject: Subject) -> None:
 
 
 def relay_closed_outside(subject: Subject) -> None:
-    """What is sent on connections that the host has closed opens no new ones there."""
+    """Bytes for a closed connection open no new one."""
     program = (
         "import time\n"
         "for _ in range(40):\n"
@@ -97,7 +100,7 @@ def relay_closed_outside(subject: Subject) -> None:
 
 
 def relay_slow_reader(subject: Subject) -> None:
-    """A connection that is read late carries all that the host sends, however much that is."""
+    """A connection that is read late carries all bytes."""
     program = (
         "import time\n"
         "end = connect(); end.recv(1); time.sleep(1); got = 1\n"
@@ -110,7 +113,7 @@ def relay_slow_reader(subject: Subject) -> None:
 
 
 def relay_closed_output(subject: Subject) -> None:
-    """A command that closes its standard error is served like any other."""
+    """A command that closes its standard error is still served."""
     program = (
         "import os, time\n"
         "os.close(2); time.sleep(0.2); got = 0\n"

@@ -1,11 +1,17 @@
-"""Resources: the sandbox survives what hits its limits; the preflight checks that they are enforced."""
+"""Checks that the sandbox survives commands that hit its limits.
+
+The preflight checks that the limits are enforced.
+"""
 
 from codegate.sandbox.conformance.subject import Subject, expect, python
 from codegate.sandbox.contract import Command, SandboxLimits
 
 
 def memory_of_one(subject: Subject) -> None:
-    """A process over the memory limit ends, the result has the flag, and the sandbox lives on."""
+    """A process over the memory limit ends; the sandbox survives.
+
+    The result has the flag ``memory_exceeded``.
+    """
     with subject.sandbox() as sandbox:
         done = python(sandbox, "x = bytearray(512 << 20); print(len(x))")
         expect(not done.ok and done.stdout == b"", "no 512 MiB within 256", done)
@@ -16,7 +22,10 @@ def memory_of_one(subject: Subject) -> None:
 
 
 def memory_of_the_watcher(subject: Subject) -> None:
-    """A command whose output alone uses up the memory is at fault, even if it takes the supervisor along."""
+    """Output that uses up the memory is the command's fault.
+
+    That holds even if the supervisor is killed for it.
+    """
     program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
     if subject.totals:
         limits = SandboxLimits(memory_bytes=64 << 20, disk_bytes=1 << 20, lifetime_seconds=60)
@@ -26,7 +35,10 @@ def memory_of_the_watcher(subject: Subject) -> None:
 
 
 def full_disk(subject: Subject) -> None:
-    """A sandbox whose disk is full serves the next command, which is not blamed for memory; or ends, and says why."""
+    """A sandbox with a full disk serves the next command.
+
+    That command is not reported as out of memory. Without a disk quota, the sandbox ends and the result says why.
+    """
     fill = "file = open('/workspace/fill', 'wb', buffering=0)\nwhile True: file.write(bytes(65536))"
     with subject.sandbox() as sandbox:
         done = python(sandbox, fill)
@@ -38,7 +50,7 @@ def full_disk(subject: Subject) -> None:
 
 
 def crashes(subject: Subject) -> None:
-    """A crash is reported by its signal, leaves no core file, and costs no more than its command."""
+    """A crash is reported by its signal and leaves nothing."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         expect(done.signal == 11, "a crash", done)

@@ -1,4 +1,4 @@
-"""The arguments of a conformance check, and how a check fails."""
+"""The subject of a conformance check, and its failures."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, pids=48, di
 
 
 class ConformanceFailure(AssertionError):
-    """A backend does not keep the contract; the text is the evidence."""
+    """A backend violates the contract; the text is the evidence."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Subject:
     Attributes:
         backend: the backend.
         environment: an environment that it prepared.
-        recipe: what the environment was prepared from.
-        totals: memory and processes are limited in total and not only each (Docker, or with control groups).
+        recipe: the recipe of the environment.
+        totals: whether memory and processes are limited in total (Docker, or with control groups).
     """
 
     backend: Backend
@@ -49,7 +49,10 @@ class Subject:
             sandbox.close()
 
     def probe(self, program: str, limits: SandboxLimits = LIMITS) -> Any:
-        """Run a Python program in a fresh sandbox and return the JSON document that it prints last."""
+        """Run a Python program in a fresh sandbox.
+
+        It returns the JSON document that the program prints last.
+        """
         with self.sandbox(limits) as sandbox:
             return answer(python(sandbox, program))
 
@@ -63,7 +66,7 @@ def python(sandbox: Sandbox, program: str, *arguments: str, timeout: float = 30)
 
 
 def answer(done: Completed) -> Any:
-    """Return the JSON document in the last line of a program's output."""
+    """Return the JSON document in the output's last line."""
     expect(done.ok and bool(done.stdout.strip()), "the probe runs", done)
     return json.loads(done.stdout.strip().splitlines()[-1])
 

@@ -1,1 +1,1 @@
-"""Sandboxes on rented machines: one backend for all providers, and a file for each provider's SDK."""
+"""Sandboxes on rented machines, with a file for each provider."""

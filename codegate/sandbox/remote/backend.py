@@ -1,8 +1,8 @@
-"""Sandboxes on a provider's machines: a machine each, bubblewrap in it, the stream over the provider's own SDK.
+"""Sandboxes on rented machines, one machine each.
 
-A provider's file rents machines (``MachineProvider``); what is in them is the same for all: the environment's folders,
-one small program that carries the stream (``link.py``), and the walls of the bubblewrap backend, so that code inside
-sees neither the provider's own programs nor its network. No key enters a machine.
+A provider's file rents machines (``MachineProvider``) and carries the stream by the provider's SDK. All else is the
+same for all providers: the environment's folders, one small program that carries the stream (``link.py``), and
+bubblewrap around the code, which so sees neither the provider's own programs nor its network. No key enters a machine.
 """
 
 import contextlib
@@ -58,11 +58,11 @@ class Order:
 
     Attributes:
         image: name of the base image.
-        packages: of Debian, to be installed in it: bubblewrap among them.
-        memory_gib: at least so much memory.
-        cpus: at least so many processors.
-        seconds: the provider ends the machine after so long, whatever becomes of codegate.
-        labels: what the provider is to keep with it.
+        packages: Debian packages to install in it, bubblewrap among them.
+        memory_gib: least memory.
+        cpus: least number of processors.
+        seconds: the provider ends the machine after so long, even if codegate is gone.
+        labels: that the provider keeps with it.
     """
 
     image: str
@@ -74,17 +74,19 @@ class Order:
 
 
 class MachineProvider(Protocol):
-    """Who rents machines, by the provider's own SDK. Thread-safe. Any exception of the SDK may be raised.
+    """A provider that rents machines, by its own SDK.
+
+    Thread-safe. Its methods may raise any exception of the SDK.
 
     Attributes:
-        name: what to choose.
+        name: the choice that selects it.
         title: the provider's name.
         tier: what contains the code.
         engine: the SDK with its version.
         totals: whether machines have control groups, which limit memory and processes in total.
         process_limit: whether machines have the kernel's limit for the processes of a user.
-        weaknesses: what it does not promise, a clause each.
-        refusals: exceptions that mean a key that is not accepted.
+        weaknesses: guarantees that it does not give, a clause each.
+        refusals: exceptions for a key that the provider does not accept.
     """
 
     name: str
@@ -101,26 +103,26 @@ class MachineProvider(Protocol):
         ...
 
     def rented(self) -> Iterator[tuple[str, str]]:
-        """Yield codegate's machines: identity, and owner as in ``OWNER_LABEL``."""
+        """Yield codegate's machines: identity and value of ``OWNER_LABEL``."""
         ...
 
     def destroy(self, identity: str) -> None:
-        """End a machine; one that is gone already is no error."""
+        """End a machine; do nothing if it is gone."""
         ...
 
 
 @dataclass(frozen=True)
 class RemoteEnvironment:
-    """An environment's folders, packed for upload, and the image that its machines are made from.
+    """An environment's folders, packed for upload, and its base image.
 
     Attributes:
-        identity: SHA-256 of what it is made from.
+        identity: SHA-256 of its sources.
         archive: a tar file.
         beside: names of other builds that are in it, too.
         image: name of the base image.
-        packages: of the system, to be installed in it.
-        layer: the recorded build that it is; None: one is to be made.
-        toolchains: none; those of the machine are found without variables.
+        packages: Debian packages to install in it.
+        layer: the recorded build; None: the environment of a new build.
+        toolchains: none; a machine's toolchains are found without variables.
     """
 
     identity: str
@@ -193,7 +195,7 @@ class RemoteBackend:
         return self._prepare(recipe, recipe.left, None)
 
     def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
-        """Return the environment with its archive; ``uv`` is for a new build."""
+        """Return the environment with its archive; builds need ``uv``."""
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
         tools = tools_for(_MACHINE)
@@ -271,7 +273,7 @@ class RemoteBackend:
 
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
-        """Turn an error of the SDK into a codegate error that names its cause."""
+        """Turn errors of the SDK into codegate's."""
         title = self._provider.title
         try:
             yield
@@ -287,7 +289,7 @@ class RemoteBackend:
 
 
 class _Rented(Member):
-    """One machine. Should its removal fail, its own time limit ends it."""
+    """A machine, which ends itself if its removal fails."""
 
     def __init__(self, identity: str, provider: MachineProvider, fleet: Fleet) -> None:
         self.carrier: Carrier | None = None
@@ -323,7 +325,9 @@ def modal(run_id: str, option: str | None) -> RemoteBackend:
 
 
 def _backend(run_id: str, option: str | None, package: str, title: str, *variables: str) -> RemoteBackend:
-    """Return the backend of a provider whose SDK, extra, choice and file here are all called ``package``.
+    """Return a provider's backend.
+
+    ``package`` is the name of the SDK, the extra, the choice and the file in this folder.
 
     Raises:
         UsageError: the SDK or a variable with its key is missing, or there is an option.
@@ -339,7 +343,7 @@ def _backend(run_id: str, option: str | None, package: str, title: str, *variabl
 
 
 def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
-    """Return what ``link`` is to start."""
+    """Return the first message to ``link.py``."""
     folder = PurePosixPath(FOLDER)
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian

@@ -1,6 +1,6 @@
-"""Recorded builds on a provider's machine: folders on its disk, measured by ``link.py``.
+"""Files of recorded builds on a provider's machine.
 
-A machine serves one sandbox, so the sandbox writes to the folders themselves.
+A machine serves one sandbox, so the sandbox writes to its folders directly.
 """
 
 import contextlib
@@ -63,15 +63,17 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
 
 
 def upload_seconds(archive: Path) -> int:
-    """Return how long an upload may take: two minutes, and a second for each megabyte."""
+    """Return the time limit of an upload, by its size."""
     return 120 + (archive.stat().st_size >> 20)
 
 
 def written_on(carrier: Carrier) -> Callable[[], int]:
-    """Return a function that measures the bytes that the sandbox writes from now on.
+    """Return a function that measures what the sandbox has written.
+
+    Earlier bytes do not count.
 
     Raises:
-        SandboxError: the machine does not say.
+        SandboxError: the machine does not answer.
     """
     places = [f"{FOLDER}{place}" for place in _WRITTEN]
 
@@ -85,7 +87,7 @@ def written_on(carrier: Carrier) -> Callable[[], int]:
 
 @contextlib.contextmanager
 def built_folders(carrier: Carrier) -> Iterator[tuple[Source, Source]]:
-    """Open tars of a build's folders on the machine, one at a time; see ``WatchedBuild``."""
+    """Yield tars of a build's folders; see ``WatchedBuild``."""
 
     def folder(place: str) -> Generator[bytes, None, None]:
         parent, _, name = f"{FOLDER}{place}".rpartition("/")

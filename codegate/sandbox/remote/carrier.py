@@ -1,4 +1,7 @@
-"""A supervisor's stream over the lines of text that a provider's SDK carries; ``link.py`` is its other end."""
+"""A supervisor's stream over lines of text.
+
+Providers' SDKs carry text alone. ``link.py`` is the other end.
+"""
 
 import base64
 import contextlib
@@ -27,10 +30,12 @@ _COMMAND: Final = (
 
 
 class Machine(Protocol):
-    """A machine with one use and no network. ``send`` and ``start`` are called from two threads.
+    """A machine for one sandbox, without a network.
+
+    ``send`` and ``start`` are called from two threads.
 
     Attributes:
-        identity: what the provider calls it.
+        identity: the provider's id of it.
     """
 
     identity: str
@@ -40,7 +45,7 @@ class Machine(Protocol):
         ...
 
     def start(self, command: str) -> Iterator[str]:
-        """Start a shell command as root; yield its output as text until it ends."""
+        """Start a shell command as root; yield its output."""
         ...
 
     def send(self, text: str) -> None:
@@ -49,7 +54,10 @@ class Machine(Protocol):
 
 
 class Carrier:
-    """Two threads between a socket, on which the supervisor's stream is, and the lines of ``link.py``."""
+    """Carries a stream between a socket and ``link.py``.
+
+    It uses two threads; the supervisor's stream is on the socket ``connection``.
+    """
 
     def __init__(self, machine: Machine, wanted: Mapping[str, object]) -> None:
         ours, self._theirs = socket.socketpair()
@@ -70,9 +78,9 @@ class Carrier:
         self._back.start()
 
     def ask(self, *argv: str) -> IO[bytes]:
-        """Run a program as root outside of the sandbox; return its output to read.
+        """Run a program beside the sandbox; return its output.
 
-        One runs at a time.
+        It runs as root, one at a time.
 
         Raises:
             SandboxError: the machine went away.
@@ -91,7 +99,7 @@ class Carrier:
         return output
 
     def died_of_memory(self) -> bool:
-        """Return whether the sandbox ran out of memory; call it after the stream broke."""
+        """Return whether memory ran out, after the stream broke."""
         self._back.join(_LAST_WORDS_SECONDS)
         return self._memory
 
@@ -168,6 +176,6 @@ def _lines(parts: Iterator[str]) -> Iterator[str]:
 
 
 def words_of(error: Exception) -> str:
-    """Return an error of an SDK in one line."""
+    """Return an SDK's error in one line."""
     text = " ".join(str(error).split())[:500].rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

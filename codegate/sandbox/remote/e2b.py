@@ -1,6 +1,6 @@
-"""Machines of E2B, a Firecracker virtual machine each.
+"""Machines of E2B, each a Firecracker virtual machine.
 
-Its SDK decodes output as text, and input is a request each. https://e2b.dev/docs
+Its SDK decodes output as text and sends each input as a request. https://e2b.dev/docs
 """
 
 import threading
@@ -47,7 +47,10 @@ class _E2B(MachineProvider):
         Sandbox.kill(identity)
 
     def _template(self, order: Order) -> str:
-        """Return the name of the template for such machines; E2B builds it once for an account, in a minute or so."""
+        """Return the template for such machines, built if absent.
+
+        A build takes about a minute, once for an account.
+        """
         base = digest([order.image, order.packages])[:16]
         name = f"codegate-{base}-{order.memory_gib}g-{order.cpus}"
         with self._building:

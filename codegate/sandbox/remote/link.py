@@ -1,12 +1,14 @@
-"""Carries a supervisor's stream over lines of text, on the machine that a remote sandbox is in.
+"""Carries a supervisor's stream as lines of text.
 
-It is sent with the environment and runs as root there (standard library of Python 3.9 or newer), because the SDKs of
-providers carry text and not bytes. Its first line of output is ``READY``. The first line of its input is a JSON object
-with ``argv`` (bubblewrap's), ``hidden`` (names below ``/proc``), ``user``, ``pids`` and ``memory`` (bytes in total;
-null: the machine has no control groups). After that each line of its input is base64 for the supervisor, or ``!`` with
-a program beside the sandbox, as JSON in base64. Each line of its output is ``o`` (the supervisor), ``e`` (what
-bubblewrap prints) or ``x`` (what such a program prints; nothing: its end) with base64 behind it, or ``m`` at the end
-where the kernel killed for memory. The end of its input is the end of the sandbox.
+It is uploaded with the environment to a rented machine and runs as root there (standard library of Python 3.9 or
+newer), because the SDKs of providers carry text and not bytes.
+
+Its first line of output is ``READY``. The first line of its input is a JSON object with ``argv`` (bubblewrap's),
+``hidden`` (names below ``/proc``), ``user``, ``pids`` and ``memory`` (bytes in total; null: the machine has no control
+groups). After that each line of its input is base64 for the supervisor, or ``!`` with a program to run beside the
+sandbox, as JSON in base64. Each line of its output is ``o`` (from the supervisor), ``e`` (bubblewrap's errors) or ``x``
+(output of such a program; nothing: its end) with base64 behind it, or ``m`` at the end if the kernel killed a process
+for memory. The sandbox ends with its input.
 """
 
 # No pathlib: each sandbox pays for its imports.
@@ -37,7 +39,10 @@ USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
 
 
 def masks(names: Iterable[str]) -> Iterator[str]:
-    """Yield bubblewrap's arguments that hide ``names`` of ``/proc``, as far as this machine has them."""
+    """Yield bubblewrap's arguments that hide ``names`` of ``/proc``.
+
+    Names that this machine lacks are left out.
+    """
     for path in (f"/proc/{name}" for name in names):
         if os.path.isdir(path):
             yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
@@ -46,7 +51,10 @@ def masks(names: Iterable[str]) -> Iterator[str]:
 
 
 class Group:
-    """A control group of either kernel interface (cgroups(7)); without ``memory`` there is none."""
+    """A control group of either kernel interface (cgroups(7)).
+
+    Without ``memory`` there is none.
+    """
 
     def __init__(self, memory: int | None, pids: int) -> None:
         self.folders: list[str] = []
@@ -74,21 +82,24 @@ class Group:
                 write(f"{folder}/{name}", str(value))
 
     def killed(self) -> bool:
-        """Return whether a process of the group was killed because memory ran out."""
+        """Return whether the kernel killed a process for memory."""
         if not self.folders:
             return False
         with open(f"{self.folders[0]}/{self.events}") as file:
             return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in file)
 
     def remove(self) -> None:
-        """Remove the empty control groups; the machine ends anyway."""
+        """Remove the empty control groups, as far as possible."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
 
 
 def delegate() -> None:
-    """Enable limits below the topmost control group; move its processes out if needed."""
+    """Enable limits below the topmost control group.
+
+    Its processes are moved out if they prevent that.
+    """
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
         write(control, "+memory +pids")
@@ -108,7 +119,7 @@ def write(path: str, text: str) -> None:
 
 
 def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
-    """Yield ``argv`` with what only this machine knows filled in."""
+    """Yield ``argv`` with this machine's masks and interpreter."""
     for part in argv:
         if part == MASKED:
             yield from (*masks(names), *group.shown)
@@ -120,7 +131,7 @@ def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterat
 
 
 def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
-    """Print what ``source`` has to its end."""
+    """Print all of ``source``, each piece as a line."""
     while True:
         data = os.read(source.fileno(), CHUNK)
         if not data:
@@ -132,7 +143,7 @@ def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
 
 
 def answer(argv: list[str], lock: threading.Lock) -> None:
-    """Run a program outside of the sandbox and print its output."""
+    """Run a program beside the sandbox and print its output."""
     with contextlib.suppress(OSError):
         program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if program.stdout is not None:

@@ -1,4 +1,4 @@
-"""Machines of Modal, a gVisor container each.
+"""Machines of Modal, each a gVisor container.
 
 https://modal.com/docs/guide/sandbox
 """
@@ -60,7 +60,10 @@ def _app() -> modal.App:
 
 
 def _tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return labels as Modal takes them: at most 63 letters, digits, dashes, periods and underscores each."""
+    """Return labels as Modal's tags, split at colons.
+
+    A tag has at most 63 letters, digits, dashes, periods and underscores.
+    """
     return {f"{name}-{n}": part[:63] for name, text in labels.items() for n, part in enumerate(text.split(":"))}
 
 
