@@ -1,7 +1,6 @@
 """Plan, schedule, journal and resume a run.
 
-A suite, candidates and a sandbox backend go in; a ``Run`` comes out, and is on disk all the while. Modules for one
-command each: ``predictions``, ``expenses``, ``shards``, ``session``, ``readiness``.
+A suite, candidates and a sandbox backend go in; a ``Run`` comes out. It is on disk from its first outcome on.
 """
 
 from codegate.running.config import CONFIG_NAME, Config, ScoreWeights, config_schema, configuration, named_candidates

@@ -1,8 +1,8 @@
 """The loop of one attempt: solve, grade, record.
 
-An attempt is *kept* (its answer is in the run's journal), *reused* (an earlier run paid for it) or *made*. With its
-grade, or the fault that stopped it, it is an *outcome*. Answers are on disk before they are graded, so that no answer
-is paid for twice.
+An attempt is read from the run's journal, reused from an earlier run, or made by calling the model. Together with its
+grade, or the fault that stopped it, it is an outcome. Answers are written to disk before they are graded, so that no
+answer is paid for twice.
 """
 
 import threading
@@ -55,9 +55,9 @@ Made_co = TypeVar("Made_co", covariant=True)
 
 
 class SandboxTask(Protocol[Made_co]):
-    """Work that needs sandboxes.
+    """Work on one problem that needs sandboxes.
 
-    A function of a module, or a ``partial`` of one, so that it can be sent to a node.
+    It is a module-level function or a ``partial`` of one, so that it can be pickled and sent to a cluster node.
     """
 
     def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
@@ -66,25 +66,28 @@ class SandboxTask(Protocol[Made_co]):
 
 
 class Engine(Protocol):
-    """Runs tasks. Thread-safe."""
+    """Runs tasks in sandboxes. Thread-safe."""
 
     @property
     def words(self) -> str | None:
-        """Return the sandboxes' assurances; None before the first one."""
+        """Return the sandboxes' assurances as text.
+
+        None before the first task.
+        """
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
         """Return the result of ``task`` on ``problem``.
 
         Raises:
-            SandboxError: a fault of a sandbox, a daemon or the cluster.
+            SandboxError: a sandbox, a daemon or the cluster failed.
             SandboxClosed: ``stop`` was called.
-            CodegateError: the task's own.
+            CodegateError: the task itself raised it.
         """
         ...
 
     def stop(self) -> None:
-        """End the tasks under way, and refuse new ones."""
+        """End running tasks, and refuse new ones."""
         ...
 
 
@@ -96,7 +99,7 @@ class ThisMachine:
 
     @property
     def words(self) -> str | None:
-        """Return the sandboxes' assurances, or None."""
+        """See ``Engine``."""
         return self._sandboxes.words
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
@@ -109,10 +112,13 @@ class ThisMachine:
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that an execution works with.
+    """The parts that one execution of a run works with.
 
-    ``engine`` None: answers are graded in sandboxes of ``backend``. ``progress`` is called after each outcome, and
-    once a second in between, by one thread at a time.
+    Attributes:
+        progress: called after each outcome, and once a second in between, by one thread at a time.
+        interrupt: set when the user interrupts the run.
+        again: the command that continues the run, for messages.
+        engine: where answers are graded; None: in sandboxes of ``backend``.
     """
 
     journal: Journal
@@ -132,8 +138,8 @@ class Attempts:
     """Makes attempts and grades them. Thread-safe.
 
     Attributes:
-        base: the base tree of each problem, by its id.
-        limit: the limit of calls that took answers of an attempt, if one did.
+        base: returns the base tree of a problem, by its id.
+        limit: the call limit that ended an attempt after some of its answers were lost, or None.
     """
 
     def __init__(
@@ -153,10 +159,10 @@ class Attempts:
     def outcome(self, job: AttemptJob, fault: Fault | None) -> Outcome:
         """Return the outcome of a job.
 
-        With a ``fault``, nothing is tried.
+        With ``fault``, the job is not tried and the outcome has this fault.
 
         Raises:
-            CallLimitReached: a limit of model calls came before the first answer, or an attempt would end too late.
+            CallLimitReached: a limit of model calls was reached before the first answer, or no time is left.
         """
         kind = f"attempt of {job.candidate.key()}"
         self._setup.time_limit.check(kind)
@@ -258,7 +264,10 @@ class Attempts:
         return with_retries(attempt, self._stop, "agent")
 
     def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:
-        """Return the result of a task; the seconds of each try, without the wait for a slot, are added to ``spent``."""
+        """Return the result of a task in a sandbox.
+
+        Each try adds its seconds to ``spent``, without the wait for a slot.
+        """
 
         def run() -> Result:
             with self._slots, self._doing.grading(), _timed(spent):
@@ -267,7 +276,10 @@ class Attempts:
         return with_retries(run, self._stop)
 
     def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
-        """Return the result of the answer's own tests; None if not run."""
+        """Return the result of the answer's own tests, or None.
+
+        None: it has no tests, or they could not be run.
+        """
         if not attempt.tests or problem.manifest.answer is not None:
             return None
         try:
@@ -276,9 +288,9 @@ class Attempts:
             return None
 
     def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
-        """Return what a patch breaks in the full test suite, or the fault that kept it from running.
+        """Return what a patch breaks in the full test suite.
 
-        None if it was not run, or showed nothing.
+        A fault if the suite could not be run; None if it was not requested, no time was left or it showed nothing.
         """
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None
@@ -299,7 +311,10 @@ class Attempts:
         return found
 
     def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
-        """Return the tests that an answer is compared on, or the fault that kept them from running."""
+        """Return the tests that pass with the reference fix.
+
+        Answers are compared on these. A fault if they could not be run.
+        """
         try:
             return self._in_sandboxes(run_full_test_suite, problem, [])
         except Faulted as error:
@@ -326,7 +341,6 @@ class Attempts:
 
 @contextmanager
 def _timed(spent: list[float]) -> Iterator[None]:
-    """Add the seconds of a ``with`` block to ``spent``."""
     began = time.monotonic()
     try:
         yield

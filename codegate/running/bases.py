@@ -1,4 +1,4 @@
-"""Base trees of a run's problems, and their prompts."""
+"""Cached base trees of a run's problems, and prompt contexts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | No
 
 
 class ProblemCache(Generic[Key, Value]):
-    """Caches a value per problem for its samples. Thread-safe.
+    """A cache of one value per problem. Thread-safe.
 
-    A run returns to every problem once per sample, so the values made first are kept, up to ``most_bytes`` by ``size``.
+    A run returns to every problem once per sample, so the values made first are kept, up to ``most_bytes`` in all.
     """
 
     def __init__(self, make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes: int) -> None:
@@ -39,7 +39,7 @@ class ProblemCache(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Key) -> Value:
-        """Return the value of ``key``, from the cache or newly made."""
+        """Return the value of ``key``, cached or newly made."""
         if (kept := self._kept.get(key)) is not None:
             return kept
         value = self._make(key)
@@ -52,9 +52,9 @@ class ProblemCache(Generic[Key, Value]):
 
 
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCache[str, Tree]:
-    """Return the cached base trees of problems, by id.
+    """Return a cache of base trees, by problem id.
 
-    Beside the trees that fit the cache, the ``recent`` last ones are kept.
+    Beside the trees that fit into the cache, the last ``recent`` ones are kept.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
@@ -62,7 +62,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCac
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return ``show_context``, which ranks each problem's files once."""
+    """Return a ``show_context`` that ranks each problem's files once."""
     problems = {problem.id: problem for problem in suite.problems}
     shown: ProblemCache[tuple[str, int | None], str] = ProblemCache(
         lambda key: show_context(problems[key[0]], base(key[0]), key[1]), len, 64 << 20

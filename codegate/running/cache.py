@@ -1,7 +1,7 @@
 """A folder of attempts, reused by later runs.
 
-An unchanged candidate on an unchanged problem is not paid for twice. The folder is as untrusted as any artifact: a file
-that is not such an attempt is not used.
+An unchanged candidate is not paid for twice on an unchanged problem. The folder is untrusted: a file that does not hold
+the wanted attempt is not used.
 """
 
 import os
@@ -20,8 +20,8 @@ from codegate.suite import read_json
 class AttemptCache:
     """The folder of attempts that later runs reuse.
 
-    ``conditions`` are those of the run, and ``announce`` gets a line for each file that is not usable. Thread-safe,
-    also against other runs, because files are replaced as a whole.
+    ``conditions`` are the run's. ``announce`` receives a line for each unusable file. Thread-safe, also beside other
+    runs, because files are replaced atomically.
     """
 
     def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:
@@ -47,7 +47,7 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
-        """Store a finished attempt."""
+        """Store a finished attempt, if it is worth reuse."""
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))

@@ -1,6 +1,6 @@
 """``calls.log`` of a run: its model calls and their costs.
 
-Every call is recorded durably before it is made, at its worst cost, which is corrected afterwards.
+Every call is recorded durably before it is made, at the most that it can cost; the real cost corrects that afterwards.
 """
 
 import os
@@ -28,7 +28,10 @@ _LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Spending:
-    """Model calls for attempts, and known US dollars of all calls."""
+    """Number of model calls for attempts, and their cost.
+
+    ``usd`` also has calls that only check a candidate, and lacks calls without known prices.
+    """
 
     calls: int = 0
     usd: Decimal = Decimal(0)
@@ -39,22 +42,28 @@ class Spending:
 
 
 class CallLog:
-    """The calls of one run; ``writing`` is held for each line."""
+    """The call log of one run.
+
+    Each line is written inside the context that ``writing`` returns.
+    """
 
     def __init__(self, path: Path, writing: Callable[[], AbstractContextManager[None]]) -> None:
         self._path = path
         self._writing = writing
 
     def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
-        """Record durably a call about to be made.
+        """Record durably that a call is about to be made.
 
-        With its worst cost, None if unknown. ``check``: the call only tests whether the candidate answers, and belongs
-        to no attempt.
+        ``usd`` is the most that it can cost, None if unknown. ``check``: the call only tests whether the candidate
+        answers, and belongs to no attempt.
         """
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct a recorded call by its cost minus its worst cost."""
+        """Correct a recorded call's cost by ``usd``.
+
+        The correction is the real cost minus the recorded one.
+        """
         self._append(f"cost {candidate} {usd}")
 
     def record_answers(self, candidate: str) -> None:
@@ -66,7 +75,10 @@ class CallLog:
         return frozenset(found["key"].decode() for found in self._lines() if found["what"] == b"answers")
 
     def spending(self, candidate: str | None = None) -> Spending:
-        """Return calls and cost so far; interrupted calls at worst cost."""
+        """Return the calls and their cost so far.
+
+        Interrupted calls count at the most that they can cost. ``candidate`` is a candidate's key; None: all.
+        """
         calls, usd = 0, Decimal(0)
         for found in self._lines():
             if candidate is not None and found["key"] != candidate.encode():

@@ -1,6 +1,6 @@
-"""Model calls of a run, limited and retried.
+"""Make a run's model calls, within limits and with retries.
 
-Number, concurrency and cost are limited; the fault table says what is retried.
+Number, concurrency, cost and time are limited; the fault table decides what is retried.
 """
 
 import logging
@@ -36,9 +36,9 @@ _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloade
 class Pace:
     """How many calls of one candidate may run at once.
 
-    Additive increase, multiplicative decrease, as TCP avoids congestion (RFC 5681, section 3.1): a call that the
-    provider has no room for halves ``width``; as many answers as are under way at once widen it by one. While a
-    Retry-After lasts, or a rate limit has nothing left, no call begins at all.
+    Additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section 3.1): a call that is
+    refused as too fast halves ``width``, and ``width`` answers widen it by one, up to ``most``. No call begins while a
+    Retry-After lasts or a rate limit is used up.
     """
 
     most: int
@@ -62,7 +62,10 @@ class Pace:
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
-        """Record a failure; calls that were sent together count once."""
+        """Record a failed call.
+
+        Failures of calls that began before the last slow-down change the width no further.
+        """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
             return
@@ -78,13 +81,14 @@ _RAISE: Final = (
 
 
 class CallLimitReached(UsageError):
-    """A limit of the run is reached; the run can be resumed."""
+    """A limit was reached; the run can be resumed."""
 
 
 class TimeLimit:
-    """Ends an execution after ``minutes``; None: never.
+    """Time limit of one execution. Thread-safe.
 
-    Work does not begin if the longest so far of its kind would not fit into the time left. Thread-safe.
+    ``minutes`` None: no limit. Work does not begin if the longest earlier work of its kind would not fit into the time
+    left.
     """
 
     def __init__(self, minutes: float | None = None) -> None:
@@ -93,7 +97,10 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work begun in ``wait`` seconds would end too late."""
+        """Raise CallLimitReached if work would end too late.
+
+        The work would begin in ``wait`` seconds and last as long as the longest of its ``kind``.
+        """
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
@@ -106,11 +113,10 @@ class TimeLimit:
 class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
-    At most ``at_once`` are under way, fewer of a candidate whose provider has no room for them (``Pace``). A call that
-    waits for a retry is not under way. ``limit`` counts requests, failed tries included, and
-    the most that a call can cost is reserved from ``budget`` before it is made; ``before`` is what earlier executions
-    have used. ``journal`` records each call before it is made; without the record no call is made. No
-    call begins if ``time_limit`` leaves no time for it.
+    At most ``at_once`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). A call that
+    waits for its retry does not count. ``limit`` counts requests, failed tries included. The most that a call can cost
+    is reserved from ``budget`` before it is made. ``before`` is what earlier executions have used of both. No call is
+    made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for it.
     """
 
     def __init__(
@@ -151,8 +157,8 @@ class ModelCalls:
         ``lost`` as for ``with_retries``.
 
         Raises:
-            Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
-            CallLimitReached: it would exceed the limit of calls, the budget or the time limit.
+            Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
+            CallLimitReached: the call would exceed the limit of calls, the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
         return with_retries(partial(self._try, candidate, action, worst), self._stop, lost=lost)
@@ -162,7 +168,7 @@ class ModelCalls:
     ) -> Completion:
         """Return the answer to a call that tests ``candidate``.
 
-        Raises as ``make``. It counts against the budget, but not against the limit of calls, which is for attempts.
+        Raises the errors of ``make``. The call counts against the budget, but not against the limit of calls.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
         completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)
@@ -200,7 +206,7 @@ class ModelCalls:
             self._settle(key, pace, number, worst, paid)
 
     def words(self) -> str:
-        """Return a line about the calls under way, or ""."""
+        """Return a line about the running calls, or ""."""
         with self._changed:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)

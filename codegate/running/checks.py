@@ -1,6 +1,6 @@
 """Check candidates before a run: prices, servers, first answers.
 
-Environments and problems take minutes to check, a candidate a second or two.
+This comes before environments and problems, which take minutes to check; a candidate takes a second or two.
 """
 
 import json
@@ -65,7 +65,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError if every candidate's local server is down."""
+    """Raise InfrastructureError if no candidate's server listens."""
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
@@ -85,14 +85,14 @@ def check_answering(
     announce: Callable[[str], None],
     resume: str,
 ) -> None:
-    """Make one small call to each candidate that must answer, and its helpers.
+    """Make one small call to each candidate and its helpers.
 
-    All calls run at once. ``settled`` candidates and those that have answered are left out. A failure that may pass
-    ends nothing, and is announced.
+    All calls run at once. Candidates that are ``settled``, have answered or have no call to make are left out. A
+    temporary failure is announced and ends nothing.
 
     Raises:
-        UsageError: a key, a model or a parameter was declined, a list of models has a dated form of a candidate's
-            model, or the budget allows no call.
+        UsageError: a provider declined a key, a model or a parameter, or lists a dated form of a candidate's model; or
+            the budget allows no call.
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
     """
     unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
@@ -163,7 +163,10 @@ def check_context(
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> None:
-    """Announce how many first prompts exceed a model's context; raise if all do."""
+    """Announce how many first prompts exceed the model's context.
+
+    Raises UsageError if all do.
+    """
     # llama.cpp has one model, under the name of its file, whatever is asked for.
     own = [one for one in listed if one.id == candidate.model] or listed
     window = own[0].context if len(own) == 1 else None
@@ -214,10 +217,11 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
 
 
 def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
-    """Return the smallest request to the candidate's model: what sends it, its bytes, its output limit.
+    """Return a small request to a candidate's model.
 
-    Tools and parameters are as in every other request.
-    An agent's goes through its provider in the agent's protocol; no agent starts. Only the output limit is lower.
+    Returned are the function that sends it, its bytes and its output limit. Its tools and parameters are those of all
+    requests; only the output limit is lower. For an agent, its provider gets a request in the agent's protocol; no
+    agent starts.
     """
     sampling = candidate.sampling
     # A budget for thinking has to be below the limit.

@@ -93,17 +93,17 @@ def _choice(value: str) -> str:
 
 
 class Concurrency(Strict):
-    """How much happens at once.
-
-    Model calls and sandboxes have separate limits.
-    """
+    """How many model calls and how many sandboxes at once."""
 
     models: int = Field(default=4, ge=1, le=256, strict=True, description="Model calls under way at once.")
     sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
 
 
 class ScoreWeights(Strict):
-    """Weights of the parts of the weighted score, relative to their sum, and two half-value points."""
+    """Weights of the weighted score, and its two half-value points.
+
+    Weights are relative to their sum.
+    """
 
     correctness: float = Field(default=0.30, ge=0, le=1, description="Weight of pass@1.")
     latency: float = Field(default=0.20, ge=0, le=1, description="Weight of the P95 time to an answer.")
@@ -183,7 +183,10 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return how runs are carried out; ``own`` wins if not None."""
+        """Return run options from the file.
+
+        Values of ``own`` take precedence, except None.
+        """
         given = {name: value for name, value in own.items() if value is not None}
         options: dict[str, Any] = {
             "models": self.concurrency.models,
@@ -196,10 +199,10 @@ class Config(RunLimits):
         return RunOptions(**{**options, **given})
 
     def gates_with(self, lock: Path) -> bool:
-        """Return whether a run is gated with the lock file.
+        """Return whether runs are gated: the lock file exists.
 
-        ``baseline`` names it. A dangling link is a broken lock. Only the default may name a missing file; raises
-        UsageError for another one.
+        A dangling link counts as existing, because it is a broken lock. Raises UsageError if the file is missing and
+        ``baseline`` is set in the configuration.
         """
         if os.path.lexists(lock):
             return True
@@ -214,8 +217,8 @@ class Config(RunLimits):
 def load_config(path: Path, harness: Path | None = None) -> Config:
     """Return the configuration, with its candidates checked.
 
-    Raises UsageError naming the file and the key. The candidates' files are beside it. Their harness is read from the
-    folder ``harness``; None: not at all.
+    Files that candidates name are read from the configuration's folder, their harness from the folder ``harness``
+    (None: no harness is read). Raises UsageError that names the file and the key.
     """
     if not path.exists():
         raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
@@ -233,7 +236,7 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
-    """Refuse an unenforceable or too low dollar limit."""
+    """Raise UsageError for an unenforceable or too low dollar limit."""
     limit = candidate.agent.usd if candidate.agent is not None else None
     if limit is None:
         return
@@ -252,7 +255,7 @@ def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
 
 
 def candidate_files(config: Config) -> tuple[str, ...]:
-    """Return the files of candidates, relative to the configuration."""
+    """Return the files that candidates name, relative to the configuration."""
     prompts = [one.prompt for one in config.candidates if one.prompt is not None]
     names = {name for prompt in prompts for name in (prompt.system, prompt.task) if name is not None}
     names.update(name for one in config.candidates if one.agent is not None for name in one.agent.files or ())
@@ -260,7 +263,10 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
-    """Return the candidates with their own, the given or list prices."""
+    """Return the candidates with prices.
+
+    A candidate's own prices come first, then ``prices`` by model, then list prices.
+    """
     return tuple(_priced(candidate, prices) for candidate in candidates)
 
 
@@ -270,7 +276,7 @@ def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> Candidate
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of these short forms; refuse floating aliases."""
+    """Return the candidates of these short forms, checked."""
     candidates = tuple(parse_candidate(name) for name in names)
     for candidate in candidates:
         check_candidate(candidate, place)
@@ -278,14 +284,14 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
 
 
 def config_file(given: Path | None) -> Path | None:
-    """Return the file that is given, or codegate.yml of this folder if there is one."""
+    """Return ``given``, or codegate.yml if it exists, or None."""
     return given or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
 
 
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
     """Return the configuration and the folder of its paths.
 
-    ``candidates`` replace those of the file ``path``, and with them no file is needed.
+    ``candidates`` replace those of the file. If they are given, ``path`` may be None: no file is read.
     """
     if path is None and candidates:
         return Config(candidates=priced(candidates, {})), Path()
@@ -324,7 +330,7 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the long form of each combination of an entry's ``matrix``."""
+    """Yield a candidate's long form for each matrix combination."""
     base = {name: value for name, value in entry.items() if name != "matrix"}
     sampling = base.pop("sampling", None) or {}
     matrix = _checked_matrix(entry["matrix"], base, sampling)

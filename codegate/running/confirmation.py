@@ -1,7 +1,7 @@
-"""Confirm regressions by fresh samples of the pinned model.
+"""Confirm a regression by fresh samples of the pinned model.
 
-A stored baseline can be out of date: the provider serves another model under the name, or the machine grades more
-slowly. Fresh samples distinguish that from a worse candidate. A run without a regression makes none.
+A stored baseline can be out of date: the provider serves another model under the same name, or the machine grades more
+slowly. Fresh samples distinguish that from a worse candidate. A run without a regression needs none.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,10 +27,10 @@ def open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model, with its provider opened among ``providers``.
+    """Return the pinned model, its provider added to ``providers``.
 
-    None, which is announced, where it cannot get fresh samples. A baseline file must not direct an API key: its address
-    and its key's source count only if the user's candidate has them too. Nor do the prices in it count.
+    If it cannot get fresh samples, the reason is announced and None returned. A baseline file must not direct an API
+    key: its address and key source are used only if a candidate of the user has the same. Prices in it are ignored.
     """
     spec = gate.baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
@@ -59,10 +59,10 @@ def open_pinned(
 def confirm_regressions(
     setup: Setup, run: Run, gate: Gate, pinned: CandidateSpec, announce: Callable[[str], None]
 ) -> Run:
-    """Return ``run`` with fresh samples if a candidate regressed.
+    """Return ``run``, with a confirming run if a candidate regressed.
 
-    The samples are a run of their own in the subfolder ``confirmation``, which is resumed if it exists. Calls of both
-    runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.
+    The confirming run is in the subfolder ``confirmation``, and is resumed if it exists. Calls of both runs count
+    against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.
     """
     journal, count = setup.journal, gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})

@@ -1,4 +1,7 @@
-"""Classify how answers ended; stop if all would end alike."""
+"""Classify how answers ended; compare them with the reference fix.
+
+It also stops a run whose first answers show that all others would fail alike.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -29,13 +32,16 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Return the grade of an answer; a cut answer counts as empty."""
+    """Return the grade of an answer to a question.
+
+    A truncated or refused answer counts as empty.
+    """
     text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
     return grade_answer(problem, text, contains_code=attempt.contains_code)
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade with the failure class of the ending."""
+    """Return the grade, its failure explained by the attempt's ending."""
     if result.resolved or result.failure == "tampering":
         return result
     failure = _CLASSES.get(attempt.stop)
@@ -59,7 +65,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return, by failure in ``CUT``, which limit to raise and its cost."""
+    """Return, by failure in ``CUT``, how to raise the limit."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -93,8 +99,10 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 
 
 def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Return whether the candidate's own limit truncated the answer."""
-    # Assumed if unknown.
+    """Return whether the candidate's own limit truncated the answer.
+
+    Assumed if unknown.
+    """
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
     return attempt.usage.output_tokens >= _REACHED * candidate.sampling.output_limit
@@ -136,8 +144,8 @@ def changes_of(base: Tree, patch: str) -> Changes | None:
 def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
     """Return the share (0-1) of the fix that ``changes`` repeat.
 
-    Distinctive added lines count: at least 12 characters other than blanks, and not in the file in ``base``. None if
-    the fix has fewer than five of them, or if ``changes`` are unknown.
+    Only distinctive added lines count: at least 12 characters without blanks, and not in the file in ``base``. None if
+    the fix has fewer than five of them, or if ``changes`` is None.
     """
     wanted = _added(base, fix)
     if len(wanted) < MIN_LINES or changes is None:
@@ -146,7 +154,10 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
-    """Return the size of a patch and of the fix; None if either changes no source."""
+    """Return a patch's size beside the fix's.
+
+    None if one of them changes no source file.
+    """
     sources, _ = sort_paths(base, changes or ())
     reference, _ = sort_paths(base, fix)
     if changes is None or not sources or not reference:
@@ -160,14 +171,14 @@ def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize |
 
 
 def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
-    """Return how many lines are added and removed; 0 for a binary file."""
+    """Return how many lines changed; a binary file has none."""
     files = [b"" if file is None or b"\0" in file.data else file.data for file in (before, after)]
     old, new = (Counter(data.splitlines()) for data in files)
     return (new - old).total() + (old - new).total()
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
-    """Return the share (0-1) of the fix that a harness holds."""
+    """Return the share (0-1) of the fix in a harness."""
     wanted = _added(base, fix)
     if harness is None or len(wanted) < MIN_LINES:
         return None
@@ -191,7 +202,7 @@ def _lines(data: bytes) -> set[bytes]:
 
 
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
-    """Raise if no retry can fix a first request's fault."""
+    """Raise if no retry cures a first request's fault."""
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:
         return
@@ -207,7 +218,7 @@ def is_cut(outcome: Outcome | None) -> bool:
 
 
 def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
-    """Raise UsageError for a candidate whose first answers were all cut by a limit."""
+    """Raise UsageError: a limit cut a candidate's first answers."""
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)
@@ -228,6 +239,6 @@ def mostly_lost(run: Run) -> set[str]:
 
 
 def hopeless(run: Run) -> set[tuple[str, str, int]]:
-    """Return the outcomes whose faults no retry cures."""
+    """Return the keys of outcomes whose faults no retry cures."""
     faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
     return {key for key, rule in faults if rule is not None and not rule.retries}

@@ -1,6 +1,6 @@
 """Estimate what samples cost, before any call.
 
-From real prompts, prices and limits, and from earlier runs.
+Estimates use real prompts, prices, limits and earlier runs.
 """
 
 import statistics
@@ -24,10 +24,10 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Means over samples of runs, by problem, with their intervals.
+    """Mean expense of one sample, with intervals, from earlier runs.
 
-    Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
-    ``own``: the samples are the candidate's; if not, those of other candidates with the same solver.
+    ``model_seconds`` includes the time of tools. ``own``: the samples are the candidate's; if not, they are those of
+    other candidates with the same solver.
     """
 
     problems: int
@@ -44,16 +44,19 @@ class SampleExpense:
         return self.grading_seconds.n
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
-        """Return the minutes that ``samples`` take, of calls or of grading.
+        """Return the minutes that ``samples`` take.
 
-        Both go on at once, ``models`` calls and ``sandboxes`` gradings at a time, so the longer one counts.
+        ``models`` calls and ``sandboxes`` gradings run at a time, and beside each other, so the longer of both counts.
         """
         each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
         return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
 
 
 def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
-    """Return the mean expense of a candidate's samples, or of similar ones."""
+    """Return the mean expense of a candidate's samples.
+
+    If it has none, those of candidates with the same solver are used.
+    """
     alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
     every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]
     own = [outcome for outcome in every if outcome.candidate == candidate.key()]
@@ -78,9 +81,9 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 
 @dataclass(frozen=True)
 class Prompts:
-    """Sizes of a candidate's first prompts, one per problem.
+    """Bytes of a candidate's first prompts, one per problem.
 
-    In bytes of text, and of the whole request. ``only``: an answer takes no further request.
+    ``texts`` without and ``requests`` with the JSON around them. ``only``: an answer takes no further request.
     """
 
     texts: tuple[int, ...]
@@ -101,8 +104,7 @@ class Prompts:
 def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> Prompts | None:
     """Return the sizes of first prompts, or None for agents.
 
-    An agent writes its own prompts. A tool loop's grow from call to call, as the model decides. Raises UsageError if a
-    base commit is missing.
+    An agent writes its own prompts. Raises UsageError if a base commit is missing.
     """
     if candidate.solver == "agent":
         return None
@@ -118,8 +120,9 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 class SampleDollars:
     """US dollars of a mean sample without retries.
 
-    ``measured``: ``expected`` is from runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
-    ``worst`` on average: each call at the most that a budget reserves for it, and as many calls as there may be.
+    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is the most that a mean sample
+        can
+    cost: every possible call at the most that a budget reserves for it; None if there is no bound.
     """
 
     expected: Estimate
@@ -130,7 +133,7 @@ class SampleDollars:
 def sample_dollars(
     candidate: CandidateSpec, expense: SampleExpense, prompts: Prompts | None, calls_at_once: int
 ) -> SampleDollars:
-    """Return the cost of a sample, by ``expense`` if measured."""
+    """Return a sample's cost, from ``expense`` if it was measured."""
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:
         return SampleDollars(Estimate(), False, None)

@@ -1,4 +1,4 @@
-"""The table of infrastructure faults, their retries and consequences.
+"""The table of infrastructure faults, with retries and consequences.
 
 An error that is not in the table ends the run: a full disk with its own message, a bug in codegate with a traceback.
 """
@@ -26,11 +26,14 @@ LONGEST_ASKED_SECONDS: Final = 900.0
 class FaultRule:
     """How a run treats a fault.
 
-    ``retries`` follow the first try, after ``wait`` seconds that double each time, with jitter; a server's Retry-After
-    wins, up to ``LONGEST_ASKED_SECONDS``. ``ends`` is the exit code of a run whose first call fails with it, None where
-    a later call may succeed; after ``in_a_row`` of them without an answer in between no further call of the candidate
-    is made. ``by_answer``: the answer itself may cause it, as one that takes too long does. Such a fault counts against
-    a pass, also when a later try of the same sample is graded: asked until they pass, answers that fail would vanish.
+    Attributes:
+        retries: how often the work is tried again.
+        wait: seconds before the first retry; they double each time, with jitter. A server's Retry-After takes
+            precedence, up to ``LONGEST_ASKED_SECONDS``.
+        ends: exit code of a run whose first call fails with this fault; None if a later call may succeed.
+        in_a_row: after this many such faults without an answer in between, the candidate is not called any more.
+        by_answer: the answer itself may cause the fault, for example by taking too long. Such a fault counts against a
+            pass even if a retry of the same sample is graded; otherwise retries would hide answers that fail.
     """
 
     retries: int
@@ -60,7 +63,10 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def lost_answers(outcome: Outcome) -> Counter[str]:
-    """Count a sample's lost answers, by faults that answers may cause."""
+    """Return the number of a sample's lost answers, by fault.
+
+    Only faults that an answer may cause are counted.
+    """
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
     if outcome.fault is not None and rule is not None and rule.by_answer:
@@ -69,7 +75,10 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the error's row of ``FAULTS``; raise the error if it has none."""
+    """Return the key of the error's row in ``FAULTS``.
+
+    Raises the error itself if it has no row.
+    """
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
     if isinstance(error, FilesRefused):
@@ -88,7 +97,7 @@ class Faulted(Exception):
 
 
 def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
-    """Return the journal's record of ``error``."""
+    """Return ``error`` as a ``Fault`` for the journal."""
     text = str(error).encode("utf-8", "replace").decode("utf-8")
     return Fault(cause=cause, message=text[:2000], retries=retries)
 
@@ -102,15 +111,15 @@ def check_going(stop: threading.Event) -> None:
 def with_retries(
     action: Callable[[], Result], stop: threading.Event, cause: str | None = None, lost: set[str] | None = None
 ) -> Result:
-    """Return the result of ``action``, retried by the table.
+    """Return the result of ``action``, retried as ``FAULTS`` says.
 
-    ``cause`` is the row, by default each error's own. ``lost`` receives the faults that the answer may have caused and
-    that a retry follows.
+    ``cause`` is the row to apply; by default each error's own. Each retried fault that the answer may have caused is
+    added to ``lost``.
 
     Raises:
         Faulted: the retries are used up.
-        Interrupted: ``stop`` was set, or the sandbox was closed, which only the end of the run does.
-        CodegateError: an error that is no infrastructure fault, as it was.
+        Interrupted: ``stop`` was set, or the end of the run closed the sandbox.
+        CodegateError: any other error of ``action``, unchanged.
     """
     tries = 0
     while True:
@@ -133,7 +142,7 @@ def with_retries(
 
 
 def waits_too_long(failure: CodegateError) -> bool:
-    """Return whether Retry-After is longer than a run waits."""
+    """Return whether the provider's Retry-After exceeds our longest wait."""
     asked = failure.retry_after if isinstance(failure, ProviderError) else None
     return asked is not None and asked > LONGEST_ASKED_SECONDS
 

@@ -33,9 +33,9 @@ def samples_at_look(run: Run, candidate: str) -> int:
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the planned samples of ``candidate``.
+    """Return the planned samples of ``candidate``, for the gate.
 
-    With several looks, those of complete looks. Raises UsageError for a shard or a part, which have none.
+    With several looks, only those of complete looks. Raises UsageError if the run is a shard or a part of the suite.
     """
     if run.manifest.shard is not None:
         raise UsageError(
@@ -91,7 +91,10 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
-    """Return the candidate with this label, model or key; None: the only one."""
+    """Return the candidate with this label, model or key.
+
+    ``name`` None: the run's only candidate. Raises UsageError if not exactly one fits.
+    """
     candidates = run.manifest.candidates
     fitting = [c for c in candidates if name is None or name in {c.label, c.model, c.key()}]
     if len(fitting) == 1:
@@ -112,7 +115,10 @@ class Gate:
 
     @property
     def digest(self) -> str:
-        """Return the digest of baseline and deciding policy."""
+        """Return the digest of the baseline and the policy.
+
+        Parts of the policy that decide no verdict are left out.
+        """
         shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
         policy = self.policy.model_dump(mode="json", exclude=shown_only)
         return digest({"baseline": self.baseline.digest, "policy": policy})
@@ -125,13 +131,19 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
-    """Return whether the policy excludes a problem by its date, or lack of one."""
+    """Return whether the policy excludes a problem by its date.
+
+    A problem without a date is excluded as well.
+    """
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError if the policy names an unknown problem or cohort."""
+    """Raise UsageError if the policy does not fit the suite.
+
+    It names an unknown problem or tag, or its date excludes every problem.
+    """
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
     problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
     newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
@@ -198,10 +210,10 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
-    """Return the candidates that need no more samples.
+    """Return the keys of candidates that need no more samples.
 
-    A baseline under other conditions, or a policy under which no candidate can pass, settles it before the first look.
-    Outcomes settle it only in a run that was planned with several looks.
+    A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before the
+    first look. Outcomes settle it only in a run that was planned with several looks.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a look
@@ -215,7 +227,10 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 def check_finished(run: Run, settled: Collection[str] = (), name: str = "") -> None:
-    """Raise UsageError if an outcome of an unsettled candidate is missing."""
+    """Raise UsageError if an outcome is missing.
+
+    ``settled`` candidates need none. ``name`` names the run in the message.
+    """
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
@@ -228,7 +243,10 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "") -> N
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if a run with several looks was planned for another gate, or a model is too new for this one."""
+    """Raise UsageError if a run cannot be gated with ``gate``.
+
+    It has several looks and was planned for another gate, or a model was trained after ``gate.newer_than``.
+    """
     if manifest.sequential:
         check_planned_gate(manifest, gate)
     if gate is not None:
@@ -236,7 +254,10 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Raise UsageError if the run was planned for another gate, or for none; cut-offs are not looked at."""
+    """Raise UsageError if the run was planned for another gate.
+
+    ``gate`` None: the run must have been planned without one.
+    """
     if (gate.digest if gate is not None else None) == manifest.gated_by:
         return
     if manifest.gated_by is None:
@@ -264,8 +285,8 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
 def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
     """Return the verdict on every candidate of ``run``.
 
-    A policy alone is checked for its absolute demands. Verdicts warn of an old baseline, and of a regression that fresh
-    samples of the pinned model did not confirm.
+    A policy without a baseline checks its absolute floors only. Verdicts warn of an old baseline, of a baseline that is
+    compared with itself, and of a regression without a confirming run.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
@@ -303,7 +324,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
 
 
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
-    """Return a warning if the baseline meets its own samples."""
+    """Return a warning if the baseline is compared with itself."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
     if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
@@ -312,7 +333,10 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline) -> 
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the worst verdict's exit code; without verdicts 4 for faults, else 0."""
+    """Return the exit code of the worst verdict.
+
+    Without verdicts: 4 if an outcome is missing or ended with a fault, else 0.
+    """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:
         return deciding.exit_code

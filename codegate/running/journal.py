@@ -1,8 +1,9 @@
-"""A run on disk.
+"""A run's folder, written while it runs and read afterwards.
 
-It consists of ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``agents/`` and
-records. An attempt is written before it is graded, because it was paid for; outcomes are appended, one fsynced line
-each. A crash loses at most the outcome in flight, and a resumed run repeats no finished one.
+It holds ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``agents/``,
+``sandbox.json`` and ``soundness.json``. An attempt is written before it is graded, because it was paid for; outcomes
+are appended, one fsynced line each. A crash loses at most the outcome in progress, and a resumed run repeats no
+finished one.
 """
 
 import fcntl
@@ -65,12 +66,15 @@ RUN_FILES: Final = re.compile(
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a run's folder itself has the file, not through a linked folder."""
+    """Return whether a file exists, not through a linked folder."""
     return not path.parent.is_symlink() and os.path.lexists(path)
 
 
 class Journal:
-    """The folder of one run, written to inside ``writing`` only. Thread-safe."""
+    """The folder of one run. Thread-safe.
+
+    It can be written only inside ``writing``.
+    """
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         self.folder = folder
@@ -81,7 +85,10 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
-        """Return the journal of a new run; refuse a folder with one."""
+        """Write ``run.json`` into a new folder and return the journal.
+
+        Raises UsageError if the folder already holds a run.
+        """
         for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, ANSWERS,
                      CONFIRMATION):  # fmt: skip
             if os.path.lexists(folder / name):
@@ -101,10 +108,10 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the run for writing, and drop an incomplete last line.
+        """Lock the run for writing; drop an incomplete last outcome.
 
-        The lock excludes other processes. At the end the journal refuses writes of threads that are still running,
-        because another process may hold it then.
+        The lock excludes other processes. At the end of the block the journal refuses writes of threads that are still
+        running, because another process may hold the lock by then.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
                            (_PROBLEMS, stat.S_ISDIR), (_AGENTS, stat.S_ISDIR)):  # fmt: skip
@@ -129,7 +136,10 @@ class Journal:
             os.close(descriptor)
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome durably; after a failure refuse every later one."""
+        """Append an outcome durably.
+
+        After a failure to write, every later outcome is refused.
+        """
         with self._open_for_writing():
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
@@ -140,15 +150,15 @@ class Journal:
                 raise self._refusal from error
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Return the outcome that counts for each key.
+        """Return one outcome per (candidate, problem, sample).
 
-        In the order in which they finished. A graded outcome wins over a fault, whichever came first; of two faults the
-        later one counts. The outcome that counts keeps the number of answers that the others lost; an attempt that was
-        kept and is graded later was not lost.
+        They are in the order in which they finished. A graded outcome wins over a fault, whichever came first; of two
+        faults the later one counts. The counted outcome also carries the lost answers of the others; an attempt that
+        was kept and graded later was not lost.
 
         Raises:
-            UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade one
-                sample, equal or not: no run grades a sample twice, so lines were added or changed.
+            UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the
+                same sample: no run does that, so lines were added or changed.
         """
         counted: dict[tuple[str, str, int], tuple[int, Outcome]] = {}
         for number, outcome in self._written():
@@ -173,7 +183,7 @@ class Journal:
         return tuple(outcome for _, outcome in counted.values())
 
     def _written(self) -> Iterator[tuple[int, Outcome]]:
-        """Yield every planned outcome with its line number."""
+        """Yield each line's outcome with the line's number."""
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -190,10 +200,10 @@ class Journal:
             yield number, outcome
 
     def spent_this_month(self) -> Decimal:
-        """Return the US dollars of other runs of this month.
+        """Return the US dollars that this month's other runs cost.
 
-        These are the runs in the same folder that began in this month (UTC). A shared run counts once, whether its
-        parts, their union or both are there.
+        These are the runs beside this one that began in this month (UTC). A shared run counts once, whether its shards,
+        the merged run or both are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Decimal]] = {}
@@ -230,19 +240,19 @@ class Journal:
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
-        """Write durably the facts on a problem for reports."""
+        """Write a problem's statement and fix, for reports."""
         with self._open_for_writing():
             write_atomic(self._problem(name), json_text(record).encode("ascii"))
 
     def read_problem(self, name: str) -> ProblemRecord | None:
-        """Return the facts on a problem for reports, or None."""
+        """Return a problem's recorded statement and fix, or None."""
         path = self._problem(name)
         return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES) if _is_there(path) else None
 
     def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
-        """Record system prompt and tools of a candidate's agent.
+        """Record the system prompt and tools of a candidate's agent.
 
-        Of an earlier record, only parts that ``prompt`` has unchanged are kept.
+        If there is an earlier record, only the parts that both have in common are kept.
         """
         with self._open_for_writing():
             self._write_agent(candidate, prompt)
@@ -253,12 +263,12 @@ class Journal:
         write_atomic(self._agent(candidate), json_text(kept).encode("ascii"))
 
     def read_agent(self, candidate: str) -> AgentPrompt | None:
-        """Return system prompt and tools of a candidate's agent, or None."""
+        """Return an agent's recorded system prompt and tools, or None."""
         path = self._agent(candidate)
         return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
-        """Return the paid answers of an attempt not written yet."""
+        """Return the paid answers of an attempt in progress."""
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
@@ -280,7 +290,7 @@ class Journal:
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
 
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return the assurances of the sandboxes of all executions."""
+        """Return the recorded assurances of the run's sandboxes."""
         path = self.folder / _SANDBOX
         return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
 
@@ -293,7 +303,7 @@ class Journal:
             write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems are sound, or None without a check."""
+        """Return which problems are sound; None if never checked."""
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
@@ -303,7 +313,10 @@ class Journal:
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far, its confirmation too, without unsound problems."""
+        """Return the run so far, without unsound problems.
+
+        Its confirming run is included.
+        """
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})

@@ -1,8 +1,9 @@
-"""A judge: a model that reviews patches and gates nothing.
+"""Let a model judge a run's patches, without gating.
 
-It reads each attempt's patch and no test, and decides whether it fixes the bug. ``judge.jsonl`` beside the run has its
-answers: a header, then a line per attempt. Its calls are recorded with the run's own, and count against the same
-limits. Statement and patch are untrusted: they stand between marked lines, and only the last line of the answer counts.
+The judge reads each attempt's patch and no test, and decides whether the patch fixes the bug. ``judge.jsonl`` in the
+run's folder has its answers: a header, then a line per attempt. Its calls are recorded with the run's own, and count
+against the same limits. Statement and patch are untrusted: they stand between marked lines, and only the last line of
+the answer counts.
 """
 
 import re
@@ -62,7 +63,7 @@ _VERDICT: Final = re.compile(r"^VERDICT: (pass|fail)[ \t]*$", re.MULTILINE)
 
 
 class JudgeHeader(Strict):
-    """The first line: the judge and its prompt's version."""
+    """First line of ``judge.jsonl``: the judge and its prompt's version."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
     judge: str = Field(description="Label of the judge.")
@@ -73,7 +74,7 @@ class JudgeHeader(Strict):
 class Judgement(Strict):
     """The judge's verdict on one attempt.
 
-    ``passed`` None: its answer had no verdict.
+    ``passed`` is None if the answer has no verdict.
     """
 
     candidate: str
@@ -103,13 +104,19 @@ class Judged:
 
 
 def verdict_in(answer: str) -> bool | None:
-    """Return the only verdict, which is the last line, or None."""
+    """Return whether the answer's last line says pass, or None.
+
+    None: the last line is no verdict, or another line is one too.
+    """
     found, last = _VERDICT.findall(answer), answer.rstrip().rpartition("\n")[2]
     return found[0] == "pass" if len(found) == 1 and _VERDICT.fullmatch(last) else None
 
 
 def questions(statement: str, patch: str) -> tuple[Message, Message]:
-    """Return the request about one patch, fenced by an unguessable marker."""
+    """Return the messages that ask about one patch.
+
+    Untrusted text stands between lines with a marker that its author cannot guess.
+    """
     marker = digest([statement, patch])[:16]
     system = SYSTEM.format(marker=marker)
     return (
@@ -119,7 +126,7 @@ def questions(statement: str, patch: str) -> tuple[Message, Message]:
 
 
 def read_judged(folder: Path) -> Judged | None:
-    """Return the judge's record of a run, or None."""
+    """Return a run's recorded judge and judgements, or None."""
     path = folder / JUDGEMENTS
     if not path.exists():
         return None
@@ -139,7 +146,7 @@ def read_judged(folder: Path) -> Judged | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge each new graded attempt; return how many faults prevented."""
+    """Judge each new graded attempt; return how many faults occurred."""
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

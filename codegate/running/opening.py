@@ -1,7 +1,4 @@
-"""Open backend and providers of a run, and close them.
-
-They are closed at its end, however it ends.
-"""
+"""Open and close a run's backend and providers."""
 
 import signal
 import threading
@@ -51,8 +48,8 @@ def opened_providers(
 def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
     """Set ``stop`` and close ``backend`` on Ctrl-C or SIGTERM.
 
-    The block then ends with ``Interrupted``; it has to watch ``stop``. It waits at most two seconds for a daemon that
-    is slow to remove the sandboxes, and a second signal ends the process. Outside of the main thread, where signals
+    The block has to watch ``stop``; it then ends with ``Interrupted``. At its end it waits at most two seconds for
+    ``backend`` to remove the sandboxes. A second signal ends the process. Outside of the main thread, where signals
     cannot be caught, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():

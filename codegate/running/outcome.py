@@ -1,6 +1,6 @@
 """Outcomes, the manifest of a run, and ``result.json``.
 
-An outcome is one line of a run's journal. ``result.json`` has neither times nor machines: equal results have equal
+An outcome is one line of a run's journal. ``result.json`` names neither times nor machines, so equal results have equal
 bytes, whatever the order and the number of machines.
 """
 
@@ -32,10 +32,7 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 
 
 class Fault(Strict):
-    """Why an outcome has no grade.
-
-    An infrastructure fault, after its retries.
-    """
+    """An infrastructure fault that left an outcome without a grade."""
 
     cause: str = Field(description="Key of the row in the fault table, for example provider.rate_limit.")
     message: str = Field(max_length=2000)
@@ -43,9 +40,9 @@ class Fault(Strict):
 
 
 class PatchSize(Strict):
-    """What a patch changes of the sources, beside the reference fix.
+    """Size of a patch's source changes, beside the reference fix.
 
-    Lines are those added and removed; a moved line counts as none.
+    Lines are added plus removed ones; a line moved within its file counts as none.
     """
 
     lines: int = Field(ge=0)
@@ -134,7 +131,7 @@ class Outcome(Strict):
 
     @property
     def reused(self) -> bool:
-        """Return whether an earlier run made and paid its attempt."""
+        """Return whether the attempt was reused from an earlier run."""
         return self.attempt is not None and self.attempt.reused
 
     @property
@@ -196,15 +193,16 @@ class RunManifest(Strict):
 
     Attributes:
         samples: most samples per problem and candidate.
-        looks: samples per problem at which the gate compares while the run goes on, the last of them ``samples``; a
+        looks: numbers of samples per problem at which the gate compares during the run, the last of them ``samples``; a
             candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
-        problems: digest by problem id, in suite order; ``excluded``: the reasons of those that do not run.
-        clusters: by problem id the change that it was mined from, where that gave several problems.
-        plain: by problem id the digest without the controls that validation adds, where there are any.
-        proved: places in which the suite was proved to grade as it does in this run's; this run's own among them.
-        shard: None for a whole run; in a shard's manifest all that is by problem id is its part only.
-        part: which problems a run is restricted to, in words; such a run is compared with nothing.
+        problems: digest by problem id, in suite order.
+        excluded: by problem id, why it does not run.
+        clusters: by problem id, the change that it was mined from, if several problems came from that change.
+        plain: by problem id, the digest without the controls that validation adds, if there are any.
+        proved: places in which the suite was proved to grade alike, this run's own among them.
+        shard: None for a whole run. A shard's manifest has only its own problems in the fields of ``BY_PROBLEM``.
+        part: to which problems the run is restricted, as text; such a run is not gated.
     """
 
     run_schema: Literal["codegate.run/1"] = Field(default="codegate.run/1", alias="schema")
@@ -262,9 +260,10 @@ class RunManifest(Strict):
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
     def fingerprint(self) -> str:
-        """Return the digest of the plan before the first look.
+        """Return the digest of the plan.
 
-        A repeated gate reuses the run with its fingerprint, because repeating a gate until it passes would defeat it.
+        A repeated gate reuses the run with the same fingerprint, because repeating a gate until it passes would defeat
+        it.
         """
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
@@ -288,9 +287,9 @@ class RunManifest(Strict):
 
 
 class SoundnessRecord(Strict):
-    """``soundness.json``: by problem why it is unsound here, or None.
+    """``soundness.json``: by problem, why it is unsound, or None.
 
-    In a sound problem the reference fix passes and the unchanged tree fails, before the first model call.
+    In a sound problem the reference fix passes on this machine and the unchanged tree fails.
     """
 
     soundness_schema: Literal["codegate.soundness/1"] = Field(default="codegate.soundness/1", alias="schema")
@@ -299,14 +298,17 @@ class SoundnessRecord(Strict):
 
 
 class SandboxRecord(Strict):
-    """``sandbox.json``: what the sandboxes of a run were checked to enforce."""
+    """``sandbox.json``: the checked assurances of a run's sandboxes."""
 
     sandbox_schema: Literal["codegate.sandbox/1"] = Field(default="codegate.sandbox/1", alias="schema")
     assurances: tuple[Assurance, ...] = Field(max_length=200)
 
 
 def json_text(model: BaseModel) -> str:
-    """Return a line of ASCII JSON without a CI system's commands."""
+    """Return one line of ASCII JSON.
+
+    Workflow commands of a CI system in it are escaped.
+    """
     text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
     return text.replace("##[", "#\\u0023[")
 
@@ -314,8 +316,8 @@ def json_text(model: BaseModel) -> str:
 class Run(BaseModel):
     """A run as read from its folder.
 
-    It has the outcome that counts for each key. ``confirmation`` is the run of fresh samples of the pinned model after
-    a regression, None without one. ``agents`` has system prompt and tools by candidate key.
+    It has one outcome per (candidate, problem, sample). ``confirmation`` is the confirming run of the pinned model, if
+    any. ``agents`` has agents' system prompts and tools by candidate key.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -337,7 +339,7 @@ _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prom
 
 
 def result_text(run: Run) -> str:
-    """Return the result as JSON in ASCII, in the plan's order."""
+    """Return ``result.json``: ASCII JSON in the plan's order."""
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}

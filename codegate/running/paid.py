@@ -1,7 +1,7 @@
 """Paid answers of an attempt, kept until it is complete.
 
-A run that is killed pays for no answer twice. When a run is resumed, its agent starts again: a turn of its conversation
-that was kept is answered from here, every other goes to the model. A tool loop is repeated turn by turn.
+They are for runs that are killed: a resumed run starts the attempt again, answers the turns that were paid before from
+here, and sends all others to the model.
 """
 
 import base64
@@ -36,12 +36,15 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return and forget the next kept answer to a turn, or None."""
+        """Return the next kept answer to a turn, or None.
+
+        Each answer is returned once.
+        """
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
     def keep(self, turn: str, answer: Forwarded) -> None:
-        """Keep an answer durably, without secrets."""
+        """Append an answer to the file, without secrets."""
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
         line = [turn, content, answer.streamed, completion.model_dump(mode="json")]
@@ -49,10 +52,9 @@ class PaidAnswers:
             append_line(self._path, json.dumps(line).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
-        """Return ``call``, answered from here as far as paid.
+        """Return ``call``, with turns that were paid answered from here.
 
-        It is for one conversation. A turn is identified by its number, because the output of a test run, which the
-        model sees, differs each time.
+        It is for one conversation. A turn is identified by its number, because the test output in it differs each time.
         """
         turns = count()
 

@@ -1,4 +1,4 @@
-"""Plan a run: outcomes, conditions of comparable runs, and calls."""
+"""Plan a run: its manifest, jobs, options and model calls."""
 
 import secrets
 from collections import Counter
@@ -70,15 +70,15 @@ class RunOptions(RunLimits):
     Only ``transcripts``, ``precheck``, ``cache`` and ``full_test_suite`` change its results.
 
     Attributes:
-        models: model calls under way at once.
-        jobs: sandboxes at work at once; up to two more wait, started ahead of need.
-        budget_usd_per_month: for all runs in its folder that began in this month (UTC).
-        spent_before: calls and dollars that another run has used of these limits.
-        repository: where base commits are, if not where the suite names it.
+        models: most model calls at once.
+        jobs: most sandboxes at work at once; up to two more are started ahead of need.
+        budget_usd_per_month: for all runs beside this one that began in this month (UTC).
+        spent_before: calls and dollars of another run that count against these limits.
+        repository: where base commits are, if not where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
         precheck: check first that every candidate answers, and that every problem is sound here.
-        cache: folder that answers of earlier runs are taken from, and new ones are kept in; None: no answer is reused.
-        engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents' always are on this one.
+        cache: folder of answers that runs share; None: no answer is reused.
+        engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents always work on this one.
         full_test_suite: whether the repository's test files are run on each answer, beside the hidden ones.
     """
 
@@ -95,11 +95,14 @@ class RunOptions(RunLimits):
 
     @property
     def budgeted(self) -> bool:
-        """Return whether dollars are limited, so that prices have to be known."""
+        """Return whether dollars are limited: prices must be known."""
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
     def within_month(self, spent: Decimal) -> "RunOptions":
-        """Return the options with the month's rest after ``spent`` by other runs."""
+        """Return the options with what the month's budget leaves.
+
+        ``spent``: US dollars of this month's other runs.
+        """
         limits = [self.budget_usd] if self.budget_usd is not None else []
         if self.budget_usd_per_month is not None:
             limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
@@ -138,8 +141,8 @@ def plan_run(
 ) -> RunManifest:
     """Return the manifest of a new run.
 
-    ``images`` are the base images of the sandboxes, by version of Python. Raises UsageError for no active problem, no
-    candidate, or one that is named twice.
+    ``images`` are the base images of the sandboxes, by version of Python. Raises UsageError if there is no active
+    problem or no candidate, or a candidate is listed twice.
     """
     if not candidates:
         raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")
@@ -177,9 +180,9 @@ def plan_run(
 
 
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return the tags for slices of the results.
+    """Return a problem's tags as ``name:value``, for slices of results.
 
-    They hold its date, for training cut-offs, and the language of its tests unless the problem has a tag `language`.
+    Its date and kind are added, and its language unless it has a tag `language`.
     """
     known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:
@@ -202,7 +205,7 @@ def origin_of(found: Provenance) -> ProblemOrigin:
 
 
 def suite_model(suite: Suite) -> RateModel:
-    """Return the rate model of a suite without a baseline."""
+    """Return a typical suite's pass-rate model, for this suite."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -210,8 +213,7 @@ def suite_model(suite: Suite) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the mined change of each problem whose change gave several problems."""
-    # By problem id.
+    """Return, by problem, the change it shares with other problems."""
     projects = {_project(problem) for problem in problems}
 
     def source(problem: Problem) -> str | None:
@@ -230,7 +232,7 @@ def _project(problem: Problem) -> str:
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return the settings of ``candidate`` by field, its prompt's version too."""
+    """Return a candidate's settings and prompt version, by field."""
     return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
@@ -266,7 +268,7 @@ def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
-    """Return the jobs of a run, sample by sample, problem by problem."""
+    """Return a run's jobs, ordered by sample, problem, candidate."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         AttemptJob(candidate, problems[problem], sample)
@@ -283,14 +285,20 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 
 @dataclass(frozen=True)
 class CallNeeds:
-    """Most model calls, without retries, of baseline and confirmed gate."""
+    """Most model calls of a baseline and of a gate.
+
+    The gate includes its confirming run. Retries are not counted.
+    """
 
     baseline: int
     gate: int
 
     @property
     def limit(self) -> int:
-        """Return the smallest limit of calls with which each run can finish, with retries."""
+        """Return a call limit that lets each run finish.
+
+        It leaves room for retries.
+        """
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0
 
@@ -300,8 +308,8 @@ def call_needs(
 ) -> CallNeeds:
     """Return the most model calls of baseline and gate.
 
-    ``samples`` default to the policy's most. The pinned model is taken to need as many calls as the candidate that
-    needs most.
+    ``samples`` defaults to the policy's most. The pinned model is assumed to need as many calls as the candidate that
+    needs the most.
     """
     calls = [1 if candidate.solver == "single_shot" else candidate.max_iterations for candidate in candidates
              if candidate.calls_a_model]  # fmt: skip

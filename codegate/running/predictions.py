@@ -1,7 +1,7 @@
-"""Run or grade a predictions file.
+"""Run or grade the patches of a predictions file.
 
-Its models become candidates, its patches their attempts. No model is called. The run keeps the predictions in its
-folder, so that it can be resumed without the file.
+Models in the file become candidates and its patches their attempts; no model is called. A run keeps the predictions in
+its folder, so that it can be resumed without the file.
 """
 
 import threading
@@ -38,8 +38,8 @@ _MAX_LABEL: Final = 200
 class PredictedCandidates:
     """Candidates and answers of a predictions file.
 
-    There is one candidate for each model in it. Its identity is its name and the content of its answers; ``samples`` is
-    the least of any answered problem and model, and further ones are not used.
+    Each model in the file is a candidate, identified by its name and the content of its answers. ``samples`` is the
+    number that every answered problem has from every model; further answers are not used.
     """
 
     candidates: tuple[CandidateSpec, ...]
@@ -48,7 +48,10 @@ class PredictedCandidates:
 
 
 def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
-    """Return a predictions file's candidates, its only one renamed to ``label``."""
+    """Return the candidates and answers of a predictions file.
+
+    ``label`` renames the only candidate; raises UsageError if there are several.
+    """
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
@@ -74,10 +77,11 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
 
 def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
-    """Write missing attempts of the run's predictions candidates.
+    """Write the predictions of a run as its attempts.
 
-    Announces missing and unused answers. A problem that the file lacks has empty answers, which fail as ``no_patch``.
-    Raises UsageError if the run's folder has no answers, or others than the run was planned with.
+    Attempts that exist stay. Announces missing and unused answers. A problem without an answer gets an empty one, which
+    fails as ``no_patch``. Raises UsageError if the answers in the run's folder are missing, or differ from those that
+    the run was planned with.
     """
     wanted = [
         (candidate, problem, sample)
@@ -117,9 +121,9 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 def run_predictions(
     runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
 ) -> tuple[tuple[Prediction, ...], int]:
-    """Return the predictions of ``runs``, and how many samples faults took.
+    """Return runs as predictions, and the number of lost samples.
 
-    With ``suite``, and its repository's ``slug``, instances have the ids of an export; without, those of problems.
+    With ``suite`` (and its repository's ``slug``) instances have the ids of an exported suite, else the problems' ids.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -186,7 +190,10 @@ def grade_predictions(
     repository: Path | None,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each prediction, in order; repeated ones are samples."""
+    """Yield the outcome of each prediction, in order.
+
+    Several predictions of one model for one problem are its samples.
+    """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
     wanted = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]

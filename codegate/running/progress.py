@@ -10,10 +10,9 @@ from codegate.running.outcome import Outcome
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a run: how many outcomes are done.
+    """How many outcomes of a run are done.
 
-    ``outcome`` is the newest, ``candidate`` its label. A step that only says what the run is doing, one a second, has
-    neither.
+    ``outcome`` is the newest and ``candidate`` its candidate's label; reports between outcomes have ``doing`` instead.
     """
 
     done: int
@@ -24,12 +23,12 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """Return the step as text."""
+        """Return the newest outcome, or the current work, as text."""
         return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
 
 
 class Doing:
-    """What an execution does apart from model calls. Thread-safe.
+    """The current work of an execution, except model calls. Thread-safe.
 
     Attributes:
         preparing: the work before the first job; empty afterwards.
@@ -42,7 +41,7 @@ class Doing:
 
     @contextmanager
     def grading(self) -> Iterator[None]:
-        """Count a grading."""
+        """Count the ``with`` block as one grading."""
         with self._lock:
             self._grading += 1
         try:
@@ -52,6 +51,6 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Return the work under way, beside the model ``calls``."""
+        """Return the current work as text, ``calls`` first."""
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

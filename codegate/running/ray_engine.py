@@ -1,8 +1,8 @@
 """Run tasks on the nodes of a Ray cluster.
 
-Model calls, budgets and the journal stay in this process. A task takes one CPU of a node and its problem's memory, and
-opens its sandboxes there. If the cluster can grow, waiting tasks make it start nodes. A task whose node is lost fails
-like any sandbox and is retried by the same rule (``faults``), never by Ray.
+Model calls, budgets and the journal stay in this process. A task takes one CPU of a node and the memory of its
+problem's limit, and opens its sandboxes on the node. If the cluster can grow, waiting tasks make it start nodes. A task
+whose node is lost fails as with any sandbox and is retried by the same rule (``faults``), never by Ray.
 
 Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
 """
@@ -32,7 +32,10 @@ _REACH_SECONDS: Final = 5.0
 
 
 def connect_cluster() -> int:
-    """Connect to RAY_ADDRESS, or a cluster on this machine; return its CPUs."""
+    """Connect to the Ray cluster; return its number of CPUs.
+
+    It is the one at RAY_ADDRESS; if that is not set, one is found or started on this machine.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     _check_reachable(os.environ.get("RAY_ADDRESS", ""))
     try:
@@ -59,7 +62,7 @@ def _check_reachable(address: str) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a node has to know about the run."""
+    """The data that a node needs about the run."""
 
     version: str
     run: str

@@ -1,8 +1,9 @@
 """Check a run's environments and problems before the first call.
 
-So nothing is spent on answers that cannot be graded. A problem whose reference fix fails here counts against every
-candidate: two of forty raise false alarms from 5 % to 14 %. Unsound problems are quarantined on both sides. A problem
-that a fault kept from being checked is not: its samples are lost, and a resumed run checks it again.
+Otherwise money is spent on answers that cannot be graded. A problem whose reference fix fails here counts against every
+candidate: two such problems of forty raise false alarms from 5 % to 14 %. Unsound problems are excluded on both sides
+of the gate. A problem whose check ended with a fault is not excluded: its samples are lost, and a resumed run checks it
+again.
 """
 
 import os
@@ -33,8 +34,9 @@ SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 def check_images(suite: Suite) -> None:
     """Raise UsageError for images and secrets that are not allowed.
 
-    A suite is untrusted: the daemon fetches an image from any registry with its own credentials, and the image's
-    interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that it names.
+    A suite is untrusted. The daemon fetches a recipe's image with the daemon's own registry credentials, and the
+    image's interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that the recipe
+    names.
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
     given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
@@ -55,7 +57,7 @@ def check_images(suite: Suite) -> None:
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
-    """Announce problems whose quarantine has expired, and the remedy."""
+    """Announce problems whose quarantine has expired."""
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(
@@ -89,11 +91,11 @@ def check_soundness(
     stop: threading.Event,
     checked: Callable[[int, int], None],
 ) -> dict[str, Fault]:
-    """Check new problems and record which are sound; return faults by problem.
+    """Record which unchecked problems are sound; return faults by problem.
 
     Raises:
-        CallLimitReached: no time is left; which problems are sound is recorded as far as it is known.
-        InfrastructureError: too many are unsound.
+        CallLimitReached: no time is left; the problems found sound so far are recorded.
+        InfrastructureError: too many problems are unsound, or could not be run.
     """
 
     def look(problem: Problem) -> str | Fault | None:
@@ -134,8 +136,8 @@ def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
     """Raise InfrastructureError if too many problems are unsound.
 
-    Or could not be run. ``found`` may be of a part of the run's ``total`` problems, all of which may be unsound; the
-    message names some.
+    The same for problems that could not be run. ``found`` may have only some of the run's ``total`` problems; a share
+    of ``total`` decides.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}

@@ -40,14 +40,14 @@ def execute(
     """Execute the rest of the run, and return the run.
 
     Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
-    (``settled`` returns its key) gets no more samples, and samples that faults took are repeated at the next look.
-    ``probe`` runs a first problem of each candidate that calls a model and has no answer yet, before the others.
-    ``pilot`` ends it after one sample of so many problems.
+    (``settled`` returns its key) gets no more samples, and samples that were lost to faults are repeated at the next
+    look. ``probe``: first run one problem of each candidate that calls a model and has no answer yet. ``pilot``: make
+    one sample of this many problems, then stop.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
-        CallLimitReached: a limit of ``options`` was reached; what needed no further call was done, except after
-            ``max_minutes``.
+        CallLimitReached: a limit of ``options`` was reached; jobs that needed no further call were still done, except
+            after ``max_minutes``.
         InfrastructureError: the disk refused the journal, or too many problems are not sound here.
         UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
     """
@@ -146,19 +146,23 @@ class _Execution:
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return the jobs on the first problems, which run before others are checked."""
+        """Return the jobs on the first problems.
+
+        They run before the other problems are checked.
+        """
         if not self._setup.options.precheck:
             return []
         problems = tuple(dict.fromkeys(job.problem.id for job in left if job.candidate.calls_a_model))[:MOST_FIRST]
         return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
 
     def probe(self, first: list[AttemptJob], left: list[AttemptJob], over: Callable[[Run], Collection[str]]) -> None:
-        """Run a first job of each new candidate, and two more while a limit cuts its answers.
+        """Run one job of each new candidate, at most three.
 
-        Candidates that are ``over`` or were probed are left out.
+        A second and a third job follow while a limit cuts the candidate's answers. Candidates that are settled
+        (``over``) or were probed before are left out.
 
         Raises:
-            UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
+            UsageError: a request was declined, or a limit cut every answer; the message names the remedy.
             InfrastructureError: the account behind a key is out of money.
         """
         before = self._setup.journal.load()
@@ -192,9 +196,9 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
-        """Execute these jobs; raise what ends them early.
+        """Execute these jobs; raise the error that ends them early.
 
-        For the progress, ``done`` jobs came before and ``later`` ones follow.
+        The progress counts ``done`` earlier jobs and ``later`` ones that follow.
         """
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
@@ -217,7 +221,7 @@ class _Execution:
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
-        """Raise the fault that took most samples of ``down`` candidates."""
+        """Raise InfrastructureError that names the fault of most lost samples."""
         faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
         raise InfrastructureError(
@@ -234,7 +238,7 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Release waiting sandboxes, unless an interrupt does."""
+        """Release waiting sandboxes, unless an interrupt already does."""
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
 

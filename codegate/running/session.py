@@ -1,4 +1,4 @@
-"""Carry out a run."""
+"""Start or resume a run, from plan to result."""
 
 import contextlib
 import os
@@ -44,20 +44,21 @@ class RunSpec:
 
     Attributes:
         candidates: ignored when a run is resumed.
-        samples: per problem and candidate, ignored likewise; None: by the gate's looks, or 1 without a gate.
+        samples: per problem and candidate; ignored when a run is resumed. None: by the gate's looks, or 1 without one.
         sandbox: where untrusted code runs; a resumed run keeps its kind.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
-        keyless: keys of candidates that no API key is sent for.
-        prices: prices by model, for the pinned one.
+        keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
+        prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
         images: the baseline's base images by version of Python, used where available.
-        pilot: make the first sample of so many problems, then stop; None: the whole run.
-        problems: ids of the problems to run, all without; ``limit``: how many, the first of the suite.
-        command: words of the command that continues the run, without its folder; default: with the suite alone.
+        pilot: make the first sample of this many problems, then stop; None: the whole run.
+        problems: ids of the problems to run; empty: all.
+        limit: run only this many problems, in the order of the suite.
+        command: words of the command that continues the run, without its folder; default: ``codegate run SUITE``.
     """
 
     suite: Path
@@ -178,7 +179,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
 
 
 def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
-    """Return a shared run's id and parts, one per problem at most."""
+    """Return a shared run's id and at most ``of`` parts."""
     return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
 
 
@@ -279,7 +280,7 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return the function that lists settled candidates, or None."""
+    """Return a function that lists settled candidates, or None."""
     check_gate(manifest, gate)
     if manifest.shard is not None:
         check_planned_gate(manifest, gate)
@@ -303,7 +304,10 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
 
 
 def _connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> Callable[..., Engine] | None:
-    """Connect to the cluster; return its engine factory, None for this machine."""
+    """Connect to the cluster and return its engine's class.
+
+    None for this machine.
+    """
     # Ray handles SIGTERM from then on, so this comes before signals are caught.
     if name == "local":
         return None

@@ -55,7 +55,7 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A shared run: its id, its parts, its samples per problem."""
+    """A shared run: id, parts, samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
@@ -85,21 +85,24 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
 
 
 def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
-    """Return the parts of ``plan``, one per problem at most."""
+    """Return ``of`` parts of ``plan``, at most one per problem."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the digest by which machines know that they have the same plan."""
+    """Return a plan's digest, equal on every machine."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 
 
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
-    """Return one shard's manifest; raise UsageError if the plan differs from the run id's."""
+    """Return the manifest of one shard.
+
+    Raises UsageError if ``plan`` does not have the digest that the run's id ends with.
+    """
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
             f"run {choice.run_id} was planned otherwise than shard {choice.number}/{choice.of} is here: another suite, "
@@ -112,7 +115,10 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 
 
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
-    """Return the whole run's manifest; raise UsageError if the plan differs from the run id's."""
+    """Return the whole run's manifest, joined from its shards'.
+
+    Raises UsageError if it does not have the digest that the run's id ends with.
+    """
     first = parts[0]
     shares = [list(part.problems) for part in parts]
     longest = max(map(len, shares))
@@ -191,13 +197,13 @@ def _runs_in(folder: Path) -> list[Path]:
 def merge_shards(
     folders: Sequence[Path], out: Path | None = None, *, run_id: str | None = None, gate: Gate | None = None
 ) -> Journal:
-    """Write the run that the shards make up; return its journal.
+    """Merge shards into one run and return its journal.
 
-    The shards stay as they are. The verdict on the models comes later, from ``gate_run``.
+    The shards' folders stay unchanged. ``gate_run`` makes the verdict.
 
     Raises:
-        UsageError: a shard is missing, doubled, unfinished, broken, of another run, or planned for another gate.
-        InfrastructureError: too many problems were not sound where the shards ran, or the disk refused.
+        UsageError: a shard is missing, given twice, unfinished, broken, of another run, or planned for another gate.
+        InfrastructureError: too many problems were unsound where the shards ran, or the disk refused the write.
     """
     parts = _complete([_opened(folder) for folder in folders], run_id)
     whole = whole_manifest([part.journal.manifest for part in parts])
@@ -275,7 +281,7 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return the shards' soundness records as one, or None if there are none."""
+    """Return the shards' soundness records as one, or None."""
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:
