@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from codegate.grading import RunCount, Sandboxes, counted_runs
-from codegate.languages.lines import Line, literals_of
+from codegate.grading import RunCount, Sandboxes, TestSelection, counted_runs, run_tests
+from codegate.languages.lines import MARK, Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text, with_other_rules
@@ -17,8 +17,8 @@ from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, sho
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
-from codegate.mining.proving.validation import Validated, graded_selection
-from codegate.suite import ProblemLimits, TreeFile
+from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
+from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.kit.environment import PLAIN
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
@@ -801,6 +801,16 @@ class TestExamples:
         [found] = examples(parts(tests), sandboxes)
         assert found.code.splitlines()[-1].startswith("    words = stream.read()")
         assert found.expression == "    join(words)"
+
+    def test_pytest_reads_no_source_for_the_failure_of_a_probe(self, opened: OpenSandbox) -> None:
+        """It would parse the whole file for each, which took most of the time of a run."""
+        source = "def test_it():\n    assert int('3') == 4\n"
+        [line] = DIALECTS[".py"].lines(source, ["test_it"], "")
+        files = DIALECTS[".py"].files("test_it.py", source, {"0": line})
+        tree = Tree({path: TreeFile(text.encode()) for path, text in files.items()})
+        report = run_tests(partial(opened, LIMITS), tree, TestSelection(("test_it.py",)))
+        assert MARK in report.output
+        assert "_codegate.end()" not in report.output
 
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes) -> None:
         tests = (

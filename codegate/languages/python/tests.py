@@ -40,7 +40,11 @@ _INDENT: Final = 4
 _DEFINES: Final = ("def ", "class ", "async ", "@")
 _LOADS: Final = re.compile(r"(?:import|from)\b")
 _ERRORS: Final = "(Exception, SystemExit)"
+# pytest parses the whole file for each traceback that it shows.
 _HELPERS: Final = """
+
+__tracebackhide__ = True
+
 
 class CodegateProbe:
     def __init__(self):
