@@ -1,4 +1,4 @@
-"""Where a candidate's results come from: turns of the tool loop, failure classes and their drift, cohorts."""
+"""Break a candidate's results down by turn, failure and tag."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the tool loop: how many unsolved attempts it solved.
+    """One turn of the tool loop, over all attempts.
 
     Of the ``reached`` attempts that took so many turns, ``solved`` ended with it and solved their problem; ``by_then``
     is the share of all attempts that solved theirs in at most so many.
@@ -35,7 +35,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class FailureShare:
-    """One failure class, and how its share moved against the baseline.
+    """One failure class: its share, compared with the baseline's.
 
     ``p`` is of the two-sided exact sign test over the problems whose share differs, adjusted for the number of classes
     (Holm).
@@ -51,7 +51,11 @@ class FailureShare:
 
 @dataclass(frozen=True)
 class TagMeasures:
-    """Measures of the problems with one tag, compared on those that both sides have."""
+    """Measures of the problems with one tag.
+
+    ``baseline`` and ``difference`` are of the problems that both sides have; ``failure`` is the most frequent failure
+    class.
+    """
 
     tag: str
     pass_rate: Estimate
@@ -62,7 +66,10 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return the turns that graded attempts reached, up to ``limit``; () for one turn."""
+    """Return the turns that graded attempts reached, up to ``limit``.
+
+    Empty if no attempt took a second turn.
+    """
     solved_at = {
         problem: [
             (outcome.attempt.iterations, outcome.grade.resolved)
@@ -90,7 +97,7 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
-    """Return every failure class of either side, the candidate's most frequent first."""
+    """Return all failure classes, the candidate's most frequent first."""
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
     theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}
@@ -115,7 +122,10 @@ def _rate(samples: Sequence[Graded], name: str) -> float:
 
 
 def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the two-sided exact p of "as often more as less" over the problems that differ (Dixon and Mood 1946)."""
+    """Return the two-sided exact p of "no side has more".
+
+    Only problems that differ count (Dixon and Mood 1946).
+    """
     more = sum(a > b for a, b in zip(ours, theirs, strict=True))
     less = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)
@@ -124,9 +134,9 @@ def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
 def cohorts(
     side: Samples, baseline: Samples, tags: Mapping[str, Sequence[str]], cutoff: date | None
 ) -> tuple[TagMeasures, ...]:
-    """Return the cohorts of the problems in ``side``, by tag.
+    """Return the measures of the problems of each tag.
 
-    Of the tag ``date`` only the side of ``cutoff`` is used, the day that the model's training data ends.
+    The tag ``date`` becomes before or after ``cutoff``, the day that the model's training data ends.
     """
     return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
 
@@ -134,10 +144,10 @@ def cohorts(
 def tagged(
     problems: Collection[str], tags: Mapping[str, Sequence[str]], cutoff: date | None = None
 ) -> dict[str, list[str]]:
-    """Return the problems of each tag, sorted by tag; ``tags`` and ``cutoff`` as in ``cohorts``.
+    """Return the problems of each tag, sorted by tag.
 
-    A tag that all of them carry tells nothing apart, and one with more than 24 values names problems instead of
-    sorting them: neither makes a cohort.
+    Arguments are those of ``cohorts``. A tag of all problems separates none, and one with more than 24 values is a
+    name: neither is returned.
     """
     members: dict[str, list[str]] = {}
     for problem in problems:

@@ -1,4 +1,4 @@
-"""A bug's title, number and date, from the change that fixed it, and its web pages."""
+"""Name a bug by the change that fixed it."""
 
 import re
 from typing import Final
@@ -13,7 +13,10 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def bug(change: ProblemOrigin | ProblemView) -> Title:
-    """Return the title of a change as ``Keep the last cent (#41, 2025-03-02)``, with its first link."""
+    """Return a title with number, date and its first link.
+
+    For example ``Keep the last cent (#41, 2025-03-02)``.
+    """
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
     title = change.title.removesuffix(f"({number})").rstrip() if number else change.title
@@ -21,9 +24,9 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 
 
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
-    """Return the web addresses of pull request, commit and issues, by name.
+    """Return the web addresses of pull request, commit and issues.
 
-    They have the form of GitHub's; none without a project.
+    They have the form of GitHub's, by name; empty without a project.
     """
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}

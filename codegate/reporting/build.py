@@ -1,4 +1,7 @@
-"""Builds the view: runs, verdicts and transcripts in, ``ReportView`` out. All text is made plain and bounded here."""
+"""Build the ``ReportView`` from runs, verdicts and evidence.
+
+All text is made plain and bounded here.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +36,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
-    """Compute everything that a report says, a column for each candidate."""
+    """Return everything that a report says about the runs."""
     room, talk = Room(_REPORT_LIMIT), Room(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
@@ -83,7 +86,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the baseline's samples of problems whose digests equal the run's."""
+    """Return the baseline's samples of problems identical in the run."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -131,7 +134,10 @@ def _run(run: Run, terms: ReportTerms) -> RunView:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return the cost of a confirmation: no candidate's, but on the same bill."""
+    """Return what a confirmation cost, as text.
+
+    It is no candidate's cost, but on the same bill.
+    """
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
@@ -180,7 +186,10 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Return the judge's agreement with one candidate's grades, or None if it judged none."""
+    """Return how a judge agrees with execution on one candidate.
+
+    None if it judged none of its attempts.
+    """
     if judged is None:
         return None
     verdicts = judged.verdicts
@@ -193,7 +202,10 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share of the attempts with that result that got the verdict ``right``, None: the fitting one."""
+        """Return the share of attempts that got the verdict ``right``.
+
+        They are those that execution found ``solved`` or not; ``right`` None is the verdict that agrees.
+        """
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
         return share(counts, of="attempts")
@@ -212,7 +224,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
 
 
 def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
-    """Return what the agent was refused, with counts, most frequent first."""
+    """Return what the agent was refused, most frequent first."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
@@ -221,7 +233,7 @@ def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many attempts were planned, up to the last look that began."""
+    """Return how many attempts were planned, up to this look."""
     planned = run.manifest.planned()
     if not run.manifest.sequential:
         return len(planned)
@@ -230,7 +242,10 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
 
 
 def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a doubt if several models answered; ``models`` has their attempts."""
+    """Return a doubt if several models answered.
+
+    ``models`` has the attempts of each.
+    """
     if len(models) < 2:
         return ()
     named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
@@ -238,7 +253,10 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a sentence on a model without a date, and what answered."""
+    """Return a sentence if the model's name has no date.
+
+    It names the models that answered.
+    """
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
@@ -246,7 +264,7 @@ def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return doubts about passes among ``outcomes``, for people to look at."""
+    """Return reasons to check some of the passes."""
     graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
     lower = sorted({problem for problem, grade in passes if grade.controlled is False})
@@ -272,7 +290,10 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return signs that a model has read the answers; a patch equal to the fix is none."""
+    """Return signs that the model has seen the answers.
+
+    A patch equal to the fix is no sign.
+    """
     if spec.provider == "reference":
         return ()
     recited = {outcome.problem for outcome in outcomes if outcome.recited}
@@ -302,7 +323,10 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
 
 
 def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
-    """Return how many parts of the candidate's harness were used in any attempt, and which were not."""
+    """Return how many harness parts were used, as text.
+
+    It names those that no attempt used.
+    """
     if spec.agent is None or spec.harness is None:
         return ""
     attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]
@@ -317,7 +341,7 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
 
 
 def _agent_prompt(prompt: AgentPrompt | None) -> str:
-    """Return the parts of an agent's prompt below their digests, bounded."""
+    """Return the parts of an agent's prompt with digests, bounded."""
     if prompt is None:
         return ""
     digests = prompt.digests()
@@ -330,7 +354,7 @@ def _agent_prompt(prompt: AgentPrompt | None) -> str:
 
 
 def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
-    """Return the lines of the difference between the baseline's harness and a candidate's, as a unified diff."""
+    """Return the harness's difference from the baseline's, as diff lines."""
     old, new = _harness_files(before), _harness_files(after)
     changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}
     try:

@@ -1,20 +1,23 @@
-"""A table of a report, and its kinds of cells.
+"""Tables of a report, and the kinds of their cells.
 
-A cell is a ``Name`` (from elsewhere), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote text
-from elsewhere; a ``Title`` is a sentence with a link. Each format escapes them in its own way.
+A cell is a ``Name`` (untrusted), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote untrusted
+text; a ``Title`` is a sentence with a link. Each format escapes them in its own way.
 """
 
 from dataclasses import dataclass
 
 
 class Name(str):
-    """A name from elsewhere: of a candidate, a problem, a file or a fault."""
+    """An untrusted name: of a candidate, problem, file or fault."""
 
     __slots__ = ()
 
 
 class ProblemName(Name):
-    """A problem, with the place of its first failed attempt in the HTML report, if it has one."""
+    """A problem's name with a link into the HTML report.
+
+    ``anchor`` is the element of its first failed attempt, "" without one.
+    """
 
     anchor: str
 
@@ -26,7 +29,7 @@ class ProblemName(Name):
 
 
 class Title(str):
-    """A title from elsewhere, with the address of a page about it, if there is one."""
+    """An untrusted title, with a page's address if known."""
 
     address: str
 
@@ -39,7 +42,10 @@ class Title(str):
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table; ``note`` explains a column. ``id`` is the table's place in a page."""
+    """A titled table; ``note`` explains it.
+
+    ``id`` is its element in a page.
+    """
 
     id: str
     title: str

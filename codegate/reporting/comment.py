@@ -1,6 +1,6 @@
-"""The report as one comment of a pull request or an issue: what a reviewer needs, and where the rest is.
+"""The report as a comment on GitHub.
 
-Tables are cut between rows until the comment fits.
+It has what a reviewer needs, and links to the rest. Tables are cut between rows until the comment fits.
 """
 
 import re
@@ -53,9 +53,10 @@ def render_comment(
     notes: Sequence[str] = (),
     limit: int = COMMENT_LIMIT,
 ) -> str:
-    """Return the report as Markdown of at most ``limit`` bytes of UTF-8.
+    """Return the report as Markdown of at most ``limit`` bytes.
 
-    ``claimed``: a stranger's commit controlled the run that the figures come from; the comment says so.
+    Bytes are those of UTF-8. ``claimed``: a stranger's commit controlled the run that the figures come from; the
+    comment says so.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
     if claimed:  # a stranger's result must not choose where links lead
@@ -89,13 +90,16 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Return the table with the failure as second column, as phones show two or three."""
+    """Return the table with the failure in the second column.
+
+    Phones show only two or three columns.
+    """
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 
 
 def _samples(view: ReportView, run: RunView) -> str:
-    """Return how many samples of each problem were graded, and how many were planned where that is another number."""
+    """Return graded samples per problem, and planned ones if different."""
     columns = [number for number, entry in enumerate(view.candidates) if entry.run == run.id]
     made = [row.cells[number].graded for row in view.problems if row.excluded is None for number in columns]
     least, most = min(made, default=0), max(made, default=0)
@@ -112,7 +116,7 @@ def _ungated(view: ReportView, missing: int) -> str:
 def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:
     """Return a comment that says why there is no report.
 
-    ``kind`` is what happened in a word or two; ``fault``: something is wrong, else it is as it should be.
+    ``kind`` is what happened in a word or two; ``fault``: something is wrong, else everything is as it should be.
     """
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
     lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]

@@ -1,4 +1,4 @@
-"""The report on a terminal, or as plain lines where there is none."""
+"""The report as text for a terminal or a log."""
 
 import io
 import re
@@ -25,14 +25,14 @@ _SILENCE_SECONDS: Final = 20.0
 
 
 class ProgressLines:
-    """Writes important steps as lines, others after some silent seconds."""
+    """Writes important steps at once, others after some silence."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
-        """Write a step; a ``waiting`` one only says what goes on, and is written rarely."""
+        """Write a step; a ``waiting`` step less often."""
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()
@@ -40,16 +40,16 @@ class ProgressLines:
 
 
 def inert(text: str) -> str:
-    """Return ``text`` so that a CI system cannot take any part of it for a command to itself.
+    """Return ``text`` without commands that a CI system would run.
 
-    GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere; a line may be wrapped
-    anywhere, so no two colons and no such bracket are left next to each other.
+    GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere; a line may be wrapped anywhere,
+    so no two colons and no such bracket are left next to each other.
     """
     return re.sub(r":(?=:)", ": ", text).replace("##[", "# #[")
 
 
 def render_console(view: ReportView, *, width: int = 100) -> str:
-    """Return the report for a terminal of ``width`` columns, without colours."""
+    """Return the report as text of ``width`` columns, without colours."""
     out, console = _console(width)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
     for shown in (*details, *table.warnings(view), _not_passed(view)):
@@ -68,7 +68,7 @@ def render_console(view: ReportView, *, width: int = 100) -> str:
 
 
 def render_tables(tables: Iterable[Table], *, width: int = 100) -> str:
-    """Return tables alone, without colours."""
+    """Return the tables as text, without colours."""
     out, console = _console(width)
     for shown in tables:
         _print(console, shown)
@@ -118,7 +118,10 @@ def _not_passed(view: ReportView) -> Table:
 
 
 def _print(console: "Console", shown: Table) -> None:
-    """Print a table; nothing when it has no rows. ``Text``, so that no markup is ever read from a label."""
+    """Print a table, wide ones in pieces; nothing without rows.
+
+    ``Text`` keeps labels from being read as markup.
+    """
     from rich import box  # noqa: PLC0415
     from rich.table import Table as RichTable  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415

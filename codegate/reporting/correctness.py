@@ -1,4 +1,4 @@
-"""How often a candidate or a baseline is right, from its graded samples: pass@1, pass@k, pass^k and the mean score."""
+"""How often a side is right: pass@1, pass@k, pass^k, score."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,10 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 
 @dataclass(frozen=True)
 class Graded:
-    """One graded sample of a run or baseline; ``score`` is 0..100, or None if not kept."""
+    """One graded sample of a run or baseline.
+
+    ``score`` is 0..100, or None if the baseline does not have it.
+    """
 
     passed: bool
     score: float | None
@@ -23,7 +26,7 @@ class Graded:
 
     @classmethod
     def of(cls, grade: Grade) -> "Graded":
-        """Return the fields of a grade that count here."""
+        """Return the parts of a grade that count here."""
         return cls(grade.resolved, grade.score, grade.failure)
 
 
@@ -35,7 +38,8 @@ Samples = Mapping[str, Sequence[Graded]]
 class Correctness:
     """Rates over problems, in 0..1; the score in 0..100.
 
-    ``pass_at_k`` is that at least one of k samples passes, ``pass_hat_k`` that all do, over the problems that have k.
+    ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do, over the problems
+    that have k.
     """
 
     pass_at_1: Estimate
@@ -59,9 +63,10 @@ def graded_baseline(baseline: CandidateSamples) -> Samples:
 
 
 def common_k(sides: Iterable[Samples]) -> int:
-    """Return the largest k that nearly all problems of every side have k graded samples for, at least 1.
+    """Return the largest k that all sides have samples for.
 
-    pass@k of different k is not comparable: with equal models "any of 5" is points above "any of 3".
+    A side has them if nearly all its problems have k graded samples; at least 1. pass@k of different k is not
+    comparable: with equal models "any of 5" is points above "any of 3".
     """
     return min((_enough(side) for side in sides if side), default=1)
 
@@ -72,7 +77,7 @@ def _enough(side: Samples) -> int:
 
 
 def correctness(side: Samples, k: int) -> Correctness:
-    """Return the rates of one side; ``k`` is the report's, from ``common_k``."""
+    """Return the rates of one side, with k from ``common_k``."""
     counts = [(len(samples), sum(sample.passed for sample in samples)) for samples in side.values()]
     drawn = [(n, passed) for n, passed in counts if n >= k]
     scores = [[sample.score for sample in samples if sample.score is not None] for samples in side.values()]

@@ -1,4 +1,7 @@
-"""What a candidate's attempts cost: tokens at the declared or listed prices, sandbox time at the declared rate."""
+"""What a candidate's attempts cost.
+
+Tokens are priced as declared or listed, sandbox time at the declared rate.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,17 +18,17 @@ class Costs:
     """Costs in US dollars, times in seconds; None is unknown.
 
     Attributes:
-        attempts: that a model answered, graded or not: all of them were paid for, reused ones in an earlier run.
-        priced: those of them whose cost is known.
-        model_usd: what the priced ones cost; None when there are none.
+        attempts: attempts that a model answered, graded or not: all were paid for, reused ones in an earlier run.
+        priced: how many of them have a known cost.
+        model_usd: cost of the priced ones; None without any.
         sandbox_seconds: in the sandboxes of grading and of the model's own test runs, without the wait for a free one.
         sandbox_usd: None without a declared rate.
         total_usd: model and sandbox; None unless every attempt is priced. Without a declared rate the model alone.
-        lost_calls: model calls that no attempt accounts for: failed tries and conversations that came to nothing.
-            Nobody knows what they cost, so with any of them ``total_usd`` is a lower bound. None: not counted.
+        lost_calls: model calls that belong to no attempt: failed tries and conversations without a result. Their cost
+            is unknown, so with any of them ``total_usd`` is a lower bound. None: not counted.
         completed: attempts that resolved their problem.
         per_completed: ``total_usd`` per completed task, failed attempts included; n counts the completed ones.
-        prices_from: where the prices come from; None without any.
+        prices_from: source of the prices; None without any.
     """
 
     attempts: int
@@ -46,7 +49,7 @@ def costs_of(
     sandbox_hour_usd: Decimal | None,
     calls: int | None,
 ) -> Costs:
-    """Return the costs of one candidate's outcomes, as far as prices are known.
+    """Return the costs of one candidate's outcomes.
 
     ``calls`` are all model calls that the run made for it, failed tries included.
     """
@@ -83,7 +86,10 @@ def costs_of(
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:
-    """Return the sandbox time of an outcome: none without an attempt, which waited for its model alone."""
+    """Return the sandbox time of an outcome.
+
+    Without an attempt it is 0: that outcome waited for its model alone.
+    """
     if outcome.attempt is None:
         return 0.0
     return math.fsum(

@@ -1,4 +1,4 @@
-"""The report as CSV, safe to open in a spreadsheet: one row per attempt, and one per candidate and measure."""
+"""The report as CSV, safe to open in a spreadsheet."""
 
 import csv
 import dataclasses
@@ -22,10 +22,10 @@ _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
 def text(value: object) -> str:
-    """Return a value as a field: numbers in full, nothing for the unknown, and no text that is taken for a formula.
+    """Return a value as a field that is no formula.
 
-    A leading apostrophe makes text of it (OWASP). The view's short texts already are single lines without control
-    characters.
+    Numbers are in full, unknown values empty. A leading apostrophe marks text (OWASP). The view's short texts already
+    are single lines without control characters.
     """
     if isinstance(value, tuple):
         value = "; ".join(value)
@@ -37,7 +37,10 @@ def text(value: object) -> str:
 
 
 def render_csv(view: ReportView) -> str:
-    """Return one row per attempt with a header, every field quoted, unknown values empty (RFC 4180)."""
+    """Return one row per attempt, with a header.
+
+    Every field is quoted, unknown values are empty (RFC 4180).
+    """
     runs = {run.id: run for run in view.runs}
     rows = []
     for row in view.problems:
@@ -51,7 +54,7 @@ def render_csv(view: ReportView) -> str:
 
 
 def render_measures_csv(view: ReportView) -> str:
-    """Return one row per candidate and measure that is a number, as ``render_csv`` writes them.
+    """Return one row per candidate and numeric measure.
 
     Names are the fields of ``Measures``, with dots between a field and its parts: ``correctness.pass_at_1``,
     ``failures.timeout.share``, ``cohorts.language:python.pass_rate``. Shares are in 0..1.
@@ -73,7 +76,10 @@ def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
-    """Yield name, value, low, high, n and what n counts of each number in a measure."""
+    """Yield the row of each number in a measure.
+
+    A row has name, value, low, high, n and what n counts.
+    """
     match value:
         case Estimate():
             yield name, value.value, value.low, value.high, value.n, value.of
@@ -93,5 +99,5 @@ def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
 
 
 def _called(entry: object) -> str:
-    """Return the name, tag or number of a list's entry, or ""."""
+    """Return the name, tag or number of a list's entry."""
     return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

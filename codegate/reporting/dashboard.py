@@ -1,4 +1,4 @@
-"""The dashboard: a history as one HTML page, every candidate over time and every model on every suite."""
+"""The dashboard: a history as one HTML page."""
 
 import functools
 from collections.abc import Sequence
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def chart_points(series: Series) -> tuple[Point, ...]:
-    """Return a point for each run with a pass rate, by time from left to right."""
+    """Return a point for each run with a pass rate.
+
+    They are placed by time, from left to right.
+    """
     runs = [(entry, pass_rate(entry.counts)) for entry in series.entries]
     times = [datetime.fromisoformat(entry.at).timestamp() for entry, _ in runs]
     first, length = times[0], (times[-1] - times[0]) or 1.0
@@ -34,7 +37,10 @@ def chart_points(series: Series) -> tuple[Point, ...]:
 
 
 def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], people: People | None = None) -> str:
-    """Return the page of a history, with what ``people`` solved beside each run."""
+    """Return the page of a history.
+
+    ``people`` is what people solved of the same problems.
+    """
     cells = matrix_of(entries)
     rates: dict[str, dict[str, Estimate]] = {}
     for cell in cells:

@@ -1,4 +1,7 @@
-"""Further inputs of a report; if a part is missing, the measures that need it are unknown."""
+"""Further inputs of a report, read from disk.
+
+If one is missing, the measures that need it are unknown.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,9 +25,10 @@ Problems = Callable[[str, str], ProblemRecord | None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Further inputs of a report: the runs' own files, and the pinned model's samples.
+    """Further inputs of a report.
 
-    Calls are by run id and candidate key, judgements by run id.
+    ``calls`` are by run id and candidate key, ``judged`` by run id; ``baseline`` and ``harness`` are the pinned
+    candidate's.
     """
 
     terms: ReportTerms = field(default_factory=ReportTerms)
@@ -40,7 +44,10 @@ NO_EVIDENCE = Evidence()
 
 
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
-    """Read the evidence about the runs from disk; ``terms`` override their prices."""
+    """Return the evidence about the runs, read from disk.
+
+    ``terms`` override the prices of the runs.
+    """
     by_run = {journal.manifest.id: journal for journal in journals}
 
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:
@@ -61,7 +68,7 @@ def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms:
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
-    """Return the model calls of each candidate whose journal can be read."""
+    """Return each candidate's model calls, if its journal is readable."""
     found = {}
     for journal in journals:
         for candidate in journal.manifest.candidates:
@@ -80,7 +87,7 @@ def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
 
 
 def terms_of(settings: Config) -> ReportTerms:
-    """Return the terms that a configuration declares."""
+    """Return the report terms that a configuration declares."""
     return ReportTerms(
         settings.prices,
         settings.sandbox_hour_usd,

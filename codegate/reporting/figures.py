@@ -1,4 +1,4 @@
-"""Figures as people read them: one way to write a rate, a time and the unknown, for every format."""
+"""Format rates, times and the unknown, alike in every format."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from codegate.wording import few
 
 
 class Figure(str):
-    """Text that needs no escaping; a page draws its ``estimate``."""
+    """Text that needs no escaping; pages draw its ``estimate``."""
 
     estimate: Estimate | None
     is_share: bool
@@ -62,16 +62,16 @@ def _signed(value: float) -> str:
 
 
 def share(value: Estimate) -> Figure:
-    """Return a share with its n, and its interval if known: ``83.3% [64–93%] n=24``."""
+    """Return a share as text: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
     return Figure(value.words(), value, is_share=True)
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
-    """Return an estimate with its n and, if known, its interval: ``1.52 s [1.20 s–4.00 s] n=24``.
+    """Return an estimate: ``1.52 s [1.20 s–4.00 s] n=24``.
 
-    An end that the data do not bound is a question mark.
+    An unknown interval is left out; an end that the data do not bound is a question mark.
     """
     if value.value is None:
         return UNKNOWN
@@ -84,7 +84,7 @@ def _end(value: float | None, say: Callable[[float | None], str]) -> str:
 
 
 def difference(value: Difference) -> Figure:
-    """Return a difference of shares with its interval and n: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
+    """Return a difference: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
     return Figure(f"{points(value.value)} [{_signed(value.low)} to {_signed(value.high)} pp] n={value.n:,}")
@@ -96,7 +96,7 @@ def number(value: float | None, digits: int = 1) -> Figure:
 
 
 def rounded(value: float | None) -> Figure:
-    """Return a number to the nearest whole one, thousands separated."""
+    """Return the nearest whole number, with thousands separated."""
     return UNKNOWN if value is None else Figure(f"{value:,.0f}")
 
 
@@ -106,7 +106,7 @@ def count(value: int | None) -> Figure:
 
 
 def seconds(value: float | None) -> Figure:
-    """Return a time in seconds, finer when it is short."""
+    """Return a time in seconds, with decimals below ten."""
     if value is None:
         return UNKNOWN
     return Figure(f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
@@ -138,7 +138,7 @@ def words(name: str) -> str:
 
 
 def cell(value: Cell) -> str:
-    """Return one candidate on one problem in a few words."""
+    """Return one candidate's result on one problem, in few words."""
     if value.status in {"excluded", "missing", "infrastructure"}:
         return value.status
     samples = f" {value.passed}/{value.graded}" if value.graded > 1 else ""
@@ -147,7 +147,7 @@ def cell(value: Cell) -> str:
 
 
 def attempted(value: BehaviourView | None) -> str:
-    """Return in a few words what the code under test tried to do."""
+    """Return what the code under test tried, in few words."""
     if value is None:
         return UNKNOWN
     if not value.watched:
@@ -156,7 +156,10 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return problem and behaviour of a candidate's attempts that tried what honest code seldom tries."""
+    """Return each notable behaviour of a candidate, with its problem.
+
+    Notable is what honest code seldom does.
+    """
     column = view.candidates.index(candidate)
     return [
         (row.id, attempt.behaviour.summary)
@@ -180,13 +183,13 @@ def level(verdict: Verdict) -> Figure:
 
 
 def looks(verdict: Verdict) -> Figure:
-    """Return the number of looks taken and planned, and how alpha is split."""
+    """Return the look's number, and how alpha is split."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
 
 
 def baseline_samples(verdict: Verdict) -> Figure:
-    """Return the baseline's samples per problem; where they are few, that its luck weighs."""
+    """Return the baseline's samples per problem, with a hint."""
     if verdict.baseline_samples is None:
         return UNKNOWN
     each = f"{verdict.baseline_samples:.3g} per problem"
@@ -194,12 +197,12 @@ def baseline_samples(verdict: Verdict) -> Figure:
 
 
 def detectable(verdict: Verdict) -> Figure:
-    """Return the smallest drop that the comparison finds in four of five cases."""
+    """Return the smallest drop found in four of five cases."""
     return UNKNOWN if verdict.detectable_drop is None else Figure(f"{verdict.detectable_drop * 100:.1f} pp")
 
 
 def changes(verdict: Verdict) -> str:
-    """Return the other changes beside the model's as one line."""
+    """Return what else differs from the baseline, on one line."""
     return f"also changed: {'; '.join(map(_change, verdict.changes))}"
 
 
@@ -215,7 +218,7 @@ def _brief(value: str) -> str:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """Return notes on a verdict, a sentence each."""
+    """Return notes on a verdict, one sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
     found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]

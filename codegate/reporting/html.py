@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no network, no other file, not even scripts."""
+"""The report as one self-contained HTML file."""
 
 import base64
 import functools
@@ -25,7 +25,10 @@ _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so th
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """Where the marks of an interval plot are, in pixels of a drawing ``WIDTH`` wide."""
+    """Where the marks of an interval plot are, in pixels.
+
+    The drawing is ``WIDTH`` wide.
+    """
 
     zero: float
     margin: float
@@ -36,7 +39,10 @@ class IntervalPlot:
 
 
 def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return the places of a verdict's marks on an axis with 0 in the middle, or None without an interval."""
+    """Return where a verdict's marks are; 0 is the middle.
+
+    None without an interval.
+    """
     if verdict.interval is None or verdict.difference is None:
         return None
     low, high = verdict.interval
@@ -56,7 +62,7 @@ def interval_plot(verdict: Verdict) -> IntervalPlot | None:
 
 
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
-    """Return the filters that a problem belongs to, separated by blanks."""
+    """Return the filters that match a problem, separated by blanks."""
     statuses = {cell.status for cell in cells}
     tags = {
         "failed": bool(statuses & {"failed", "mixed"}),
@@ -78,7 +84,10 @@ def _pass_rates(view: ReportView) -> Table:
 
 
 def _cost_points(view: ReportView) -> tuple[Point, ...]:
-    """Return points of pass rate by cost, from $0; () with fewer than two known costs."""
+    """Return points of pass rate by cost, from $0.
+
+    Empty with fewer than two known costs.
+    """
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = known([
@@ -94,7 +103,10 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return the value of a full bar in a row; None with too few figures to compare."""
+    """Return the value of a full bar in a row.
+
+    None if there are too few figures to compare.
+    """
     drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
     if any(cell.is_share for cell in drawn):
         return 1.0
@@ -104,7 +116,6 @@ def meter_end(cells: Sequence[str]) -> float | None:
 
 @functools.cache
 def _template() -> "Template":
-    """Return the compiled page: everything but the view is the same for every report."""
     return page_template(
         "report.html.j2",
         ["report.css"],
@@ -128,7 +139,7 @@ def _template() -> "Template":
 
 
 def render_html(view: ReportView) -> str:
-    """Return the report as one self-contained HTML page; equal views give equal bytes."""
+    """Return the report as one HTML page, reproducible in bytes."""
     packed = _characters(view) > _PLAIN
     return _template().render(view=replace(view, verdicts=worst_first(view.verdicts)), packed=packed)
 
@@ -141,5 +152,5 @@ def _characters(view: ReportView) -> int:
 
 
 def _pack(html: str) -> str:
-    """Return escaped HTML compressed, in base64: equal texts give equal bytes."""
+    """Return escaped HTML as base64 of its reproducible gzip."""
     return base64.b64encode(gzip.compress(html.encode(), mtime=0)).decode()

@@ -1,8 +1,7 @@
-"""The report as one JSON document for machines, schema ``codegate.report/1``, written and read back.
+"""The report as JSON, schema ``codegate.report/1``; written and read back.
 
-It is the only file that is read from an untrusted run. Its keys, types and sizes must be those that ``render_json``
-writes, so that it can be shown. Who controls the run can invent its figures, so they are shown as claims and decide
-nothing.
+No other file of an untrusted run is read. Its keys, types and sizes must be those that ``render_json`` writes, so that
+it can be shown. Whoever controls the run can invent its figures, so they are shown as claims and decide nothing.
 """
 
 import dataclasses
@@ -30,9 +29,10 @@ _AGAIN: Final = (
 
 
 def render_json(view: ReportView) -> str:
-    """Return the whole view as JSON: pure ASCII, without ``<``, ``>`` and ``&``, inert in a page and in a log.
+    """Return the whole view as JSON, in pure ASCII.
 
-    Keys are the fields of ``reporting.view`` and of ``gating.Verdict``; unknown values are null.
+    Without ``<``, ``>`` and ``&`` it is inert in a page and in a log. Keys are the fields of ``reporting.view`` and of
+    ``gating.Verdict``; unknown values are null.
     """
     document = {
         "schema": REPORT_SCHEMA,
@@ -48,7 +48,10 @@ def render_json(view: ReportView) -> str:
 
 
 def read_result(data: bytes) -> ReportView:
-    """Return the view that ``render_json`` wrote as ``data``."""
+    """Return the view that ``render_json`` wrote as ``data``.
+
+    Raises UsageError for anything else.
+    """
     if len(data) > MAX_RESULT_BYTES:
         raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
     try:

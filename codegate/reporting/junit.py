@@ -1,4 +1,4 @@
-"""The report as JUnit XML: a test suite per candidate, a test case per problem."""
+"""The report as JUnit XML: one suite per candidate."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -14,10 +14,10 @@ _EXCERPT = 4000  # characters of test output in one element
 
 
 def render_junit(view: ReportView) -> str:
-    """Return the report as JUnit XML.
+    """Return the report as JUnit XML, one case per problem.
 
-    A case fails with its failure class as type unless every graded sample passed, is an error when only
-    infrastructure faults or no outcome stand where a grade should be, and is skipped when the problem was not run.
+    A case fails with its failure class as type unless every graded sample passed; it is an error if only infrastructure
+    faults or no outcome are there instead of a grade, and is skipped if the problem was not run.
     """
     from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
 

@@ -47,11 +47,11 @@ _ZERO_WIDTH: Final = "\u200b"
 
 @lru_cache(maxsize=1 << 16)  # a page that has to fit is rendered several times
 def escape(text: str) -> str:
-    """Return ``text`` on one line as a sentence that is nothing but text to Markdown, HTML and GitHub.
+    """Return ``text`` as one line that has no markup.
 
-    What Markdown knows an escape for gets a backslash, and only where it would be markup. Mentions, references to
-    issues and bare links have none: a zero-width space breaks them up. A dollar sign that could end a formula becomes
-    a character reference.
+    Neither Markdown, HTML nor GitHub reads it as more than text. What Markdown knows an escape for gets a backslash,
+    and only if it would be markup. Mentions, references to issues and bare links have none: a zero-width space breaks
+    them up. A dollar sign that could end a formula becomes a character reference.
     """
     line = _BROKEN_UP.sub(_ZERO_WIDTH, one_line(text, 2000))
     line = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", _ESCAPED.sub(r"\\\g<0>", line))
@@ -60,7 +60,7 @@ def escape(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def code(text: str) -> str:
-    """Return ``text`` on one line as a code span, nothing for no text."""
+    """Return ``text`` as a code span; "" for no text."""
     line = one_line(text, 2000)
     if not line:
         return ""
@@ -72,12 +72,15 @@ def code(text: str) -> str:
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """Return a row of a table; a vertical bar in a cell, of a code span for example, ends no cell."""
+    """Return a row of a table, with vertical bars escaped."""
     return "|" + "|".join(" " + re.sub(r"(?<!\\)\|", r"\\|", _cell(cell)) + " " for cell in cells) + "|"
 
 
 def _head(names: Sequence[str]) -> str:
-    """Return the first two rows of a table; titles that are no ``Name`` are ours."""
+    """Return the header rows of a table.
+
+    Column titles that are no ``Name`` are our own text.
+    """
     titles = (name if isinstance(name, Name) else Figure(name) for name in names)
     return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 
@@ -93,7 +96,10 @@ def _cell(text: str) -> str:
 
 @cache
 def markdown_template(name: str) -> "Template":
-    """Return a template of Markdown; whatever it prints is escaped, unless it is ``Markup`` or a ``Figure``."""
+    """Return a Markdown template that escapes what it prints.
+
+    ``Markup`` and ``Figure`` are printed as they are.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
@@ -135,9 +141,10 @@ def markdown_template(name: str) -> "Template":
 
 
 def fitted(render: Callable[[int], str], limit: int, most: int) -> str:
-    """Return ``render(rows)`` for the largest number of rows a table, up to ``most``, that fits into ``limit`` bytes.
+    """Return the page with the most rows that fit.
 
-    Where even no row fits, the last lines go.
+    ``render`` takes the rows of a table, at most ``most``; ``limit`` is in bytes of UTF-8. If even no row fits, the
+    last lines are cut.
     """
 
     def page(rows: int) -> str:
@@ -167,7 +174,7 @@ def _first_lines(text: str, limit: int) -> str:
 
 
 def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
-    """Return the report as Markdown of at most ``limit`` bytes of UTF-8."""
+    """Return the report as Markdown of at most ``limit`` bytes."""
     template = markdown_template("report.md.j2")
     view = replace(view, verdicts=worst_first(view.verdicts))
     return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))

@@ -1,4 +1,4 @@
-"""The table of everything that is counted about candidates, a row for each measure."""
+"""The table of all measures of the candidates."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,10 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return every measure that is known of some candidate, by candidate; the note names the unknown ones."""
+    """Return each known measure as a row, by candidate.
+
+    The note names the measures that no candidate has.
+    """
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
@@ -29,7 +32,10 @@ def measures(view: ReportView) -> Table:
 
 
 def ranking(view: ReportView) -> Table:
-    """Return the candidates from the best to the worst, with their main figures; no row for a single one."""
+    """Return the candidates from best to worst, with main figures.
+
+    Empty for a single candidate.
+    """
     entries = [entry for entry in view.candidates if entry.pass_rate.value is not None]
     order = sorted(entries, key=lambda entry: _place(entry, entries))
     rows = []
@@ -78,7 +84,10 @@ def _points(share: Estimate) -> float:
 
 
 def judge_table(entries: Iterable[CandidateView]) -> Table:
-    """Return the judge's verdicts against execution, a row for each candidate that was judged."""
+    """Return the judge's verdicts against execution, by candidate.
+
+    Candidates that were not judged are left out.
+    """
     return Table(
         "judge",
         "Judge against execution",
@@ -104,14 +113,14 @@ def judge_table(entries: Iterable[CandidateView]) -> Table:
 
 
 def optional_measures(view: ReportView) -> Table:
-    """Return the measures alone that a setting turned on."""
+    """Return only the measures that a setting turned on."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0] in _OPTIONAL)
     return replace(whole, id="full-test-suite", title="Full test suite", rows=rows, note="")
 
 
 def cost_and_time(view: ReportView) -> Table:
-    """Return the measures of cost and time alone."""
+    """Return only the measures of cost and time."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0].startswith(("Cost", "Time")))
     return replace(whole, id="cost-and-time", title="Cost and time", rows=rows, note="")

@@ -1,4 +1,4 @@
-"""The measures of a candidate: everything that is counted about it, each with its n and its interval."""
+"""The measures of a candidate, each with n and interval."""
 
 import math
 from collections import Counter
@@ -23,9 +23,9 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class ReportTerms:
-    """What is agreed upon for a report: prices, weights and limits.
+    """The prices, weights and limits of a report.
 
-    Its ``prices``, by model, win over those that a run's candidate was declared with.
+    ``prices``, by model, override those that a run's candidate declares.
     """
 
     prices: Mapping[str, Prices] = field(default_factory=dict)
@@ -37,14 +37,16 @@ class ReportTerms:
 
 @dataclass(frozen=True)
 class Measures:
-    """All measures of a candidate: shares in 0..1, seconds, US dollars; see ``MEASURES``.
+    """All measures of a candidate; see ``MEASURES``.
+
+    Units are shares in 0..1, seconds and US dollars.
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
         tests_passed: of ``tests_total`` expected tests of all graded attempts.
-        calls_answered: model calls that an attempt is made of, among all that were made: retries count against it.
+        calls_answered: model calls that belong to an attempt, among all that were made: retries count against it.
         turns: by turn of the tool loop; empty for one shot.
-        failures: failure classes and how they moved against the baseline.
+        failures: failure classes, compared with the baseline's.
         cohorts: by tag.
         warnings: limits of the policy that are exceeded, a sentence each.
     """
@@ -99,9 +101,10 @@ def measure(
     tags: Mapping[str, Sequence[str]] | None = None,
     calls: int | None = None,
 ) -> Measures:
-    """Return the measures of one candidate; ``found`` are its outcomes by problem.
+    """Return the measures of one candidate.
 
-    ``baseline`` has the baseline's graded samples on problems that are the same; ``calls`` are the run's for it.
+    ``found`` are its outcomes by problem. ``baseline`` has the baseline's graded samples on identical problems;
+    ``calls`` is how many model calls the run made for the candidate.
     """
     side = graded_samples(found)
     against: Samples = baseline or {}
@@ -139,16 +142,16 @@ def measure(
 
 @dataclass(frozen=True)
 class Measure:
-    """One thing that is counted of every attempt.
+    """One number that is measured on every attempt.
 
     Attributes:
         name: its field of ``Measures``, and so of the JSON and CSV reports.
         of: what n counts.
-        combine: makes the estimate of the values by problem.
-        take: the value of an outcome, of a share its part and its whole; None says nothing.
-        row: its row in the table of measures; empty where it stands in another's.
+        combine: makes the estimate from the values by problem.
+        take: the value of an outcome, for a share its part and its whole; None: the outcome does not count.
+        row: its row in the table of measures; empty if it is part of another row.
         unit: how the table writes it.
-        optional: it needs a setting; where nothing is known of it, reports do not name it.
+        optional: it needs a setting; while it is unknown, reports do not name it.
     """
 
     name: str
@@ -160,7 +163,7 @@ class Measure:
     optional: bool = False
 
     def estimate(self, found: Outcomes) -> Estimate:
-        """Return the measure of a candidate's outcomes by problem."""
+        """Return the measure over a candidate's outcomes by problem."""
         values = [[self.take(outcome) for outcome in outcomes] for outcomes in found.values()]
         return self.combine([[value for value in entries if value is not None] for entries in values], of=self.of)
 
@@ -174,13 +177,19 @@ _P95: Final = partial(empirical_quantile, level=0.95)
 
 
 def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
-    """Return two counts of tokens, part and whole, or None if one is unknown."""
+    """Return two counts of tokens, part and whole.
+
+    None if one is unknown.
+    """
     part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
     return None if part is None or whole is None or part > whole else (part, whole)
 
 
 def _answered(outcome: Outcome) -> tuple[int, int] | None:
-    """Return whether the provider answered; a fault before the request says nothing."""
+    """Return whether the provider answered.
+
+    None for a fault before the request.
+    """
     refused = outcome.fault is not None and outcome.fault.cause.startswith("provider.")
     return (1, 1) if outcome.attempt else (0, 1) if refused else None
 
@@ -262,7 +271,10 @@ def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
 
 
 def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
-    """Return a sentence for each limit that cut answers: how many, and what to raise."""
+    """Return a sentence for each limit that truncated answers.
+
+    It says how many, and what to raise.
+    """
     outcomes = [outcome for many in found.values() for outcome in many]
     endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)
     advice = limit_advice(spec, outcomes)

@@ -1,8 +1,8 @@
-"""Self-contained HTML pages: no network, no other file, and nothing runs but the page's own script.
+"""Self-contained HTML pages that run only their own script.
 
-Jinja's autoescaping stands between the view and the page; ids come from positions, never from data. Style and
-script are inline and allowed by their hashes alone (Content Security Policy level 3), everything else is denied, so
-that even text which got past the escaping could neither run nor load anything.
+They need no network and no other file. Jinja's autoescaping stands between the view and the page; ids come from
+positions, never from data. Style and script are inline and allowed by their hashes alone (Content Security Policy level
+3), everything else is denied, so that even text which got past the escaping could neither run nor load anything.
 """
 
 import base64
@@ -26,7 +26,7 @@ DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
 
 def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
-    """Return the compiled page; ``style``, ``script`` and ``policy`` are defined in it."""
+    """Return a compiled page with its style, script and policy."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
@@ -50,7 +50,10 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
 
 
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
-    """Return the lines of a unified diff with what each of them is; hashes of blobs are left out."""
+    """Return the lines of a unified diff, with their kinds.
+
+    Lines with hashes of blobs are left out.
+    """
     lines = patch.split("\n")
     return [(_diff_kind(line), line) for line in (lines if lines[-1] else lines[:-1]) if not line.startswith("index ")]
 
@@ -79,7 +82,10 @@ def _policy(style: str, script: str) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """Where a rate and the ends of its interval are; ``words`` say it, ``name`` stands beside it, ``new`` marks it."""
+    """Where a rate and its interval are in a chart.
+
+    ``words`` describe it, ``name`` is written beside it, ``new`` marks it.
+    """
 
     x: float
     y: float
@@ -91,7 +97,10 @@ class Point:
 
 
 def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
-    """Return the point of ``rate`` at ``at``, a share of the chart's width, 100 % at the top; None: it is unknown."""
+    """Return the point of ``rate`` at the horizontal place ``at``.
+
+    ``at`` is a share of the chart's width; the top is 100 %. None for an unknown rate.
+    """
     if rate.value is None or rate.low is None or rate.high is None:
         return None
     y, low, high = (round(HEIGHT * (1.0 - value), 1) for value in (rate.value, rate.low, rate.high))

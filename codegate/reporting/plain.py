@@ -1,7 +1,7 @@
-"""Plain text: untrusted text without characters that act on terminals or text direction.
+"""Clean untrusted text of characters that act on a terminal.
 
-Every piece of text that a report shows passes through here when the view is built. What remains may still hold
-markup of any language; each format escapes that by its own rules.
+Every piece of text that a report shows passes through here when the view is built. What remains may still hold markup
+of any language; each format escapes that by its own rules.
 """
 
 import re
@@ -25,9 +25,10 @@ _UNSHOWABLE = re.compile(
 
 
 def plain(text: str) -> str:
-    r"""Return ``text`` without escape sequences, control characters and characters that reorder or hide others.
+    """Return ``text`` without control characters and characters that hide others.
 
-    Line ends of every kind become ``\n``; tabs stay; what cannot be shown becomes U+FFFD.
+    Escape sequences go too, and what reorders text. Line ends of every kind become a line feed; tabs stay; other
+    characters that cannot be shown become U+FFFD.
     """
     text = _SEQUENCES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)
@@ -36,11 +37,11 @@ def plain(text: str) -> str:
 
 
 def untrusted(text: str, redactor: Redactor | None = None) -> str:
-    """Return ``text`` as lines that GitHub's runner reads no command in, otherwise as it was, without known keys.
+    """Return ``text`` without commands to GitHub's runner and known keys.
 
     The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Only what is
-    printable stays: an invisible character between two others would be ignored by a comparison that follows a
-    culture's rules, which is how the runner looks for its prefixes.
+    printable stays: an invisible character between two others would be ignored by a comparison that follows a culture's
+    rules, which is how the runner looks for its prefixes.
     """
     text = plain(text)  # first what is invisible, which could stand within a key
     if redactor is not None:
@@ -50,6 +51,6 @@ def untrusted(text: str, redactor: Redactor | None = None) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` plain, on one line and at most ``limit`` characters long, the cut visible."""
+    """Return ``text`` plain, on one line, visibly cut at ``limit``."""
     line = " ".join(plain(text[: limit * 8]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,4 +1,4 @@
-"""What a report shows of each problem: its cells, and in them the attempts with their long texts."""
+"""What a report shows of each problem and its attempts."""
 
 import difflib
 import math
@@ -43,12 +43,12 @@ _LONGEST: Final = 500  # characters of a line that are compared
 
 @dataclass
 class Room:
-    """The space left for all long texts of a report together."""
+    """The characters left for all long texts of a report."""
 
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and bounded, with a note where it was cut."""
+        """Return ``text`` plain and bounded, with a note if cut."""
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)
@@ -68,7 +68,10 @@ def problem_view(
     room: Room,
     talk: Room,
 ) -> ProblemView:
-    """Return a problem's row; long texts and conversations are cut to fit."""
+    """Return a problem's row, with long texts cut to fit.
+
+    ``room`` is for patches and outputs, ``talk`` for conversations.
+    """
     reasons = [
         run.manifest.excluded[name]
         for run, _ in columns
@@ -200,7 +203,7 @@ def _optional(text: str | None) -> str | None:
 
 
 def _unapplied_edits(messages: Sequence[Message]) -> str:
-    """Return the edits of the last answer as a diff, "" without any."""
+    """Return the last answer's edits as a diff."""
     last = next((number for number in reversed(range(len(messages))) if messages[number].role == "assistant"), None)
     if last is None:
         return ""
@@ -230,5 +233,5 @@ def _closest_lines(search: Sequence[str], shown: Sequence[str]) -> list[str]:
 
 
 def with_counts(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Return names with their counts, the most frequent first, ties by name."""
+    """Return the names with their counts, most frequent first."""
     return sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""The review page: every problem of a suite side by side, for a maintainer who keeps or drops each of them."""
+"""The review page, where a maintainer keeps or drops problems."""
 
 import functools
 import re
@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ReviewText:
-    """A text, plain, and how many lines more there are."""
+    """A plain text, and how many lines were cut."""
 
     text: str
     omitted: int
@@ -34,7 +34,7 @@ class ReviewText:
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of a problem's facts: its name, and one value or several."""
+    """A named fact of a problem, with its values."""
 
     name: str
     values: tuple[str, ...]
@@ -42,7 +42,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class ReviewedTest:
-    """A hidden test that fails without the fix; ``new``: it does not even exist without it."""
+    """A hidden test that fails without the fix.
+
+    ``new``: it does not even exist without it.
+    """
 
     id: str
     new: bool
@@ -50,7 +53,7 @@ class ReviewedTest:
 
 @dataclass(frozen=True)
 class ReviewedProblem:
-    """One problem of the review page; texts are plain, and the page escapes them."""
+    """One problem of the page; texts are plain, not escaped."""
 
     id: str
     title: str
@@ -79,7 +82,7 @@ class ReviewView:
 
 
 def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
-    """Return the page's view of ``problem``, whose base tree is ``base``."""
+    """Return the page's view of ``problem`` with its base tree."""
     manifest, tests, dropped = problem.manifest, problem.tests, problem.dropped
     return ReviewedProblem(
         id=problem.id,
@@ -97,13 +100,13 @@ def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
 
 
 def review_view(suite: Suite, command: str, problems: tuple[ReviewedProblem, ...]) -> ReviewView:
-    """Return the view of a suite whose problems are ``problems``."""
+    """Return the view of a suite with these problems."""
     state = [suite.name, suite.digest, {problem.id: problem.decision for problem in problems}]
     return ReviewView(plain(suite.name), command, digest(state)[:16], problems)
 
 
 def render_review(view: ReviewView) -> str:
-    """Return the page; equal views give equal bytes."""
+    """Return the page, byte for byte reproducible."""
     return _template().render(view=view)
 
 
@@ -115,7 +118,7 @@ def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
 
 
 def _facts(problem: Problem) -> Iterator[Fact]:
-    """Yield the facts that help to decide; the page leaves out those without a value."""
+    """Yield facts that help to decide, some without a value."""
     manifest = problem.manifest
     origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
     pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""

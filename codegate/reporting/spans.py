@@ -1,4 +1,4 @@
-"""The run as OpenTelemetry spans: run, attempt, and for each attempt its model calls and its grading.
+"""A run as OpenTelemetry spans, with attempts, calls and gradings.
 
 Model calls follow the GenAI conventions, https://github.com/open-telemetry/semantic-conventions-genai. Attributes are
 names, classes and numbers: no prompt, answer, patch, test output or message of an error. Needs the extra ``otel``.
@@ -25,7 +25,7 @@ _Attributes: TypeAlias = Mapping[str, str | int | float | list[str] | None]
 
 
 class RunSpans(IdGenerator):
-    """Makes the spans of a run, with the ids that its reports name."""
+    """The spans of a run, with its reports' ids."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._run, self._span_id = journal, journal.load(), ""
@@ -35,15 +35,15 @@ class RunSpans(IdGenerator):
         self._tracer = provider.get_tracer("codegate", __version__)
 
     def generate_trace_id(self) -> int:
-        """Return the trace of the run."""
+        """Return the run's trace id."""
         return int(self._run.manifest.trace_id, 16)
 
     def generate_span_id(self) -> int:
-        """Return the id for the current span."""
+        """Return the id of the span that is being made."""
         return int(self._span_id, 16)
 
     def __iter__(self) -> Iterator[ReadableSpan]:
-        """Yield the spans that the environment's sampler accepts, the run's first."""
+        """Yield the sampled spans, the run's first."""
         return (span for span in self._spans() if isinstance(span, ReadableSpan))
 
     def _spans(self) -> Iterator[Span]:
@@ -132,7 +132,7 @@ class RunSpans(IdGenerator):
 
 
 def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
-    """Return the attributes of a model call; None: it failed."""
+    """Return a model call's attributes; None is a failed call."""
     asked: _Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": (spec.calls_a_model and model_provider(spec.provider).telemetry_name) or spec.provider,
@@ -155,7 +155,7 @@ def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
 
 
 def _time(text: str) -> float:
-    """Return a time of a run's files as Unix time; 0 if it is malformed."""
+    """Return Unix time, or 0 if ``text`` is malformed."""
     with contextlib.suppress(ValueError, OverflowError):
         return max(0.0, datetime.fromisoformat(text).timestamp())
     return 0.0

@@ -1,4 +1,7 @@
-"""A sweep: what each setting of candidates does on all problems, on tags and on each problem. Nothing gates on it."""
+"""A sweep: each setting's effect on the pass rate.
+
+It is measured on all problems, on tags and on each problem. Nothing gates on it.
+"""
 
 import math
 from collections import Counter
@@ -48,7 +51,10 @@ Combinations = Mapping[tuple[str, ...], Samples]
 
 @dataclass(frozen=True)
 class SettingScore:
-    """One value of a setting, averaged over the others; "" is a combination."""
+    """One value of a setting, averaged over the other settings.
+
+    A combination of values has ``setting`` "".
+    """
 
     setting: str
     value: str
@@ -59,10 +65,10 @@ class SettingScore:
 
 @dataclass(frozen=True)
 class Effect:
-    """What the change of ``setting`` from its first value to ``after`` did.
+    """The effect of a setting's change to ``after``.
 
-    ``where`` is a tag or a problem, None all problems; rates are paired by problem and by all other settings, and
-    ``p`` is two-sided, adjusted by Holm.
+    ``before`` is the setting's first value. ``where`` is a tag or a problem, None all problems; rates are paired by
+    problem and by all other settings, and ``p`` is two-sided, adjusted by Holm.
     """
 
     setting: str
@@ -76,15 +82,15 @@ class Effect:
 
     @property
     def change(self) -> Change:
-        """Return the setting and its values."""
+        """Return the setting and its two values."""
         return self.setting, self.before, self.after
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Candidates by their settings; those that always change together are one.
+    """Candidates compared by their settings.
 
-    ``limits`` says what so few samples cannot show.
+    Settings that always change together are one. ``limits`` says what so few samples cannot show.
     """
 
     settings: tuple[str, ...]
@@ -96,7 +102,10 @@ class Sweep:
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep:
-    """Return the effects of the candidates' settings; copied answers count once."""
+    """Return the effects of the candidates' settings.
+
+    Copied answers count once. Raises UsageError if conditions differ, or if no candidates differ in one setting alone.
+    """
     columns = [
         (run, spec) for run in {run.manifest.id: run for run in runs}.values() for spec in run.manifest.candidates
     ]
@@ -149,7 +158,7 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
 def _settings(
     specs: Sequence[CandidateSpec], sides: Sequence[CandidateSamples]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the settings that differ, and their values in each candidate."""
+    """Return the settings that differ, and each candidate's values."""
     prompts = [
         (_prompt(spec), side.settings["solver"], side.settings["prompt"])
         for spec, side in zip(specs, sides, strict=True)
@@ -220,7 +229,10 @@ def _score(setting: str, value: str, sides: Sequence[Samples]) -> SettingScore:
 
 
 def _paired(combinations: Combinations, place: int, first: str, value: str) -> dict[str, list[Table]]:
-    """Return a table (after, before) by problem and other settings, of equal length."""
+    """Return the counts (after, before) by problem.
+
+    There is one table for each combination of the other settings; both sides have the same number of samples.
+    """
     found: dict[str, list[Table]] = {}
     for key, before in combinations.items():
         after = combinations.get((*key[:place], value, *key[place + 1 :]), {}) if key[place] == first else {}
@@ -238,7 +250,10 @@ def _pair(tables: Sequence[Table]) -> Pair:
 
 
 def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]:
-    """Return the effect in each group of problems, p adjusted for the number of groups."""
+    """Return the effect in each group of problems.
+
+    p is adjusted for the number of groups.
+    """
     compared = {group: test(tables) for group, tables in groups.items()}
     adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
     return tuple(
@@ -248,14 +263,20 @@ def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]
 
 
 def _on_one(tables: Tables) -> _Compared:
-    """Return the change on one problem, with an exact p stratified by the other settings."""
+    """Return the change on one problem, with an exact p.
+
+    The test is stratified by the other settings.
+    """
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
 
 
 def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
-    """Return the mean change with its interval and p: the gate's test for bugs like these, in both directions."""
+    """Return the mean change, with its interval and p.
+
+    It is the gate's test for bugs like these, in both directions.
+    """
     pairs, units = list(map(_pair, tables.values())), clusters_of(list(tables), clusters)
     turned = [Pair(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs]
     fell, rose = (
@@ -270,7 +291,10 @@ def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
 
 
 def _limits(every: Sequence[Strata], comparisons: int) -> str:
-    """Return what the samples are too few for: whether a problem that turned round altogether would show."""
+    """Return a note if no single problem could be significant.
+
+    Even a problem that goes from never to always solved would not show then.
+    """
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)
 

@@ -73,7 +73,7 @@ def _rates(one: Effect) -> tuple[str, ...]:
 
 
 def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
-    """Split the effects of the same change into better and worse ones."""
+    """Return the better and the worse effects of a change."""
     mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
     return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
 

@@ -1,4 +1,4 @@
-"""The tables of a report except its measures, for the terminal, Markdown and HTML."""
+"""The tables of a report, except its measures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -19,12 +19,18 @@ _LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
-    """Return the id of an attempt's element, from the places of its problem, candidate and sample."""
+    """Return the id of an attempt's element.
+
+    Problem, candidate and sample are given by their places.
+    """
     return f"p{problem}c{candidate}s{sample}"
 
 
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems that a candidate solves less often than the baseline, those beyond chance first."""
+    """Return the problems that a candidate solves less often.
+
+    It is compared with the baseline; changes beyond chance come first.
+    """
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
     return Table(
@@ -36,7 +42,10 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems that a candidate solves more often than the baseline, those beyond chance first."""
+    """Return the problems that a candidate solves more often.
+
+    It is compared with the baseline; changes beyond chance come first.
+    """
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
     rows = {row.id: row for row in view.problems}
     return Table(
@@ -67,7 +76,7 @@ def _passed(rate: float) -> str:
 def _first_failure(
     places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
 ) -> tuple[str, str, str, str]:
-    """Return a row: the problem, linked to the candidate's first failed attempt, its title, and what failed there."""
+    """Return a problem's row, linked to its first failed attempt."""
     name, title, message = Name(flip.problem), "", figures.words(flip.candidate_failure or "")
     row = places.get(flip.problem)
     if row is not None:
@@ -102,7 +111,10 @@ def mismatches(verdict: Verdict) -> Table:
 
 
 def statistics(verdict: Verdict) -> Table:
-    """Return the numbers that a verdict rests on; no row where nothing was compared."""
+    """Return the numbers behind a verdict.
+
+    Empty if nothing was compared.
+    """
     rows = [
         ("Candidate", figures.percent(verdict.candidate_rate)),
         ("Baseline", figures.percent(verdict.baseline_rate)),
@@ -122,7 +134,7 @@ def statistics(verdict: Verdict) -> Table:
 
 
 def floors(verdict: Verdict) -> Table:
-    """Return the cohorts that the policy sets a floor for."""
+    """Return the cohorts that have a floor."""
     return Table(
         "floors",
         "Floors",
@@ -141,7 +153,7 @@ def floors(verdict: Verdict) -> Table:
 
 
 def costs(view: ReportView) -> tuple[tuple[Name, str], ...]:
-    """Return each candidate with the cost of its attempts, or "unknown"."""
+    """Return each candidate with the cost of its attempts."""
     return tuple((Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates)
 
 
@@ -163,7 +175,7 @@ def matrix(view: ReportView) -> Table:
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
-    """Return all candidates' doubts: lost attempts, weak passes, exceeded limits."""
+    """Return all candidates' lost attempts, weak passes and exceeded limits."""
     everyone = view.candidates
     return (
         _by_candidate("limits", "Limits exceeded", ("Limit",), everyone, lambda e: ((x,) for x in e.measures.warnings)),
@@ -214,7 +226,7 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
 
 
 def _headed(entry: CandidateView, several: bool) -> tuple[str, ...]:
-    """Return a candidate's harness changes, under its name if there are several."""
+    """Return harness changes, below the candidate's name if ``several``."""
     return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
 
 
@@ -225,7 +237,7 @@ def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:
 
 
 def details(view: ReportView) -> tuple[Table, ...]:
-    """Return all tables beside the verdict's, most useful first."""
+    """Return all tables except the verdict's, most useful first."""
     judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
     everyone = view.candidates
     return (
@@ -294,7 +306,7 @@ def details(view: ReportView) -> tuple[Table, ...]:
 
 
 def failures(view: ReportView) -> Table:
-    """Return the failure classes of every candidate, and how their shares moved against the baseline."""
+    """Return each candidate's failure classes, compared with the baseline's."""
     return _by_candidate(
         "failures",
         "Failure classes",

@@ -1,7 +1,7 @@
-"""Sends the spans of a run to the OpenTelemetry collector that the environment names; nothing else can name one.
+"""Send a run's spans to an OpenTelemetry collector.
 
-A run sends after its end, from its journal: a collector that is down costs it the exporter's timeout at most, and what
-was not delivered can be sent again.
+Only the environment can name one. A run sends after its end, from its journal: a collector that is down costs it the
+exporter's timeout at most, and what was not delivered can be sent again.
 """
 
 import logging
@@ -20,7 +20,10 @@ _SECONDS: Final = 60.0
 
 
 def collector() -> str | None:
-    """Return the environment variable that names a collector for traces; None: nothing is to be sent."""
+    """Return the environment variable that names a collector for traces.
+
+    None: no spans are to be sent.
+    """
     off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if off or "otlp" not in (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"):
         return None
@@ -28,7 +31,10 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Send the spans of a run and its confirmation; return a sentence about it."""
+    """Send a run's spans, and return a sentence about it.
+
+    Those of its confirmation are sent too.
+    """
     variable = collector()
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")

@@ -1,6 +1,7 @@
-"""The view model: everything a report says, computed once and cleaned, for all formats alike.
+"""The view model: what a report says, for all formats.
 
-Rates are shares in 0..1, scores 0..100, times seconds, memory bytes. Unknown is None, never 0.
+It is computed once and cleaned. Rates are shares in 0..1, scores 0..100, times seconds, memory bytes. Unknown is None,
+never 0.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Count:
 
 @dataclass(frozen=True)
 class FaultCount:
-    """An infrastructure fault, how often it came, and its first message."""
+    """An infrastructure fault, its count, and its first message."""
 
     cause: str
     count: int
@@ -53,7 +54,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True)
 class BehaviourView:
-    """What the code under test tried to do, as one line and by kind.
+    """What the code under test tried to do.
 
     ``watched``: it was counted inside the process; if not, only what the sandbox saw from outside is here.
     """
@@ -68,11 +69,11 @@ class BehaviourView:
 
 @dataclass(frozen=True)
 class AttemptView:
-    """One attempt: its grade, or the fault that took its place.
+    """One attempt: its grade, or its fault.
 
-    ``controlled`` is false where a pass could not be cross-checked, ``suspicious`` are signs in the patch of an attempt
-    to fool the grader, and ``stderr_class`` is what its output ends with (see ``grading.Grade``). ``span_id`` is of its
-    span in the trace of its run, and ``unapplied`` are the edits that could not be applied, in the form of a diff.
+    ``controlled`` is false if a pass could not be cross-checked, ``suspicious`` are signs in the patch of an attempt to
+    fool the grader, and ``stderr_class`` is how its output ends (see ``grading.Grade``). ``span_id`` is of its span in
+    the trace of its run, and ``unapplied`` are the edits that could not be applied, in the form of a diff.
     """
 
     sample: int
@@ -122,11 +123,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class ProblemView:
-    """A row of the matrix; ``cells`` are in the order of ``ReportView.candidates``.
+    """A problem's row; ``cells`` are in the candidates' order.
 
-    ``title`` is that of the change which fixed the bug, for people: it may tell the fix. Empty where none is known.
-    So are ``statement`` and ``fix``, the reference fix as a unified diff. ``date`` is the author's, ``project`` the web
-    page of the repository.
+    ``title`` is that of the change which fixed the bug, for people: it may give the fix away. It is empty if unknown,
+    and so are ``statement`` and ``fix``, the reference fix as a unified diff. ``date`` is the author's, ``project`` the
+    web page of the repository.
     """
 
     id: str
@@ -144,7 +145,7 @@ class ProblemView:
 
 @dataclass(frozen=True)
 class JudgeCounts:
-    """Judged attempts of one candidate: solved or broken by execution, and the judge's verdict.
+    """A judge's verdicts on a candidate's attempts, by execution's.
 
     Attributes:
         judge: its label.
@@ -173,15 +174,14 @@ class CandidateView:
         pass_rate: pass@1, the mean over problems of the share of graded samples that passed; n is the number of
             problems with a graded sample, so that repeated samples do not narrow the interval.
         planned: attempts that the run plans; ``graded`` of them have a grade.
-        measures: all that is counted about it.
-        doubts: why some of its passes can be believed less than others, a sentence each.
+        doubts: why some of its passes can be believed less, a sentence each.
         served: what answered to a model's name without a date, in a sentence.
-        contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
-        judged: a judge's verdicts against execution; None where no judge was asked.
+        contamination: signs that the model has read the answers before, a sentence each.
+        judged: a judge's verdicts against execution; None without a judge.
         refused: what its agent asked for and the gateway did not pass on, with counts.
         harness: how many parts of its harness its requests showed, and which not; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
-        agent_prompt: what all of its attempts sent as system prompt and tools, with digests; empty where unknown.
+        agent_prompt: what all of its attempts sent as system prompt and tools, with digests; empty if unknown.
     """
 
     key: str
@@ -205,7 +205,7 @@ class CandidateView:
 
 @dataclass(frozen=True)
 class BaselineView:
-    """The pinned baseline: its file keeps results, but neither times nor tokens."""
+    """The pinned baseline's results; it has no times and tokens."""
 
     label: str
     model: str
@@ -214,7 +214,7 @@ class BaselineView:
 
 @dataclass(frozen=True)
 class RunView:
-    """The run behind the numbers, and what its sandbox was checked to enforce."""
+    """A run, and what its sandbox was checked to enforce."""
 
     id: str
     trace_id: str
@@ -231,7 +231,10 @@ class RunView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report says; ``sweep`` is None unless some candidates differ in a setting alone."""
+    """Everything that a report says.
+
+    ``sweep`` is None unless some candidates differ in a setting alone.
+    """
 
     runs: tuple[RunView, ...]
     candidates: tuple[CandidateView, ...]

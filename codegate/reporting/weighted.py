@@ -1,4 +1,4 @@
-"""The weighted score: one number of 0 to 100 for people who have to rank candidates. The gate never looks at it."""
+"""The weighted score, one number for ranking; it never gates."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from codegate.running import ScoreWeights
 
 @dataclass(frozen=True)
 class ScorePart:
-    """One part of the weighted score: its weight, its points, and how they come about."""
+    """One part of the weighted score; ``how`` is its formula."""
 
     name: str
     weight: float
@@ -23,9 +23,8 @@ class WeightedScore:
     """The weighted mean of the parts that are known.
 
     Attributes:
-        points: 0..100, unknown without a graded problem; from the score with every part at the worse end of its
-            interval to that with every part at the better one, which is wider than a 95 % interval. n counts the
-            problems.
+        points: 0..100, unknown without a graded problem. The interval takes every part at its worse, and at its better
+            end, so it is wider than a 95 % interval. n counts the problems.
         parts: all five, the unknown ones too.
         left_out: names of the parts that are unknown; the others' weights are scaled up to fill their place.
     """
@@ -45,10 +44,10 @@ def weighted_score(
     cache_share: Estimate,
     reliability: Sequence[Estimate],
 ) -> WeightedScore:
-    """Return the weighted score of the measures that are given.
+    """Return the weighted score of these measures.
 
-    A share counts 100 points at 1; seconds and dollars 100 h / (h + value), with h of ``weights``. An unknown one has
-    no value, and money that completed nothing 0 points.
+    A share counts 100 points at 1; seconds and dollars 100 h / (h + value), with h from ``weights``. An unknown measure
+    has no points, and money that completed nothing has 0.
     """
     priced = (
         Estimate(1, 0.0, 0.0, 0.0, "completed tasks")
@@ -86,7 +85,10 @@ def weighted_score(
 
 
 def _falling(measure: Estimate, half: float) -> Estimate:
-    """Return the points of a measure that is the better the smaller it is: 100 at 0, 50 at ``half``, never 0."""
+    """Return the points of a measure that should be small.
+
+    100 at 0, 50 at ``half``, never 0.
+    """
 
     def points(value: float) -> float:
         return 100 * half / (half + value)

@@ -1,4 +1,4 @@
-"""Writes the reports of a view into a folder, in our own formats and those that installed packages add."""
+"""Write a view's reports, also in formats of other packages."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -33,7 +33,7 @@ _OWN: Final[Mapping[str, Format]] = {
 
 @cache
 def report_formats() -> tuple[str, ...]:
-    """Return the names of all formats: our own, then those of other packages."""
+    """Return the names of all formats, our own first."""
     return (*_OWN, *(name for name in plugin_names(_GROUP) if name not in _OWN))
 
 
@@ -47,7 +47,7 @@ def _format(name: str) -> Format:
 
 
 def write_reports(view: ReportView, folder: Path, formats: Collection[str] | None = None) -> dict[str, Path]:
-    """Write ``formats``, by default all, into ``folder``; return where each is."""
+    """Write ``formats``, by default all, and return their paths."""
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."
