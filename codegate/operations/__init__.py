@@ -1,5 +1,5 @@
-"""One function per command, objects in and objects out: import it from its module.
+"""One function per command, from objects to objects.
 
-The command line and the action both call these. Nothing here parses arguments, prints, or chooses an exit code other
-than the one in its result.
+The command line and the action import them from their modules. Nothing here parses arguments, prints, or chooses an
+exit code other than the one in its result.
 """

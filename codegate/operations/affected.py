@@ -25,10 +25,10 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """The files that the gate reads, and those of them that changed.
+    """The files that the gate reads, and the changed ones.
 
     Attributes:
-        watched: by path from the repository's top, its role; ``.`` is every file.
+        watched: roles by path from the repository's top; ``.`` is every file.
         files: the changed ones.
     """
 
@@ -37,10 +37,10 @@ class Affected:
 
 
 def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
-    """Return the changed files that the gate reads, from ``head``'s merge base.
+    """Return the files that the gate reads and ``head`` changes.
 
-    Every changed file counts where a configuration or a lock cannot be read, or a path leads over a symbolic link.
-    ``also`` names further files and folders that matter.
+    Changes are those since the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
+    lock cannot be read, or a path leads over a symbolic link. ``also`` names further files and folders that matter.
     """
     commits = [find_commit(repository, name) for name in (base, head)]
     config, *further = (_from_the_top(path) for path in (config, *also))
@@ -85,7 +85,6 @@ def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
 
 
 def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[str]:
-    """Return the files of the candidates' harnesses at a commit."""
     found: set[str] = set()
     for spec in settings.candidates:
         if spec.harness is None:
@@ -110,7 +109,7 @@ def _below(file: str, path: str) -> str:
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a file of a commit, or None; refuse links."""
+    """Return a file of a commit, if any; raises for links."""
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")
@@ -141,7 +140,6 @@ def _changed(repository: Path, base: str, head: str) -> set[str]:
 
 
 def _role(path: str, watched: Mapping[str, str]) -> str | None:
-    """Return a changed path's role for the gate, or None."""
     for place, what in watched.items():
         if path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/"):  # in its place
             return what

@@ -1,4 +1,4 @@
-"""Samples for a baseline or a history, and the files that pin them."""
+"""Pin baselines and append to histories, from finished runs."""
 
 import os
 import shutil
@@ -31,8 +31,8 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's samples of the candidate called ``name``.
 
-    Raises UsageError as ``choose_candidate``, and for reused answers: the day of a baseline's or a night's answers
-    counts, and pooled with the run that made them they would count twice.
+    Raises UsageError as ``choose_candidate`` does, and for answers reused from earlier runs: the day of a baseline's or
+    a night's answers counts, and pooled with the run that made them they would count twice.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
@@ -62,12 +62,12 @@ def pin(
     environments: Mapping[str, str] | None = None,
     added_to: Baseline | None = None,
 ) -> tuple[Baseline, Lock]:
-    """Write the baseline file of all runs, and its lock.
+    """Write the baseline of all runs and its lock.
 
-    ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows a
-    lock or baseline file of the same model to be there; ``transport`` is where else the bytes will be, and
-    ``environments`` are the archives that may be taken; by default both are as in the lock that is there. Raises
-    UsageError if a file is there or the runs cannot be pinned.
+    ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows an existing lock or
+    baseline file of the same model; ``transport`` is where else the bytes will be, and ``environments`` are the
+    archives that may be used; by default both are as in the existing lock. Raises UsageError if a file exists or the
+    runs cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):
@@ -90,7 +90,7 @@ def keep(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a baseline and its lock; other fields of an existing lock stay."""
+    """Write a baseline and its lock, keeping the lock's other fields."""
     if os.path.lexists(lock):
         pinned = load_lock(lock)
         transport, environments = transport or pinned.transport, environments or pinned.environments
@@ -99,13 +99,19 @@ def keep(
 
 
 def check_new(path: Path) -> None:
-    """Raise UsageError if there is such a file: another lock may pin it."""
+    """Raise UsageError if the file exists.
+
+    Another lock may pin it.
+    """
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
 
 
 def origin() -> Origin:
-    """Return who acts on which commit: the workflow's, else git's."""
+    """Return who pins, on which commit.
+
+    In a workflow they are the workflow's, else those of git.
+    """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
     return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))
@@ -151,15 +157,15 @@ def append(
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
     """Append the candidates of finished runs to a history.
 
-    One line for each candidate, or only for the one called ``name``. Returns the lines that were added, and all lines
-    of these runs.
+    One line for each candidate, or only for the one called ``name``. Returns the new lines, and all lines of these
+    runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
     return tuple(append_history(history, entries)), entries
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
-    """Compare newer runs of the pinned model night by night."""
+    """Return how the pinned model did in later nights."""
     entries = read_history(history)
     found = trend.watch(baseline, entries)
     stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")

@@ -1,7 +1,4 @@
-"""Lint: flaws of a suite's files, with stable codes.
-
-Nothing is executed.
-"""
+"""Find flaws of a suite's files; nothing is executed."""
 
 import json
 import re
@@ -40,7 +37,7 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One finding, at a problem or path of the suite."""
+    """One finding, about a problem or path of the suite."""
 
     code: str
     place: str
@@ -51,7 +48,7 @@ class LintFinding:
 
 
 def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
-    """Return the findings, problem by problem, then the suite's."""
+    """Return the findings by problem, then those of the suite."""
     found = [one for problem in suite.problems if problem.manifest.status != "retired" for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
@@ -64,7 +61,7 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
 
 def take_texts_over(folder: Path) -> tuple[str, ...]:
-    """Write the digests of edited texts; return their paths."""
+    """Write the digests of edited texts, and return their paths."""
     manifest = read_manifest(folder)
     changed = []
     for environment in manifest.environments:
@@ -93,7 +90,10 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
 
 
 def fix_suite(suite: Suite) -> Suite:
-    """Add missing canaries, and titles from ids; return the suite."""
+    """Add missing canaries and titles, and return the suite.
+
+    Titles are made from ids.
+    """
     for path in _without_canary(suite):
         place = suite.folder / path
         write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())
@@ -147,7 +147,7 @@ def _first_line(path: Path) -> str:
 
 
 def _unused(suite: Suite) -> Iterator[str]:
-    """Yield environments and folders that nothing in the suite uses."""
+    """Yield the environments and folders that nothing uses."""
     used = {problem.manifest.environment for problem in suite.problems}
     yield from (f"environment {entry.id}" for entry in suite.manifest.environments if entry.id not in used)
     named = {f"problems/{problem.id}" for problem in suite.problems}

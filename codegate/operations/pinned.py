@@ -1,9 +1,9 @@
-"""The pinned baseline: the lock of the base commit says which one counts; its bytes may come from anywhere.
+"""Find the pinned baseline that counts for a commit.
 
-The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Only
-bytes whose SHA-256 the lock holds are taken, wherever they are: an artifact that a trusted run uploaded, a release, a
-file of the repository. Where none fits there is no baseline, and nothing passes.
-Protocol: docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
+The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Its bytes
+may come from anywhere: an artifact that a trusted run uploaded, a release, a file of the repository. They are used only
+if they have the SHA-256 that the lock holds. Otherwise there is no baseline, and nothing passes. Protocol:
+docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
 """
 
 from collections.abc import Callable, Iterator
@@ -35,9 +35,9 @@ Source = tuple[str, Callable[[], bytes | None] | CodegateError]
 
 
 class NoBaseline(CodegateError):
-    """There is no baseline to compare with, so nothing can pass.
+    """No baseline was found, so nothing can pass.
 
-    Its exit code is that of a usage error, which no policy lets pass; where a source did not answer it is that of an
+    Its exit code is that of a usage error, which no policy lets pass; if a source did not answer, it is that of an
     infrastructure fault. ``refused`` has a sentence for each source that was tried.
     """
 
@@ -64,7 +64,7 @@ class Pinned:
 
 
 def only_here(lock: Lock) -> Iterator[Source]:
-    """Yield the reason why nothing is fetched, if the lock names a transport."""
+    """Yield why the lock's transport is not used."""
     if lock.transport is not None:
         yield "artifacts and releases", UsageError("only the action fetches them.")
 
@@ -76,11 +76,11 @@ def find_pinned(
     github: GitHub | None = None,
     fetched: Callable[[Lock], Iterator[Source]] = only_here,
 ) -> Pinned:
-    """Return the pinned baseline, from the first source with its exact bytes.
+    """Return the pinned baseline, from the first source with it.
 
-    ``name`` is the lock's path as given, with no link of the checked-out tree followed: a pull request could put one
-    there. The lock is that of the commit ``base``; None: that of the tree. ``fetched`` yields further
-    sources, the first to be tried. Without ``github`` commits are read from the local clone alone.
+    ``name`` is the lock's path as given. No link of the checked-out tree is followed in it: a pull request could put
+    one there. The lock is that of the commit ``base``, or of the tree if that is None. ``fetched`` yields further
+    sources, which are tried first. Without ``github``, commits are read from the local clone alone.
 
     Raises:
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
@@ -119,7 +119,10 @@ def find_pinned(
 def _read_lock(
     github: GitHub | None, base: str | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the base commit's lock, its bytes, and a note if the pull request's differs."""
+    """Return the base commit's lock, its bytes, and notes.
+
+    A note says if the pull request's lock differs.
+    """
     where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if base is not None:
@@ -143,7 +146,7 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    """Yield the files that may be the baseline; each is read only when tried."""
+    """Yield files that may be the baseline, not read yet."""
     name = f"file {shown(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
@@ -153,10 +156,10 @@ def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str
 
 
 def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
-    """Return a file of ``commit``, or None: from GitHub, else from the local clone.
+    """Return a file of ``commit``, or None without one.
 
-    An earlier step may have written into the clone, so it comes second. Raises UsageError for a file larger than
-    ``most`` bytes, and GitHubError where neither has the commit.
+    GitHub is asked first, because an earlier step may have written into the local clone. Raises UsageError for a file
+    larger than ``most`` bytes, and GitHubError if neither has the commit.
     """
     problem: GitHubError | None = None
     if github is not None:
@@ -180,7 +183,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
 
 
 def _file_here(path: Path, most: int) -> bytes | None:
-    """Return a regular file of at most ``most`` bytes, or None."""
+    """Return a regular file's bytes, None if larger than ``most``."""
     try:
         return read_bytes(path, most)
     except UsageError:

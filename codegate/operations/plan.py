@@ -1,4 +1,4 @@
-"""Forecast what a gate on a suite can find, and its cost."""
+"""Forecast what a gate can find, and what it costs."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,10 @@ from codegate.suite import Suite, load_suite
 
 @dataclass(frozen=True)
 class Samples:
-    """How many samples a candidate gets: in a gate at least and at most, to confirm a regression, and of a baseline."""
+    """How many samples of a candidate are made.
+
+    In a gate at least ``fewest`` and at most ``most``, ``again`` to confirm a regression; ``baseline`` for a baseline.
+    """
 
     fewest: int
     most: int
@@ -39,7 +42,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class CandidateForecast:
-    """The expense of a candidate."""
+    """The expected expense of a candidate."""
 
     spec: CandidateSpec
     samples: Samples
@@ -48,23 +51,26 @@ class CandidateForecast:
     dollars: SampleDollars
 
     def gate(self) -> tuple[list[Estimate], float | None]:
-        """Return the dollars of a gate: expected from and to, and at most, with its confirmation at the same prices."""
+        """Return the dollars of a gate: expected range and maximum.
+
+        The maximum has its confirmation, at the same prices.
+        """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         most = None if worst is None else float(worst * (samples.most + samples.again))
         return [expected.times(samples.fewest), expected.times(samples.most)], most
 
     def baseline(self) -> tuple[Estimate, float | None]:
-        """Return the dollars of a baseline: expected, and at most."""
+        """Return the dollars of a baseline: expected and maximum."""
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
         return expected.times(samples), None if worst is None else float(worst * samples)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the gate of ``run`` finds and takes.
+    """What the gate of ``run`` can find and what it takes.
 
     ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
-    how often the drop is found that was asked about, 0..1; ``endings`` say which model ends when.
+    how often the requested drop is found, 0..1; ``endings`` say which model ends when.
     """
 
     suite: Suite
@@ -90,9 +96,10 @@ def plan(
     pilot: int | None = None,
     command: tuple[str, ...] = (),
 ) -> Plan:
-    """Plan the gate on the suite in ``folder``, by default the configured one.
+    """Return the plan of a gate on a suite.
 
-    With ``pilot``, one sample of so many problems is made first; ``command`` continues that run.
+    Its ``folder`` is by default the configured one. With ``pilot``, one sample of so many problems is made first;
+    ``command`` continues that run.
     """
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
@@ -134,14 +141,17 @@ def plan(
 
 
 def usual_power(suite: Suite) -> PowerStatement:
-    """Return the power of the default gate on a new suite."""
+    """Return the default gate's power on a suite without baseline."""
     return power_statement(suite_model(suite), GatePolicy())
 
 
 def _forecasts(
     suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
-    """Yield each candidate's expense, if it calls a model; announce unmeasurable prompts."""
+    """Yield each model-calling candidate's expense.
+
+    Prompts that cannot be measured are announced.
+    """
     for spec in run.candidates:
         if not spec.calls_a_model:
             continue
@@ -156,7 +166,10 @@ def _forecasts(
 
 
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
-    """Return those runs of the baseline that are still in the folder ``runs``, whatever they are called there."""
+    """Return the baseline's runs that are still below ``runs``.
+
+    Their folders may have any name. Missing runs are announced.
+    """
     if pinned is None:
         return []
     wanted = [run.id for run in pinned.runs]

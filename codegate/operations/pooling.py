@@ -1,6 +1,6 @@
 """Pool the suites of several repositories into one.
 
-It carries the base trees of all its problems itself.
+The pooled suite holds the base trees of all its problems itself.
 """
 
 import re
@@ -32,10 +32,10 @@ _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path]) -> Suite:
-    """Write all problems as one suite, named after its folder; return it.
+    """Write all problems as one suite, and return it.
 
-    Each problem gets the tag ``repository``, the name of its suite. ``repositories`` has, by a suite's name, where its
-    base commits are. A suite in ``out`` is replaced.
+    It is named after its folder ``out``, and replaces a suite there. Each problem gets the tag ``repository``, the name
+    of its suite. ``repositories`` has, by a suite's name, where its base commits are.
     """
     name = out.resolve().name
     if not _SLUG.fullmatch(name):

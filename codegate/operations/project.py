@@ -31,7 +31,7 @@ _MOST_FILES: Final = 10
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository as far as mining is concerned.
+    """What matters about a repository for mining.
 
     ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
     and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read.
@@ -59,7 +59,10 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return the facts on a repository or its part ``path``, or None."""
+    """Return the facts about a repository or its part ``path``.
+
+    None if it is no git repository.
+    """
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:
@@ -102,9 +105,10 @@ def _toolchains(sandbox: Choice) -> Has | None:
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
 ) -> tuple[FoundRecipe | None, Tried]:
-    """Return the recipe found, and the run of at most ten test files in it.
+    """Return the recipe found, and the result of trying it.
 
-    ``recipe`` is tried, or else the first that the files propose and that works.
+    ``recipe`` is tried on at most ten test files of HEAD; without one, the first that the repository's files propose
+    and that works.
 
     Raises:
         UsageError: the recipe fails, no test passes, or there is none.

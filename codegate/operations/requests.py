@@ -1,4 +1,4 @@
-"""Requests of ``codegate plan`` and ``codegate run``, and the run that they describe."""
+"""Requests of ``codegate plan`` and ``codegate run``, and their runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,10 @@ Conflicts = Iterator[tuple[Any, str, str]]
 
 
 class SuiteRequest(Strict):
-    """Options of both plan and run; None: as the configuration says."""
+    """Options of both plan and run.
+
+    None: as the configuration says.
+    """
 
     candidates: tuple[str, ...] = Field(
         default=(), description="provider:model[@base_url]; may be given several times."
@@ -134,7 +137,7 @@ class RunRequest(RunLimits, SuiteRequest):
 
     @property
     def on_some(self) -> bool:
-        """Return whether some problems are chosen."""
+        """Return whether only some problems are to be run."""
         return self.limit is not None or bool(self.problems)
 
 
@@ -164,7 +167,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
 
 def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
-    """Return the requested run of ``project``; the request overrides the configuration."""
+    """Return the requested run; the request overrides the configuration."""
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
@@ -177,7 +180,7 @@ def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
 def continued(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of the run in ``resume``.
 
-    Those that would send a key somewhere have to be named by the user too, or by the commit whose rules count: the
+    A candidate that would send a key somewhere must be named by the user too, or by the commit whose rules count: the
     folder may be somebody else's.
     """
     planned = Journal.open(resume).manifest.candidates
@@ -195,9 +198,10 @@ def continued(request: RunRequest, resume: Path, project: Project) -> Project:
 
 
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
-    """Return the candidates, by key, at addresses on this machine that only the run's folder names: they get no key.
+    """Return the keys of candidates that get no API key.
 
-    Raises UsageError if the folder alone decides where else a key goes, or which variable of the environment is one.
+    Only the run's folder names them, at addresses on this machine. Raises UsageError if the folder alone decides where
+    else an API key goes, or which variable of the environment is one.
     """
     keyless = set()
     for candidate in candidates:
@@ -220,9 +224,10 @@ def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
 
 
 def _pinned_images(lock: Path) -> dict[str, str]:
-    """Return the base images of the baseline that ``lock`` pins; {} if it is unreadable.
+    """Return the base images of the baseline that ``lock`` pins.
 
-    Ungated runs use them too, because they may be pooled with the baseline. A gate refuses a broken baseline later.
+    Empty if it is unreadable. Ungated runs use them too, because they may be pooled with the baseline. A gate refuses a
+    broken baseline later.
     """
     try:
         return images_of(load_pinned(lock).samples.conditions)

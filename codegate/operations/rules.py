@@ -1,7 +1,7 @@
-"""What a step runs, and which commit decides it: configuration, suite, lock and repository.
+"""The project that a step runs, and the commit that decides.
 
-In a pull request the proposal names the candidates and their prices. Everything else decides whether it
-passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
+In a pull request the proposal names the candidates and their prices. Everything else decides whether it passes and what
+it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
 """
 
 import os
@@ -25,7 +25,7 @@ from codegate.suite import GitError, git, images_of, load_suite, read_commit, re
 
 
 class Skipped(CodegateError):
-    """There is nothing to gate, and nothing was spent."""
+    """Nothing can be gated yet, and nothing was spent."""
 
     exit_code = ExitCode.PASS
 
@@ -33,8 +33,8 @@ class Skipped(CodegateError):
 class Places(Strict):
     """Paths and names as the caller gives them.
 
-    Paths that are text are relative to ``workspace``, and to the top of the base commit where that decides. None: as
-    the configuration says. ``candidates`` are labels or models of configured ones, or short forms.
+    Text paths are relative to ``workspace``, and to the top of the base commit if that decides. None: as the
+    configuration says. ``candidates`` are labels or models of configured ones, or short forms.
     """
 
     workspace: Path
@@ -51,10 +51,10 @@ class Project:
 
     Attributes:
         suite: its folder; may be missing.
-        lock: path in the repository of what pins the baseline; None without one.
+        lock: path in the repository of the lock that pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
-        changed: what of suite and rules the pull request changes although the base commit's count, for people.
+        changed: what the pull request changes in suite and rules, although the base commit's count, for people.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the baseline, once it was fetched; ``baseline`` likewise, read from this folder.
         images: base images by version of Python for runs without a baseline.
@@ -75,7 +75,7 @@ class Project:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes on rules and baseline for a report, a sentence each."""
+        """Return notes on rules and baseline, one sentence each."""
         changed = " and ".join(self.changed)
         note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
@@ -88,11 +88,11 @@ class Project:
 
     @property
     def floors(self) -> GatePolicy | None:
-        """Return the policy whose absolute demands decide where no baseline is pinned."""
+        """Return the policy whose floors decide without a baseline."""
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
-        """Return the configured run; arguments that are not None replace its values."""
+        """Return the configured run; arguments override its values."""
         settings, gate = self.settings, self.gate
         return RunSpec(
             self.suite,
@@ -109,7 +109,10 @@ class Project:
 
 @contextmanager
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
-    """Yield the project by the rules of ``commit``, with its baseline and temporary files."""
+    """Yield the project by the rules of ``commit``.
+
+    Its baseline is fetched, and temporary files are removed afterwards.
+    """
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:
@@ -124,7 +127,10 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
 
 
 def check_run(manifest: RunManifest, project: Project) -> None:
-    """Raise UsageError for a run that was not made by the project's suite, grader and prompts, on all its problems."""
+    """Raise UsageError unless the project's rules made the run.
+
+    Suite, grader and prompts must be the same, and all problems must be in the run.
+    """
     suite = load_suite(project.suite)
     check_resumable(manifest, suite)
     if manifest.problems.keys() != {problem.id for problem in suite.active}:
@@ -135,7 +141,7 @@ def check_run(manifest: RunManifest, project: Project) -> None:
 
 
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
-    """Return the project, read from the commit ``base`` or else from the workspace.
+    """Return the project of the commit ``base``, or the workspace.
 
     ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
 
@@ -194,7 +200,7 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
 def _changed(
     workspace: Path, base: str, suite: str, config: str, rules: Config | None, proposed: Config | None
 ) -> tuple[str, ...]:
-    """Return the suite and the configuration's keys that differ from ``base``."""
+    """Return the suite and configuration keys that differ from ``base``."""
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
     other = ", ".join(name for name in sorted(names) if getattr(rules, name) != getattr(proposed, name, None))
@@ -207,7 +213,7 @@ def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None)
 
 
 def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
-    """Return the candidates that the input names or describes, or the configuration's."""
+    """Return the candidates of the input, or the configuration's."""
     configured = config.candidates if config is not None else ()
     if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
@@ -229,9 +235,10 @@ def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[Ca
 def _settings(
     rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...], *, foreign: bool
 ) -> Config:
-    """Return the rules, with the candidates and prices that are proposed; a price that rules or list know is theirs.
+    """Return the rules with the proposed candidates and prices.
 
-    What a proposal calls its candidates is not shown: it could call the answers in the suite a model.
+    If the rules or the price list have a price, that one counts. The names that a proposal gives its candidates are not
+    shown: it could call the answers in the suite a model.
     """
     known = {**_priced(rules.candidates), **rules.prices} if rules is not None and foreign else {}
     prices = {**(proposed.prices if proposed else {}), **(rules.prices if rules else {}), **known}
@@ -246,13 +253,13 @@ def _settings(
 
 
 def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
-    """Return the prices of the candidates' models and of their helpers', by model."""
+    """Return the prices of candidates and their helpers, by model."""
     declared = [(spec.model, spec.prices) for spec in candidates if spec.prices is not None]
     return {**{name: one for _, prices in declared for name, one in prices.helpers.items()}, **dict(declared)}
 
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
-    """Return a proposed candidate with ``known`` prices, else listed ones, else its own."""
+    """Return a candidate with ``known``, else listed, else own prices."""
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if listed(one).prices is None}
     own = known.get(spec.model) or listed(spec).prices or spec.prices
@@ -272,7 +279,7 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
 
 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
-    """Refuse a candidate whose key or address ``place`` does not have."""
+    """Raise UsageError for a key or address that ``place`` lacks."""
     for spec in candidates:
         if not spec.is_trusted_by(trusted):
             fields = ("base_url", "api_key_env", "api_key_command", "headers", "query")
@@ -285,7 +292,10 @@ def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[Ca
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write ``path`` of ``commit`` into ``folder``; raise UsageError for any link."""
+    """Write ``path`` of ``commit`` into ``folder``.
+
+    Raises UsageError for any link.
+    """
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
@@ -305,9 +315,9 @@ def _link(path: str, commit: str) -> UsageError:
 
 
 def inside(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path of ``relative``; raise UsageError if it leaves the workspace.
+    """Return the real path of ``relative`` in the workspace.
 
-    The workspace's content may come from a stranger's branch.
+    Raises UsageError if it leads out: the workspace's content may come from a stranger's branch.
     """
     try:
         chosen = (workspace / relative).resolve()
@@ -319,7 +329,10 @@ def inside(workspace: Path, relative: str, what: str) -> Path:
 
 
 def relative(workspace: Path, path: str, what: str) -> str:
-    """Return ``path`` relative to the workspace, no link followed; raises as ``inside``."""
+    """Return ``path`` relative to the workspace, without following links.
+
+    Raises UsageError if it leads out.
+    """
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")

@@ -35,9 +35,9 @@ from codegate.suite import load_suite
 class Report:
     """A finished run, compared and reported.
 
-    ``verdicts`` are of each candidate, none without a gate; ``view`` is the reported content, in ``files`` by format;
-    ``exit_code`` is that of the verdicts, and without any 4 if an outcome has no grade. ``trace`` describes the export
-    of its OpenTelemetry spans; empty if the environment names no collector.
+    ``verdicts`` has one for each candidate, none without a gate; ``view`` is the reported content, in ``files`` by
+    format. ``exit_code`` is that of the verdicts; without any it is 4 if an outcome has no grade. ``trace`` describes
+    the export of its OpenTelemetry spans; empty if the environment names no collector.
     """
 
     run: Run
@@ -81,7 +81,10 @@ def gate(
     terms: ReportTerms | None = None,
     baseline: Baseline | None = None,
 ) -> Report:
-    """Compare a finished run's candidates with the baseline or floors; report."""
+    """Return the finished run's report, compared by ``by``.
+
+    Without one nothing is compared; ``baseline`` is then shown only.
+    """
     finished = journal.load()
     out = reports or journal.folder / "reports"
     verdicts, view, files = _written([finished], [journal], by, out, terms, baseline)
@@ -96,7 +99,7 @@ def report(
     formats: Sequence[str] | None = None,
     terms: ReportTerms | None = None,
 ) -> dict[str, Path]:
-    """Write the reports of runs into ``out``, gated if there is a gate."""
+    """Write the reports of runs into ``out``, compared by ``gate``."""
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
@@ -104,9 +107,10 @@ def report(
 def judge(
     folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
 ) -> tuple[ReportView, int]:
-    """Return a run's view with its judge's verdicts, and how many faults prevented.
+    """Return a run's view with its judge's verdicts.
 
-    ``judge`` judges the attempts that it has not judged; None: only the record is shown.
+    The second value is how many faults prevented one. ``judge`` judges the attempts that it has not judged; None: only
+    the record is shown.
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
@@ -119,9 +123,9 @@ def judge(
 
 
 def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
-    """Write a run's answers as a transcript per candidate; return the replaying candidates.
+    """Write a run's answers as transcripts; return replaying candidates.
 
-    Candidates that call no model have none, and attempts that a fault took are missing.
+    There is one transcript for each candidate that calls a model. Attempts lost to a fault are missing.
     """
     journal = Journal.open(folder)
     written: dict[Path, CandidateSpec] = {}
@@ -159,7 +163,7 @@ def merge(
     reports: Path | None = None,
     terms: ReportTerms | None = None,
 ) -> Report:
-    """Merge the shards of a run into the folder ``out``, compare and report."""
+    """Merge a run's shards into ``out``, compare and report."""
     journal = merge_shards(shards, out, run_id=run_id, gate=by if isinstance(by, Gate) else None)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 

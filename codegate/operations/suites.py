@@ -1,4 +1,4 @@
-"""Mine a suite, and prove one again."""
+"""Mine a suite, and prove its problems again."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -45,8 +45,8 @@ _LONGEST: Final = 400  # characters of a proof's evidence
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
     """Mine a suite of proven problems from a clone.
 
-    The suite goes into the folder ``out``. The recipe of the environments is as in ``read_recipe``; if none is written,
-    it is found.
+    The suite is written to the folder ``out``. The recipe of the environments is that of ``read_recipe``, or else a
+    found one.
     """
     recipe = request.recipe or read_recipe(repository, request.config)
     mining.check_options(repository, out, request)  # before anything is started
@@ -59,7 +59,7 @@ def mine_commit(
 ) -> MineReport:
     """Mine one merged change into the suite at ``out``.
 
-    The suite may be new, and the change of any kind. Raises UsageError if ``commit`` is no change of the history of
+    The suite may be new, and the change of any kind. Raises UsageError unless ``commit`` is in the history of
     ``request.branch``.
     """
     full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
@@ -134,9 +134,9 @@ def validate(
 ) -> ValidationReport:
     """Prove every problem of a suite again; write quarantines.
 
-    The reference fix has to pass and no change has to fail. ``repository`` has the base commits, by default where the
-    suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called every
-    second with problems done, all problems, and those under way.
+    The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
+    where the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called
+    every second with problems done, all problems, and those under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)

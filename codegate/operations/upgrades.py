@@ -41,7 +41,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """A proposed replacement of a model or an agent's version.
 
-    ``to`` None: the provider's list has no newer one. ``gone``: it has the pinned one no longer.
+    ``to`` None: the provider's list has no newer one. ``gone``: the list has not the pinned one any more.
     """
 
     kind: Literal["model", "agent"]
@@ -62,7 +62,7 @@ class Upgrade:
         return f"{self.name}:{self.now}" if self.kind == "model" else f"{self.name} {self.now}"
 
     def words(self) -> str:
-        """Return a sentence: what ends, when, and what could replace it."""
+        """Return what ends when, and its replacement, as a sentence."""
         past = self.ends is not None and self.ends <= datetime.now(UTC).date()
         end = f" {'was shut down on' if past else 'ends on'} {self.ends}" if self.ends is not None else ""
         if self.gone:
@@ -74,7 +74,7 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """The upgrades that were found; what ends soonest comes first.
+    """The upgrades that were found, those that end soonest first.
 
     ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
     """
@@ -84,7 +84,7 @@ class Upgrades:
     failed: tuple[str, ...]
 
     def choose(self, title: str) -> Upgrade:
-        """Return the proposal with this title, or the first for ""."""
+        """Return the proposal with this title; "" is the first."""
         proposals = [one for one in self.found if one.to is not None]
         chosen = next((one for one in proposals if title in {"", one.title}), None)
         if chosen is None:
@@ -207,7 +207,7 @@ def _replaced(text: str, upgrade: Upgrade, place: str) -> Iterator[tuple[yaml.Sc
 
 
 def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """Yield the scalars in a node with the key that each is under."""
+    """Yield the scalars in a node, each with its key."""
     if isinstance(node, yaml.ScalarNode):
         yield key, node
     elif isinstance(node, yaml.SequenceNode):
@@ -221,7 +221,7 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 def _newer_release(agent: Agent, version: str) -> str | None:
     """Return the registry's newest release, None if not newer.
 
-    On npm that is the one called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
+    On npm it is the one called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
     """
     found = _npm(agent.package) if agent.registry == "npm" else _pypi(agent.package)
     try:
@@ -258,7 +258,10 @@ def _pypi(package: str) -> str:
 
 
 def _asked(what: str, address: str, accepted: str) -> dict[str, object]:
-    """Return the JSON object at ``address``; no message has the address, which may hold a password."""
+    """Return the JSON object at ``address``.
+
+    No message has the address, which may hold a password.
+    """
     import requests  # noqa: PLC0415
 
     content = b""
