@@ -44,7 +44,7 @@ def classify_failure(
         message = broken.crash.message if broken.crash else lines[-1] if lines else ""
         shown = f"{broken.id} cannot be imported: {_named(broken.exception, message)}"
         return _crash_class(broken.crash, report), shown
-    reported = [test for test in failing if test.status in {"failed", "error"}]
+    reported = [test for test in failing if test.failed]
     for marker, failure in _MARKED.items():
         if reported and all(marker in test.markers for test in reported):
             return failure, _evidence(reported[0])

@@ -52,6 +52,11 @@ class TestResult(Strict):
     message: str = Field(default="", max_length=4000)
     markers: tuple[str, ...] = ()
 
+    @property
+    def failed(self) -> bool:
+        """Return whether the test ran, and failed or broke."""
+        return self.status in {"failed", "error"}
+
 
 def worst(first: TestResult | None, second: TestResult) -> TestResult:
     """Return the worse of two results of one test id."""

@@ -128,7 +128,7 @@ def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[
 
 def read_records(data: bytes, token: str) -> Records:
     """Return the records that a driver wrote to the pipe."""
-    found, status, forged = read_frames(data, token, _parse)
+    found, status, forged = read_frames(data, token, _RECORD.validate_json)
     phases: dict[str, list[Phase]] = {}
     for phase in found:
         if isinstance(phase, Phase):
@@ -142,14 +142,11 @@ def read_records(data: bytes, token: str) -> Records:
     )
 
 
-def read_frames(
-    data: bytes, token: str, parse: Callable[[bytes, bytes], _Read | End | None]
-) -> tuple[list[_Read], int | None, bool]:
+def read_frames(data: bytes, token: str, parse: Callable[[bytes], _Read | End]) -> tuple[list[_Read], int | None, bool]:
     """Return the records, the announced status, and whether forged.
 
     The records are those before the end record. Forged means that the pipe has other lines. A last line without its end
-    is neither a record nor a forgery. ``parse(line, opening)`` returns the record of a line, or None if the line does
-    not begin with the opening (the token and a blank) or is invalid.
+    is neither a record nor a forgery. ``parse`` reads a line without the token, or raises a ``ValidationError``.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")
@@ -157,7 +154,10 @@ def read_frames(
     found: list[_Read] = []
     status: int | None = None
     for line in lines:
-        record = parse(line, opening)
+        try:
+            record = parse(line.removeprefix(opening)) if line.startswith(opening) else None
+        except ValidationError:
+            record = None
         if record is None or status is not None:
             forged = True
         elif isinstance(record, End):
@@ -165,12 +165,3 @@ def read_frames(
         else:
             found.append(record)
     return found, status, forged
-
-
-def _parse(line: bytes, opening: bytes) -> Phase | CollectionFailure | Attempted | End | None:
-    if not line.startswith(opening):
-        return None
-    try:
-        return _RECORD.validate_json(line[len(opening) :])
-    except ValidationError:
-        return None

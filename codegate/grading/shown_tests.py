@@ -59,10 +59,10 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
         before = _run_shown_tests(problem, base.overlay(written), files, sandboxes) if passed else after
     except FilesRefused:
         return OwnTests(passed=0, proved=0)
-    failed = {test for test, result in before.results.items() if result.status in {"failed", "error"}}
+    failed = {test for test, result in before.results.items() if result.failed}
     unloaded = {file_of(error.id) for error in before.collection_errors}
     missing = {test for test in passed if test not in before.results and file_of(test) in unloaded}
-    return OwnTests(passed=len(passed), proved=0 if before.forged else len(passed & (failed | missing)))
+    return OwnTests(passed=len(passed), proved=0 if before.tampering else len(passed & (failed | missing)))
 
 
 def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
@@ -78,7 +78,7 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
     passing: list[frozenset[str]] = []
     for tree in (fixed, fixed, base):
         found = [report for _, report in _run_batches(problem, tree, files, sandboxes, share=0.5)]
-        passed = {test for report in found if not report.forged for test in report.results if report.passes(test)}
+        passed = {test for report in found if not report.tampering for test in report.results if report.passes(test)}
         passing.append(frozenset(test for test in passed if file_of(test) in files))
         files = _files_of(passing[-1])
     others = {*problem.tests.FAIL_TO_PASS, *(test.id for test in problem.tests.QUARANTINED)}
@@ -105,7 +105,7 @@ def find_regressions(
         left, found = set(failing), set[str]()
         for files, report in _run_batches(problem, tree, _files_of(failing), sandboxes):
             batch = {test for test in left if file_of(test) in files}
-            found |= {test for test in batch if report.forged or not report.passes(test)}
+            found |= {test for test in batch if report.tampering or not report.passes(test)}
             left -= batch
             if time.monotonic() >= ends:
                 break

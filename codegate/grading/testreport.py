@@ -139,11 +139,6 @@ class TestReport:
     peak_memory_bytes: int = 0
     output: str = ""
 
-    @property
-    def forged(self) -> bool:
-        """Return whether the run was interfered with."""
-        return bool(self.tampering)
-
     def passes(self, test: str) -> bool:
         """Return whether a test is reported as passed."""
         return test in self.results and self.results[test].status == "passed"
@@ -151,7 +146,7 @@ class TestReport:
     @property
     def proven(self) -> bool:
         """Return whether passes count: the run ended undisturbed, within limits."""
-        return self.complete and not (self.forged or self.timed_out or self.memory_exceeded)
+        return self.complete and not (self.tampering or self.timed_out or self.memory_exceeded)
 
     @property
     def summary(self) -> str:

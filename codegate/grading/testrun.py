@@ -82,7 +82,7 @@ def run_tests(
             prepared = _prepare(sandbox, selection, left, watched)
             left -= prepared.seconds
             report = prepared
-            if prepared.complete and not prepared.forged:
+            if prepared.complete and not prepared.tampering:
                 report = _run_batch(sandbox, runner, selection, files, max(left, 0.001), service)
                 left -= report.seconds
                 report = replace(

@@ -190,7 +190,7 @@ func TestPipe(t *testing.T) {
 }
 """
     report = run({"shop_test.go": source}, "shop_test.go")
-    assert not report.forged
+    assert not report.tampering
     assert report.complete
 
 

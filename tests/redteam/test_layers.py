@@ -54,12 +54,15 @@ def _exact_ids(patch: pytest.MonkeyPatch) -> None:
 
 
 def _token(patch: pytest.MonkeyPatch) -> None:
-    known = records._parse
+    known = records.read_frames
 
-    def parse(line: bytes, opening: bytes) -> Any:
-        return known(line if line.startswith(opening) else opening + line, opening)
+    def read_frames(data: bytes, token: str, parse: Callable[[bytes], Any]) -> Any:
+        opening = f"{token} ".encode()
+        *lines, rest = data.split(b"\n")
+        marked = (line if line.startswith(opening) else opening + line for line in lines)
+        return known(b"\n".join([*marked, rest]), token, parse)
 
-    patch.setattr(records, "_parse", parse)
+    patch.setattr(records, "read_frames", read_frames)
 
 
 def _isolation(patch: pytest.MonkeyPatch) -> None:

@@ -200,12 +200,6 @@ class Copies:
         return re.compile(f"_({'|'.join(self.variants)})" if self.variants else "(?!)")
 
 
-def statements_of(left: Iterable[str]) -> frozenset[int]:
-    """Return the numbers of the statements that left marks."""
-    numbers = (token.rpartition("_")[2] for token in left)
-    return frozenset(int(number) for number in numbers if number.isdecimal())
-
-
 def make_copies(
     texts: Texts,
     units: Iterable[Unit],

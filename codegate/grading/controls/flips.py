@@ -4,7 +4,7 @@ Controls are drawn from these. A test that does not pass in one run with its own
 a test that fails in one run with the copies of others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -19,9 +19,8 @@ from codegate.grading.controls.copies import (
     UnitsUnknown,
     make_copies,
     read_texts,
-    statements_of,
 )
-from codegate.grading.controls.verdict import FAILED, Copied, Folded, fold, innermost, marked_units, write_flips
+from codegate.grading.controls.verdict import Copied, Folded, fold, innermost, marked_units, write_flips
 from codegate.grading.grade import file_of
 from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
@@ -154,7 +153,7 @@ class _Search:
         """
         self.real = real
         for test, passed in real.passed.items():
-            self.first[test] = min(passed - statements_of(unproven.receipts.get(test, ())), default=0)
+            self.first[test] = min(passed - _marked_statements(unproven.receipts.get(test, ())), default=0)
         self.texts = replace(
             self.texts, units={key: unit for key, unit in self.texts.units.items() if key[0] not in unfit}
         )
@@ -364,6 +363,12 @@ class _Search:
         )
 
 
+def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
+    """Return the numbers of the statements that left ``tokens``."""
+    numbers = (token.rpartition("_")[2] for token in tokens)
+    return frozenset(int(number) for number in numbers if number.isdecimal())
+
+
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
     """Return all sites in the order to try them.
 
@@ -378,6 +383,6 @@ def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
 def _is_killed(copied: Copied, flip: SiteFlip) -> bool:
     """Return whether the reference fix failed a copy."""
     # A flip of a value has to fail by an assertion, because anything else fails any patch.
-    if copied.result is None or copied.result.status not in FAILED:
+    if copied.result is None or not copied.result.failed:
         return False
     return not flip.site.value or copied.crash is None or is_assertion(copied.crash)

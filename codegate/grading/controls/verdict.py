@@ -18,7 +18,6 @@ from codegate.suite import ControlAudit, Problem
 GUESSES: Final = 16
 """A patch that guesses which variants are real is right once in so many times at most."""
 
-FAILED: Final = frozenset({"failed", "error"})
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
 """The exception of a test that failed only because one of its subtests did."""
 
@@ -109,7 +108,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             if variant.flips and variant.unit == made.variants[word].unit:
                 theirs = rows.get((other, before), [])
                 theirs = theirs if len(theirs) <= len(ids) else []
-                failed = bool(theirs) and report.results[theirs[0]].status in FAILED
+                failed = bool(theirs) and report.results[theirs[0]].failed
                 for number, test in enumerate(ids):
                     copied = Copied(variant.flips, cut=failed and test.startswith(f"{ids[0]}/"))
                     if number < len(theirs):
@@ -120,7 +119,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     crashes = {own[test]: crash for test, crash in report.crashes.items()
                if test in own and results[own[test]].status != "passed"}  # fmt: skip
     texts_shown = [f"{own[test]}\n{text}" for test, text in report.texts.items() if test in own]
-    failing = sum(result.status in FAILED for result in results.values())
+    failing = sum(result.failed for result in results.values())
     folded = replace(
         report,
         results=results,
@@ -136,7 +135,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
     """Return whether a test failed only by copies inside it."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
-    below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.status in FAILED]
+    below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.failed]
     found = [made.variant(one) for one in below]
     return all(one is not None and made.variants[one[0]].flips for one in found)
 
@@ -327,5 +326,5 @@ def _fails(copied: Copied, names: frozenset[str]) -> bool:
     It has to fail at the latest at the statement where the fix fails.
     """
     ends = {flip.ends for flip in copied.flips if flip.name in names}
-    failed = copied.result is not None and copied.result.status in FAILED
+    failed = copied.result is not None and copied.result.failed
     return (failed or copied.cut) and not ends & copied.passed

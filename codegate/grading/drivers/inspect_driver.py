@@ -82,14 +82,11 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
          "--statistics", "--output-format=json", side],
         env={"RAYON_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
+    if done.returncode != 0:
+        return None
     try:
-        # Without findings ruff prints nothing at all.
-        counted = json.loads(done.stdout or b"[]")
-        return (
-            {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in counted}
-            if done.returncode == 0
-            else None
-        )
+        counted = json.loads(done.stdout or b"[]")  # without findings ruff prints nothing at all
+        return {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in counted}
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -97,10 +94,9 @@ def findings(ruff: str, side: str) -> dict[str, int] | None:
 def main() -> None:
     """Report shadowed modules, compile errors, then ruff's counts."""
     settings = json.load(sys.stdin)
-    own = (
-        "lib/python%d.%d/site-packages" % sys.version_info[:2]
-    )  # of a virtual environment, which -S does not add to the path
-    place = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)
+    # The packages of a virtual environment, which -S does not add to the path.
+    above = os.path.dirname(os.path.dirname(sys.executable))
+    place = os.path.join(above, "lib/python%d.%d/site-packages" % sys.version_info[:2])
     found = os.listdir(place) if os.path.isdir(place) else []
     names = [name for name in found if name not in {"bin", "__pycache__"}]
     installed = {name.partition(".")[0] for name in names if not name.endswith((".dist-info", ".data"))}

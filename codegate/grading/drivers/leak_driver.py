@@ -151,6 +151,9 @@ class LeakSearch:
             self.found[kind] += count
             self.tell("%s %s" % (path, text))
 
+    def note_fix(self, path: str, found: tuple[int, str]) -> None:
+        self.note("fix_lines", found[0], path, found[1])
+
     def wants(self, folder: str, name: str) -> bool:
         """Return whether a system file's name makes it relevant.
 
@@ -245,7 +248,7 @@ class LeakSearch:
         if name.endswith(".pyc"):
             self.look_at_byte_code(name, data)
         elif name.endswith(self.suffixes) or foreign:
-            self.note("fix_lines", *self.place(name, self.answer.is_fixed_copy(name, data)))
+            self.note_fix(name, self.answer.is_fixed_copy(name, data))
             shared, known = len(lines_of(data) & self.answer.tests), len(self.answer.tests)
             if shared >= max(2, (known + 1) // 2):
                 self.note("hidden_files", 1, name, "has %d of the %d distinctive lines of the tests" % (shared, known))
@@ -264,9 +267,9 @@ class LeakSearch:
             if name.endswith(".pyc"):
                 self.look_at_byte_code(path, data)
             elif own not in self.kept and b"@@ -" in data:
-                self.note("fix_lines", *self.place(own, self.answer.is_fixed_copy(own, data)))
+                self.note_fix(own, self.answer.is_fixed_copy(own, data))
             elif own not in self.kept and os.path.basename(own).partition(".")[0] in self.answer.stems:
-                self.note("fix_lines", *self.place(own, self.answer.has_runs(data)))
+                self.note_fix(own, self.answer.has_runs(data))
             self.note("hidden_files", 1, own, self.answer.names_tests(own, data))
 
     def look_at_byte_code(self, path: str, data: bytes) -> None:
@@ -276,10 +279,6 @@ class LeakSearch:
         if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read_start(source)):
             return
         self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, os.path.isfile(source)))
-
-    @staticmethod
-    def place(name: str, found: tuple[int, str]) -> tuple[int, str, str]:
-        return found[0], name, found[1]
 
 
 def is_editable(record: bytes) -> bool:

@@ -59,7 +59,7 @@ def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
 def runner_report(
     records: Records,
     files: Collection[str],
-    receipts: Callable[[Mapping[str, Phases]], Mapping[str, frozenset[str]]] = lambda _phases: {},
+    receipts: Callable[[Mapping[str, Phases]], Mapping[str, frozenset[str]]],
     *,
     repeated: bool = False,
 ) -> RunnerReport:

@@ -1,11 +1,11 @@
 """JUnit 3 to 5, run by Maven or Gradle: the recipe's own command, for the selected test classes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult, worst
+from codegate.grading.grade import TestResult, file_of, worst
 from codegate.grading.records import Crash
 from codegate.grading.runners.contract import RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
@@ -18,7 +18,6 @@ _ASSERTION: Final = "java.lang.AssertionError"
 _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
 _MAX_ERRORS: Final = 1 << 14
 _CRASH: Final = "The forked VM terminated"
-_FAILED: Final = frozenset({"failed", "error"})
 
 
 class BuildTool:
@@ -81,11 +80,12 @@ class BuildTool:
                 )
                 results[test] = worst(results.get(test), known)
         ignores_failures = bool(copies.variants)
-        if (status and (ignores_failures or not _failing(results))) or (ignores_failures and _CRASH in said):
+        unexplained = status and (ignores_failures or not any(result.failed for result in results.values()))
+        if unexplained or (ignores_failures and _CRASH in said):
             results = {}
-        reported = {test.partition("::")[0] for test in results}
+        reported = {file_of(test) for test in results}
         errors = [_unreported(file, files, said, status) for file in files if file not in reported]
-        crashes = {test: _crash(result) for test, result in results.items() if result.status in _FAILED}
+        crashes = {test: _crash(result) for test, result in results.items() if result.failed}
         texts = {test: results[test].message for test in crashes if copies.variant(test)}
         return RunnerReport(results, status, (*broken, *errors), crashes, forged, texts=texts)
 
@@ -153,10 +153,6 @@ class Gradle(BuildTool):
         yield from ("--offline", "--no-daemon", "--no-build-cache", "--console=plain", *options)
         yield f":{module.replace('/', ':')}:test" if module else "test"
         yield from (word for name in classes for nested in ("", "$*") for word in ("--tests", name + nested))
-
-
-def _failing(results: Mapping[str, TestResult]) -> bool:
-    return any(result.status in _FAILED for result in results.values())
 
 
 def _module(file: str) -> str:

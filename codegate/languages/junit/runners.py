@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, TestStatus, worst
@@ -22,7 +22,6 @@ _FILES: Final = "{files}"
 #: What GoogleTest and CTest say in attributes, of a test that is switched off without any element inside it.
 _NOT_RUN: Final = frozenset({"notrun", "disabled", "skipped", "ignored", "suppressed"})
 _NOT_PASSED: Final = frozenset({"fail", "failed", "failure", "error"})
-_FAILED: Final = frozenset({"failed", "error"})
 _MOST_TESTS: Final = 50_000
 
 
@@ -54,7 +53,7 @@ class JUnit:
         results: dict[str, TestResult] = {}
         for result in found:
             results[result.id] = worst(results.get(result.id), result)
-        failing = any(result.status in _FAILED for result in found)
+        failing = any(result.failed for result in found)
         if not broken and (not found or (status and not failing)):
             return RunnerReport(results={}, status=None, forged=forged)
         return RunnerReport(results=results, status=status, collection_errors=broken, forged=forged)
@@ -65,7 +64,7 @@ def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | No
 
     There are neither tests nor a status if their number is absurd.
     """
-    reports, status, forged = read_frames(records, token, _parse)
+    reports, status, forged = read_frames(records, token, _RECORD.validate_json)
     found: list[TestResult] = []
     broken: list[CollectionError] = []
     for report in reports:
@@ -90,7 +89,7 @@ def read_report(data: bytes) -> Iterator[TestResult]:
         failures = sum(_number(suite.attributes.get(name, "")) for name in ("failures", "errors"))
         if failures and suite.name.startswith("testsuite"):
             cases = (_result(case) for case in suite.below() if case.name == "testcase")
-            if not any(case.status in _FAILED for case in cases):
+            if not any(case.failed for case in cases):
                 raise ValueError(f"it counts {failures} failures, and none of its tests has failed")
     for case in root.below():
         if case.name == "testcase":
@@ -140,13 +139,6 @@ class _Report(Record):
 
 
 _RECORD: Final[TypeAdapter[_Report | End]] = TypeAdapter(Annotated[_Report | End, Field(discriminator="kind")])
-
-
-def _parse(line: bytes, opening: bytes) -> _Report | End | None:
-    try:
-        return _RECORD.validate_json(line[len(opening) :]) if line.startswith(opening) else None
-    except ValidationError:
-        return None
 
 
 JUNIT: Final = JUnit()

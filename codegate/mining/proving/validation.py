@@ -299,7 +299,7 @@ def _reject_fixed(report: TestReport) -> Rejected | None:
         ended = f"all tests are skipped ({len(report.results)})" if report.results else report.output[-300:]
         seen = errors or (f"{failed.id}: {failed.exception}: {failed.message}" if failed else ended)
         return Rejected("env_no_passing_test", " ".join(seen.split())[:300])
-    if errors or not report.complete or report.forged:
+    if errors or not report.complete or report.tampering:
         return Rejected(
             "collect_error_gold", " ".join(errors.split())[:300] or "the test process did not end by itself"
         )

@@ -15,6 +15,8 @@ import subprocess
 import sys
 from typing import Any, Iterator
 
+from codegate.grading.drivers.channel_driver import Channel, plain
+
 MOST_FILES = 500
 MOST_BYTES = 8 << 20
 
@@ -57,14 +59,7 @@ def run(settings: dict[str, Any]) -> int:
 def main() -> None:
     """Send each file's content and the command's status, and exit with it."""
     settings = json.load(sys.stdin)
-    pipe, token = int(sys.argv[1]), settings["token"]
-    os.set_inheritable(pipe, False)
-
-    def send(**record: Any) -> None:
-        data = ("%s %s\n" % (token, json.dumps(record))).encode("ascii")
-        while data:
-            data = data[os.write(pipe, data) :]
-
+    channel = Channel(int(sys.argv[1]), settings["token"])
     os.chdir(settings["folder"] or ".")
     status = run(settings)
     left = MOST_BYTES
@@ -74,9 +69,9 @@ def main() -> None:
         left -= len(data)
         if left < 0 or number >= MOST_FILES:
             os._exit(1)  # cut short, a report proves nothing
-        send(kind="report", path=path, data=base64.b64encode(data).decode("ascii"))
+        channel.send(kind="report", path=plain(path, 4096), data=base64.b64encode(data).decode("ascii"))
     if status >= 0:
-        send(kind="end", status=status)
+        channel.send(kind="end", status=status)
         os._exit(status)
     os.kill(os.getpid(), signal.SIGKILL if status == -signal.SIGKILL else signal.SIGTERM)
 
