@@ -204,8 +204,6 @@ def _failed(
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` with undecodable bytes escaped.
-
-    File names may have them, and JSON cannot store them.
-    """
+    """Return ``text`` with undecodable bytes escaped."""
+    # File names may have them, and JSON cannot store them.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -136,10 +136,8 @@ def _is_above(link: str, root: str) -> bool:
 
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
-    """Return the import roots that pytest adds.
-
-    They are, for each test file, the first folder above it that is no package.
-    """
+    """Return the import roots that pytest adds."""
+    # They are, for each test file, the first folder above it that is no package.
     found = set()
     for file in problem.manifest.test_files:
         folder = file.rpartition("/")[0]

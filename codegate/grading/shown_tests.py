@@ -132,10 +132,8 @@ def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
 def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
-    """Yield each batch's files and report.
-
-    Each batch gets the limits of the hidden tests.
-    """
+    """Yield each batch's files and report."""
+    # Each batch gets the limits of the hidden tests.
     # A command that writes JUnit XML is a batch even without files.
     for batch in find_runner(problem.manifest.runner).batches(files) if files else ():
         yield batch, _run_shown_tests(problem, tree, batch, sandboxes, share)
@@ -144,10 +142,8 @@ def _run_batches(
 def _run_shown_tests(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> TestReport:
-    """Run test files of ``tree`` without the service's expectations.
-
-    They have ``share`` of the problem's time limit.
-    """
+    """Run test files of ``tree`` without the service's expectations."""
+    # They have ``share`` of the problem's time limit.
     # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
     service = problem.manifest.service
     service = service.model_copy(update={"expects": ()}) if service else None

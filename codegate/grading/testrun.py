@@ -113,10 +113,8 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
 
 
 def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return the digests of files that no run should rewrite.
-
-    These are the test files, and the conftest files above them.
-    """
+    """Return the digests of files that no run should rewrite."""
+    # These are the test files, and the conftest files above them.
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -125,10 +123,8 @@ def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
-    """Run the commands before the tests; return the report.
-
-    It has their time, their failure, and changes of watched files.
-    """
+    """Run the commands before the tests; return the report."""
+    # It has their time, their failure, and changes of watched files.
     report = TestReport(results={})
     if not selection.before:
         return report
@@ -222,10 +218,8 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with a result for each service expectation.
-
-    It replaces a test's result of the same id.
-    """
+    """Return the report with a result for each service expectation."""
+    # It replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
         results[test] = TestResult(id=test, status="passed")

@@ -1,4 +1,7 @@
-"""Programming languages, a folder each; their files are read as text, never executed."""
+"""Programming languages, one folder each.
+
+Their files are read as text and never executed.
+"""
 
 import re
 from collections.abc import Collection
@@ -62,7 +65,10 @@ def grammar_of(suffix: str) -> Grammar | None:
 
 
 def read(path: str, file: TreeFile | None) -> SourceFile | None:
-    """Return the syntax of a file; None if unreadable or large."""
+    """Return a file's syntax; None if it cannot be parsed.
+
+    A file without a grammar, a link, a binary file and one above 512 KiB are not parsed.
+    """
     suffix = PurePosixPath(path).suffix
     reader = _readers().get(suffix)
     if reader is None or file is None or file.is_link or len(file.data) > _MAX_BYTES or b"\0" in file.data:

@@ -1,7 +1,7 @@
-"""The interface of a programming language: one folder here, or a package with an entry point.
+"""The interface of a programming language.
 
-If a part belongs to another room (running tests, mining), the language names its object as ``module:object``, and the
-room loads it when it is needed.
+A language is one folder here, or a package with an entry point. If a part belongs to another room (running tests,
+mining), the language names its object as ``module:object``, and the room loads it when it is needed.
 """
 
 import re
@@ -22,7 +22,10 @@ TEST_FOLDERS: Final = frozenset(
 
 
 def is_test_data(path: str) -> bool:
-    """Return whether a file is in a folder of tests or fixtures."""
+    """Return whether a file is in a folder for tests.
+
+    The folder may also be one for fixtures.
+    """
     return not {*TEST_FOLDERS, "fixtures"}.isdisjoint(path.split("/")[:-1])
 
 
@@ -33,12 +36,15 @@ class FileRules:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text matches ``pattern``; ``absent`` without a file."""
+        """Return whether a file's text matches ``pattern``.
+
+        Return ``absent`` if there is no such file.
+        """
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
     def classify(self, path: str) -> PathClass | None:
-        """Return a file's class if this language is certain, or None."""
+        """Return a file's class, or None if uncertain."""
         return None
 
     def is_test(self, path: str) -> bool:
@@ -46,11 +52,14 @@ class FileRules:
         return False
 
     def is_test_area(self, path: str) -> bool:
-        """Return whether a file is for tests, outside of test folders."""
+        """Return whether a file is for tests.
+
+        Test folders are recognised elsewhere.
+        """
         return False
 
     def is_product(self, folder: str) -> bool:
-        """Return whether the product imports a folder named like tests."""
+        """Return whether the product imports a test-named folder."""
         return False
 
     def is_package(self, folder: str) -> bool:
@@ -64,15 +73,15 @@ class FileRules:
 
 @dataclass(frozen=True)
 class LanguagePack:
-    """All that differs between programming languages.
+    """Everything that differs between programming languages.
 
     Attributes:
-        name: as problems and reports have it.
+        name: as problems and reports write it.
         suffixes: of the files that are mined.
         files: which files are tests.
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
-        manifests: by name of a file that a project has, the runner of its tests; the first that is there counts.
-        environments: a subclass of ``codegate.mining.languages.LanguageSupport``; empty: ``manifests`` say all.
+        manifests: by name of a file, the runner of a project that has the file; the first one found counts.
+        environments: a subclass of ``codegate.mining.languages.LanguageSupport``; empty: ``manifests`` are enough.
         readers: grammars, and how declarations and uses of names are read.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
@@ -80,10 +89,11 @@ class LanguagePack:
         untyped: by suffix of a test file, its first line that turns off type checks, because marks have no types.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
         varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
-            ``random`` (chance, by repetition), ``seed`` (of hashes, as the order of Python's sets follows from one),
-            ``timezone``.
-        parameters: the character that begins the parameters in a test's id; empty: its functions have titles.
-        same_layout: whether two versions of a file differ in layout and comments alone; None: by their syntax trees.
+            ``random`` (chance, by repetition), ``seed`` (of hashes, which decides for example the order of Python's
+            sets), ``timezone``.
+        parameters: the character that begins the parameters in a test's id; empty: tests have titles and no parameters.
+        same_layout: returns whether two versions of a file differ in layout and comments alone; None: compare syntax
+            trees.
     """
 
     name: str

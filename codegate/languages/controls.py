@@ -1,8 +1,8 @@
-"""Find the tests of a file by its grammar, and replacements for the literals in them.
+"""Find a file's tests and replacements for their literals.
 
 A *flip* replaces one text in a test. Literals are flipped whatever they are for: running the reference fix shows which
 flips it fails. The classes of literals partition all values, so that no text shows whether it is the original. Two
-sorts of flips are *weak*, because a patch can recognise them: those of assertions (``==`` to ``!=``), and those of a
+kinds of flips are *weak*, because a patch can recognise them: those of assertions (``==`` to ``!=``), and those of a
 literal that an older version of the test has.
 """
 
@@ -46,14 +46,16 @@ class _Found(BaseModel):
 
 
 class Site(_Found):
-    """A flippable place in a test, in bytes of its file.
+    """A place in a test that can be flipped.
+
+    Its start and end are in bytes of the file.
 
     Attributes:
         row: it may belong to a single row of a table.
         value: it is a literal or a name, and ``texts`` are the other members of its class.
         name: an id that is the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
-        known: an older version of the test shows which of its texts is the real one.
+        known: an older version of the test reveals which text is the original.
     """
 
     start: int
@@ -66,19 +68,19 @@ class Site(_Found):
 
     @property
     def strong(self) -> bool:
-        """Return whether a patch cannot know which of its texts is the real one."""
+        """Return whether a patch cannot know the original text."""
         return self.value and not self.known
 
 
 class Unit(_Found):
-    """A test as it is written.
+    """A test in the text of its file.
 
     Attributes:
-        name: within the file, as the ids of its runner have it, without parameters; ``HOLE`` may be in it.
+        name: within the file, as the ids of its runner have it, without parameters; it may contain ``HOLE``.
         span: start and end in bytes, with decorators, annotations and the like.
         word: where to insert a word into its name, and the text to insert, in which ``$word$`` stands for the word.
         marks: where to insert marks, and the text of each: a call of ``$mark$`` with ``$token$``.
-        sites: where it can be flipped.
+        sites: places that can be flipped.
         alone: the file cannot hold copies of it.
     """
 
@@ -92,16 +94,16 @@ class Unit(_Found):
 
     @property
     def own(self) -> str:
-        """Return the name of the function itself."""
+        """Return the function's name without its classes or groups."""
         return self.name.rpartition("::")[2]
 
     def may_be(self, name: str) -> bool:
-        """Return whether a run may report the test by this name."""
+        """Return whether a run may report this test as ``name``."""
         return _completes(self.name, name) or _completes(f"{self.name} > {HOLE}", name)
 
 
 def _completes(written: str, name: str) -> bool:
-    """Return whether ``name`` fits a name with ``HOLE`` as wildcards."""
+    """Return whether a name fits a pattern, ``HOLE`` matching anything."""
     first, *parts = written.split(HOLE)
     if not parts or not name.startswith(first):
         return name == written
@@ -153,22 +155,28 @@ class TestSyntax(ABC):
         """Return the mark to insert after a statement."""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """Yield places and marks, up to the first statement that may end the test."""
+        """Yield where to insert each mark, and its text.
+
+        The last mark is before the first statement that may end the test.
+        """
         for node in takewhile(lambda node: not self.leaves(node), test.statements):
             yield node.end_byte, self.mark(node, data)
 
     def word(self, named: "Node") -> tuple[int, str]:
-        """Return where to insert a word into a name, and the text."""
+        """Return where to insert the word, and its text."""
         at = text_of(named).encode().rfind(b"_")
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return the names to swap with this one in its table column."""
+        """Return other names in the same column of a table.
+
+        They can replace this name.
+        """
         return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
-        """Return weak flips of a node."""
+        """Return the weak replacements of a node."""
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
@@ -179,16 +187,16 @@ class TestSyntax(ABC):
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """Return whether a node may be in one row of a table only."""
+        """Return whether a node may belong to only one row."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether a text literal is searched for within another text."""
+        """Return whether a test searches for a literal in texts."""
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return each text's opposite, of comparisons and ``pairs``."""
+    """Return each text's opposite: comparisons and ``pairs``."""
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
@@ -235,9 +243,10 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
 
 
 def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
-    """Mark each site whose original text an older version of its test reveals.
+    """Return units whose sites have ``known`` set.
 
-    The older version is the test of the same name, or else the removed test with the most tokens in common.
+    A site is known if an older version of its test reveals the original text. The older version is the test of the same
+    name, or else the removed test with the most tokens in common.
     """
     texts = {unit.name: frozenset(_TOKEN.findall(older_data, *unit.span)) for unit in older}
     names = {unit.name for unit in units}
@@ -255,7 +264,7 @@ def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_
 
 
 def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> bool:
-    """Return whether an older version's tokens reveal a site's original text."""
+    """Return whether older tokens reveal a site's original text."""
     others = [_TOKEN.findall(text.encode()) for text in texts]
     for number, token in enumerate(_TOKEN.findall(own)):
         changed = {one[number] for one in others if number < len(one)} - {token}
@@ -272,7 +281,8 @@ def spread(sites: Sequence[Site], most: int) -> list[Site]:
 
 
 def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
-    """Yield a node and its descendants, none within texts and ``closed`` nodes."""
+    """Yield a node and its descendants."""
+    # Those within texts and within nodes of the types ``closed`` are left out.
     stack = [(node, 0)]
     while stack:
         current, depth = stack.pop()
@@ -300,7 +310,8 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the other numbers of its block, with as many trailing zeros."""
+    """Return the other numbers of a number's class."""
+    # They have as many trailing zeros.
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []
@@ -323,7 +334,7 @@ def _core(place: int) -> int:
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return copies of the text with another last word."""
+    """Return the text with another last word."""
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:
         return []
@@ -337,7 +348,7 @@ def _words(body: str, words: Sequence[str]) -> list[str]:
 
 
 def _letters(body: str) -> list[str]:
-    """Return copies of the text with another last letter or digit."""
+    """Return the text with another last letter or digit."""
     own = list(re.finditer(r"(?<!\\)[A-Za-z0-9]", body))
     if not own:
         return []
@@ -347,7 +358,10 @@ def _letters(body: str) -> list[str]:
 
 
 def edited(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
-    """Return a part of ``data`` with replaced, non-overlapping places."""
+    """Return a part of ``data`` with some places replaced.
+
+    The places must not overlap.
+    """
     parts, at = [], span[0]
     for start, end, text in sorted(edits, key=lambda one: one[:2]):
         parts += [data[at:start], text]

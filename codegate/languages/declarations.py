@@ -1,4 +1,4 @@
-"""Names that a file declares and uses, for every language with a grammar."""
+"""Read the names that a file declares and uses."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,12 +30,12 @@ class Declaration:
     """A name that a file declares.
 
     Attributes:
-        signature: one line that says how to use it: no body, and of defaults the plain ones only.
+        signature: one line that says how to use it: without a body, and with plain defaults only.
         kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
-            the file hands on what another one declares, ``key`` if it is only read, as options of JavaScript are.
+            the file re-exports another file's declaration, ``key`` if it is only read, such as options in JavaScript.
         owner: the types around it, dotted; empty at the top of the file.
         parameters: what a call must agree with: names, in Go the types in their place.
-        public: the language's marks or habits let others use it.
+        public: others may use it, by the language's keywords or naming conventions.
         bare: its type is unknown, as in ``x.name = 1``.
     """
 
@@ -61,8 +61,9 @@ class Uses:
         words: all names except those of keyword arguments.
         members: names looked up in something else: ``x.name``, ``import {name}``.
         keywords: names of keyword arguments, and of keys in objects and structs.
+        called: names of functions and methods that are called.
         texts: the beginnings of literals.
-        arguments: the texts that are, in Python, an argument, a subscript or the left side of a comparison.
+        arguments: in Python, texts that are an argument, a subscript or the left side of a comparison.
     """
 
     words: set[str] = field(default_factory=set)
@@ -84,9 +85,9 @@ class Reader:
 
     Attributes:
         grammars: by suffix of a file's name.
-        uses: query of syntax trees whose captures are the fields of ``Uses``, and ``modules``: names that are no words.
-        declarations: what a tree, of a file with that path, declares; the last argument, which says where the file is,
-            stands before names in signatures.
+        uses: query of syntax trees. Its captures are the fields of ``Uses``, and ``modules``: names that are not words.
+        declarations: returns the declarations of a tree; it gets the root, the file's path, and a text that stands
+            before names in signatures.
     """
 
     grammars: Mapping[str, Grammar]
@@ -113,7 +114,7 @@ def _start(node: "Node") -> str:
 def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
     """Return a declaration on one line, long parts as dots.
 
-    The texts of ``fields`` stand in place of the fields of these names.
+    ``fields`` has texts in place of some fields, by name.
     """
     edits = {at: text for name, text in (fields or {}).items() if (at := child(node, name)) is not None}
     if node is None or node.end_byte - node.start_byte - sum(at.end_byte - at.start_byte for at in edits) > _MAX_HEADER:

@@ -1,7 +1,7 @@
-"""Classify a repository's files (source, test, docs, …): one rule for mining, solving and grading.
+"""Classify a repository's files (source, test, docs, …).
 
-It goes by path segments, the test runner's own configuration and imports; never by substring (``src/_pytest/`` and
-``django/test/`` are source).
+This is the one rule for mining, solving and grading. It goes by path segments, the test runner's own configuration and
+imports; never by substring (``src/_pytest/`` and ``django/test/`` are source).
 """
 
 import re
@@ -47,7 +47,7 @@ _GENERATED: Final = re.compile(
 
 @dataclass(frozen=True)
 class PathClassifier:
-    """Classify the paths of one tree."""
+    """Classifies the paths of one tree."""
 
     tree: Tree = field(repr=False)
     rules: tuple[FileRules, ...] = field(repr=False)
@@ -58,7 +58,7 @@ class PathClassifier:
         return cls(tree, tuple(language.files(tree) for language in languages()))
 
     def classify(self, path: str) -> PathClass:
-        """Return the class of ``path``, which need not exist in the tree."""
+        """Return the class of ``path``, also if absent."""
         folder, _, name = path.rpartition("/")
         top = path.partition("/")[0] if folder else ""
         ours = () if top in _CI_FOLDERS else self.rules

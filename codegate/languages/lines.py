@@ -1,4 +1,4 @@
-"""Tests as lines: the statements that a test runs, in order, up to what it checks.
+"""Read tests as lines: the statements up to a check.
 
 A test function has one line for each row of its tables and each of its subtests. A step of a line is a statement, or
 the expressions that an assertion checks.
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Line:
-    """Steps of one test.
+    """A run through one test, step by step.
 
     Attributes:
         test: name or titles of the test function.
@@ -95,7 +95,10 @@ def joined(context: str, code: str) -> str:
 
 
 class Shown(NamedTuple):
-    """An example's code and expression, and its values before and after the fix."""
+    """The code, expression and two values of an example.
+
+    The values are from before and after the fix.
+    """
 
     code: str
     expression: str
@@ -112,7 +115,7 @@ class Dialect(ABC):
         suffixes: of source files, whose words may be names in a program.
         remark: beginning of a comment.
         ending: end of a statement; empty if the end of its line ends it.
-        raising: word before an error that is shown.
+        raising: word in front of a raised error in an example.
         probe: beginning of the name of a probe's test.
         place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
             probes that do not compile are left out before anything runs.
@@ -139,8 +142,8 @@ class Dialect(ABC):
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield the lines of tests, given by ids without files.
 
-        Rows of a table that ``base``, the file before the fix, has too are left out. Asserting functions may stand in
-        the test files ``beside`` it.
+        New rows of a table are preferred to rows that ``base``, the file before the fix, has too. Asserting functions
+        may stand in the test files ``beside`` it.
         """
 
     @abstractmethod
@@ -162,7 +165,7 @@ class Dialect(ABC):
         return self.declared(text) | {text_of(name) for name in names if name is not None}
 
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
-        """Return the definitions that ``names`` need, in the file's order."""
+        """Return the definitions that ``names`` need, in file order."""
         shown: list[Node] = []
         wanted, before = set(names), -1
         while len(shown) != before:
@@ -183,21 +186,24 @@ class Dialect(ABC):
 
     @abstractmethod
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """Return the files, by path, whose tests run ``probes``.
+        """Return, by path, test files that run ``probes``.
 
-        They run in place of the tests in ``source``, or ``beside`` them.
+        The probes run in place of the tests in ``source``, or ``beside`` them.
         """
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """Return files whose probes run only what a reader sees, if ``apart``.
+        """Return test files that run only what a reader sees.
 
-        ``base`` is the file before the fix.
+        This is for dialects with ``apart``. ``base`` is the file before the fix.
         """
         return self.files(path, source, probes)
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return the imports and definitions that ``names`` need, or None."""
+        """Return the imports and definitions behind ``names``, or None.
+
+        None: a name is not defined in ``source``.
+        """
 
     def outside(self, source: str, line: Line) -> frozenset[str]:
         """Return the names that a line takes from its file."""
@@ -206,11 +212,14 @@ class Dialect(ABC):
         return self.used(line.text) - (own - defined)
 
     def surroundings(self, source: str, line: Line) -> list[str] | None:
-        """Return the imports and definitions of its file that a line needs, or None."""
+        """Return the imports and definitions behind a line, or None."""
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return what each name of a framework is, or None if one is unknown."""
+        """Return what each name of a framework is, or None.
+
+        None: a name is unknown.
+        """
         return {}
 
     def shown(
@@ -222,7 +231,7 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return code, expression and both values as readers see them."""
+        """Return an example's code, expression and values for readers."""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
@@ -231,11 +240,11 @@ class Dialect(ABC):
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps without code that only left-out steps needed."""
+        """Return the steps without code that no step needs."""
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """Return the probes that a compiler's ``message`` is about."""
+        """Return the probes that a compiler's message is about."""
         place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
         head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
         for number in set(map(int, place.findall(message) if self.place else ())):
@@ -253,7 +262,7 @@ def dialect_of(path: str) -> Dialect | None:
 
 
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
-    """Return a line's steps as code, with braces around inner blocks.
+    """Return a line's steps as code, inner blocks in braces.
 
     ``write`` gets a step's place, the step, and the number of its first checked expression; it returns code.
     """

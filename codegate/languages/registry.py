@@ -1,4 +1,7 @@
-"""All known languages: the folders here, and entry points of ``codegate.languages``."""
+"""Find languages: the folders here, and entry points.
+
+The entry points are those of the group ``codegate.languages``.
+"""
 
 from functools import cache
 from pathlib import PurePosixPath
@@ -19,7 +22,7 @@ def languages() -> tuple[LanguagePack, ...]:
 
 
 def path_language(path: str) -> LanguagePack | None:
-    """Return the language of a file by its suffix, or None."""
+    """Return a file's language by its suffix, or None."""
     return _by_suffix().get(PurePosixPath(path).suffix)
 
 

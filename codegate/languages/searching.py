@@ -1,7 +1,7 @@
-"""Search test files in separate processes: a hostile text may exhaust time and memory.
+"""Search test files in separate processes.
 
-Each search is a fork of a server, which has imported what a search needs. The server is started with the first search,
-has none of this process's variables, and ends with it.
+A hostile text may exhaust time and memory. Each search is a fork of a server, which has imported what a search needs.
+The server is started with the first search, has none of this process's variables, and ends with it.
 """
 
 import contextlib
@@ -43,11 +43,11 @@ _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
 class SearchError(Exception):
-    """The search did not finish, because of what is in the texts."""
+    """The texts kept the search from finishing."""
 
 
 class SearchUnavailable(Exception):
-    """This machine cannot search now; the texts are not the cause."""
+    """This machine cannot search now, whatever the texts are."""
 
 
 def search_tests(
@@ -135,7 +135,7 @@ class _Server:
         return own
 
     def last_words(self) -> bytes:
-        """Return the end of what the server wrote to standard error."""
+        """Return the end of the server's standard error."""
         with self._lock:
             if self._errors is None:
                 return b""
@@ -180,7 +180,10 @@ _SERVER: Final = _Server()
 
 
 def serve() -> None:
-    """Fork a search for each connection from standard input, until that is closed."""
+    """Fork a search for each connection from standard input.
+
+    Return when standard input is closed.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps searches
     with socket.socket(fileno=sys.stdin.fileno()) as control:
         while True:
@@ -235,7 +238,10 @@ def _records(request: Mapping[str, Any]) -> list[bytes]:
 
 
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
-    """Return the units of one file, with ``older``, an earlier version, if known."""
+    """Return the units of one file.
+
+    ``older`` is an earlier version of it, if known.
+    """
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []

@@ -1,4 +1,7 @@
-"""Read the statements of a test as lines: one for each row, subtest and block."""
+"""Read a test's statements as lines.
+
+Each row, subtest and block has its own line.
+"""
 
 import re
 from abc import ABC, abstractmethod
@@ -18,7 +21,12 @@ _MAX_ROWS: Final = 60
 
 @dataclass(frozen=True)
 class Branch:
-    """One run through a statement: a row, a subtest or a block."""
+    """A run through a statement: a row, subtest or block.
+
+    Attributes:
+        bound: steps in front of the body, such as the row's values.
+        body: the statements to read; empty: the line ends with ``bound``.
+    """
 
     bound: tuple[Step, ...]
     body: str
@@ -60,7 +68,7 @@ class Reader(ABC):
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return a table, or the value of a name that stands for it."""
+        """Return a table; of a name, the assigned value."""
         is_name = table is not None and table.type == "identifier"
         return self.named(text_of(table), before) if is_name else table
 
@@ -70,14 +78,14 @@ class Reader(ABC):
 
 
 class TypedReader(Reader):
-    """Read tests whose asserting functions have typed parameters."""
+    """Reads tests whose asserting functions have typed parameters."""
 
     results: ClassVar[frozenset[str]]
     """Types of expressions that are calls."""
 
     @abstractmethod
     def is_made(self, node: "Node") -> bool:
-        """Return whether a value may come from the code under test."""
+        """Return whether the code under test may make a value."""
 
     @abstractmethod
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -92,9 +100,10 @@ class TypedReader(Reader):
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return the check or the branch of a call of an asserting function.
+        """Return what a call of an asserting function checks.
 
-        None for a call that the base has too, unless the test itself made one of its arguments.
+        It is a check of the arguments, or a branch through the function. None for a call that the base has too, unless
+        the test itself made one of its arguments.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_made(each)]
@@ -110,7 +119,7 @@ class TypedReader(Reader):
 
 
 def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each line of some statements."""
+    """Yield the steps of each line through some statements."""
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
         read, outer = reader.read(statement, steps), steps
@@ -129,7 +138,10 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
 
 
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
-    """Return code without comments, which may say what a test expects."""
+    """Return code without comments.
+
+    A comment may say what a test expects.
+    """
     root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:
@@ -154,7 +166,10 @@ def without_blanks(code: str) -> str:
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return a table's first new rows, or its first rows if none is new."""
+    """Return a table's new rows; all if none is new.
+
+    There are at most 60.
+    """
     given = list(rows)
     return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
 
@@ -162,7 +177,10 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
 def asserting(
     functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
-    """Return the functions that assert something, directly or by another function."""
+    """Return the functions that assert, also by calling another.
+
+    ``fails`` tells whether a function asserts itself, and ``called`` which functions it calls.
+    """
     found = {name: node for name, node in functions.items() if fails(node)}
     while more := {
         name: node for name, node in functions.items()
@@ -175,9 +193,10 @@ def asserting(
 def written_out(
     parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
 ) -> tuple[Step, ...] | None:
-    """Return declarations of parameters (names, types) with values, or None.
+    """Return declarations of parameters with their values, or None.
 
-    None if a value uses another parameter's name, because they are assigned one after the other.
+    ``parameters`` are names with types. None if a value uses another parameter's name, because they are assigned one
+    after the other.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

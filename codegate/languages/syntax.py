@@ -1,7 +1,7 @@
-"""Parse source text, walk its syntax tree and edit it, without executing code.
+"""Parse source text, walk its syntax tree and edit it.
 
-Deeply nested and broken texts are parsed too. The grammars are loaded when the first text is parsed: most commands need
-none.
+No code is executed. Deeply nested and broken texts are parsed too. The grammars are loaded when the first text is
+parsed: most commands need none.
 """
 
 import ast
@@ -33,10 +33,11 @@ _lock = threading.Lock()  # warnings.catch_warnings changes the whole process
 
 
 def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
-    """Return the root of a text's syntax tree; errors become ``ERROR`` nodes.
+    """Return the root of a text's syntax tree.
 
-    A text that takes more than ``seconds`` of CPU time counts as empty: a megabyte takes a tenth of a second, but error
-    recovery is quadratic for some texts. Its last step, at the end of the text, is not interrupted.
+    Syntax errors become ``ERROR`` nodes. A text that takes more than ``seconds`` of CPU time counts as empty: a
+    megabyte takes a tenth of a second, but error recovery is quadratic for some texts. The last step, at the end of the
+    text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
 
@@ -87,14 +88,14 @@ def statement_text(node: "Node") -> str:
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the child at a path of field names, or None."""
+    """Return the child at a path of fields, or None."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
 
 
 def children_of(node: "Node | None", *names: str) -> "list[Node]":
-    """Return the named children of the node at a path of fields."""
+    """Return the named children of a node or field."""
     inner = field(node, *names)
     return inner.named_children if inner is not None else []
 
@@ -127,9 +128,9 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 
 
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
-    """Yield each named node with its ancestors of the types ``opening``, outermost first.
+    """Yield each named node with its ancestors of some types.
 
-    Nodes within more than twenty of them are left out.
+    The types are ``opening``; the ancestors come outermost first. Nodes within more than twenty of them are left out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
@@ -141,7 +142,7 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
-    """Return a node's source with the text of some nodes replaced."""
+    """Return a node's source with some nodes' texts replaced."""
     data, start, parts = node.text or b"", node.start_byte, []
     at = 0
     for inner, text in sorted(edits.items(), key=lambda each: each[0].start_byte):
@@ -151,7 +152,10 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 
 
 def compiles(source: bytes) -> bool:
-    """Return whether Python compiles a source, which finds more errors than parsing."""
+    """Return whether Python compiles a source.
+
+    This finds more errors than parsing.
+    """
     tree = parse_python(source)
     try:
         with _lock, warnings.catch_warnings():
@@ -172,7 +176,10 @@ def parse_python(source: bytes) -> ast.Module | None:
 
 
 def same_syntax(old: bytes, new: bytes) -> bool:
-    """Return whether two Python sources differ in layout and comments only."""
+    """Return whether two Python sources have equal syntax trees.
+
+    They then differ in layout and comments only.
+    """
     before, after = parse_python(old), parse_python(new)
     if before is None or after is None:
         return False

@@ -181,10 +181,8 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies with all texts of the sites that count.
-
-        Sites of different rows are flipped in one copy.
-        """
+        """Return copies with all texts of the sites that count."""
+        # Sites of different rows are flipped in one copy.
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._counting_sites(key):
@@ -295,10 +293,8 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies that stopped a run.
-
-        A single copy is dropped.
-        """
+        """Attempt two halves of copies that stopped a run."""
+        # A single copy is dropped.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[Key, list[Flips]] = {}
@@ -307,10 +303,8 @@ class _Search:
             self.attempt(part, place)
 
     def _record_killed(self, test: str, folded: Folded) -> None:
-        """Record the flips that failed a test.
-
-        If a copy has several flips, only one of a known site counts.
-        """
+        """Record the flips that failed a test."""
+        # If a copy has several flips, only one of a known site counts.
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):
             own = [one for one in copied.flips if len(copied.flips) == 1 or one.site.name in known]
@@ -370,10 +364,8 @@ def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return all sites in the order to try them.
-
-    At most ``most`` strong ones and a few weak ones come first.
-    """
+    """Return all sites in the order to try them."""
+    # At most ``most`` strong ones and a few weak ones come first.
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]
     rest = [one for one in (*weak, *strong) if one not in first]

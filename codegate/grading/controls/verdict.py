@@ -208,10 +208,8 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
 
 
 def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequence[Unit]) -> dict[Key, list[_Usable]]:
-    """Return, by unit, the usable flips of its sites.
-
-    ``known`` are the manifest's flips, by test.
-    """
+    """Return, by unit, the usable flips of its sites."""
+    # ``known`` are the manifest's flips, by test.
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
         for entry in known.get(test, ()):
@@ -321,10 +319,8 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy failed early enough.
-
-    It has to fail at the latest at the statement where the fix fails.
-    """
+    """Return whether a copy failed early enough."""
+    # It has to fail at the latest at the statement where the fix fails.
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.failed
     return (failed or copied.cut) and not ends & copied.passed

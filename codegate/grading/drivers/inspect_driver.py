@@ -45,10 +45,8 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return, by path, new compile errors of JavaScript and TypeScript.
-
-    A script counts only if it compiled before. Without Node there are no errors.
-    """
+    """Return, by path, new compile errors of JavaScript and TypeScript."""
+    # A script counts only if it compiled before. Without Node there are no errors.
     node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]
     paths = [os.path.join(side, path) for path in known for side in ("before", "after")]

@@ -55,10 +55,8 @@ NAMES = ("pypi.org", "github.com", "registry.npmjs.org", "proxy.golang.org")
 
 
 def toolchains() -> tuple[str, ...]:
-    """Return the folders of the machine's toolchains.
-
-    They are the folders above those of ``PATH``, and this Python's. They count as parts of the system.
-    """
+    """Return the folders of the machine's toolchains."""
+    # They are the folders above those of ``PATH``, and this Python's. They count as parts of the system.
     above = (os.path.dirname(folder.rstrip("/")) for folder in os.environ.get("PATH", "").split(":"))
     found = [sys.base_prefix, *above]
     return tuple(folder + "/" for folder in found if folder not in ("", "/") and not (folder + "/").startswith(LAYER))
@@ -155,10 +153,8 @@ class LeakSearch:
         self.note("fix_lines", found[0], path, found[1])
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a system file's name makes it relevant.
-
-        There are too many system files to read all of them.
-        """
+        """Return whether a system file's name makes it relevant."""
+        # There are too many system files to read all of them.
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
             return name in self.names or name.endswith(PACKED)
@@ -210,11 +206,9 @@ class LeakSearch:
             self.releases[path] = path[: path.rindex("/site-packages/") + len("/site-packages")]
 
     def has_release(self) -> bool:
-        """Return whether an installed copy may have the fix.
-
-        It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
-        without the file is of another time than the fix.
-        """
+        """Return whether an installed copy may have the fix."""
+        # It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
+        # without the file is of another time than the fix.
         copies = [
             os.path.isfile(copy) and is_after(lines_of(read_start(copy)), added, removed)
             for path, added, removed in self.answer.changed
@@ -232,10 +226,8 @@ class LeakSearch:
             self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether a git object or pack has the answer.
-
-        A pack's index lists its objects.
-        """
+        """Return whether a git object or pack has the answer."""
+        # A pack's index lists its objects.
         if path.endswith(".idx"):
             data = read_start(path, LARGEST_COMPILED)
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
@@ -256,10 +248,8 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a base file.
-
-        Its lines were searched on the host already, so only other traces count.
-        """
+        """Search a base file."""
+        # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
                 self.look_at(name, data, True)
@@ -282,10 +272,8 @@ class LeakSearch:
 
 
 def is_editable(record: bytes) -> bool:
-    """Return whether a RECORD lists path files, but no code.
-
-    Tox installs an editable project from such a wheel. A release may have a path file too, beside its code.
-    """
+    """Return whether a RECORD lists path files, but no code."""
+    # Tox installs an editable project from such a wheel. A release may have a path file too, beside its code.
     files = [line for line in record.splitlines() if line and not DESCRIBED.match(line)]
     return any(b".pth," in line for line in files) and all(map(REDIRECTS.match, files))
 

@@ -45,10 +45,8 @@ def encoded_lines(lines: list[str]) -> set[bytes]:
 
 
 def squeezed(data: bytes) -> bytes:
-    """Return a text without blanks, quotes and backslashes.
-
-    So it is the same however it is wrapped or embedded.
-    """
+    """Return a text without blanks, quotes and backslashes."""
+    # So it is the same however it is wrapped or embedded.
     if b"\\n" in data:
         data = data.replace(b"\\r", b"").replace(b"\\n", b"").replace(b"\\t", b"")
     return data.translate(None, b" \t\r\n\f\v'\"`\\")
@@ -63,10 +61,8 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a file may have the fix.
-
-    It does not if it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
-    """
+    """Return whether a file may have the fix."""
+    # It does not if it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
 
@@ -86,11 +82,9 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield name and content of each text in a file.
-
-        A file that is no archive is one text. Of an archive, all members are read (``every``), or those whose names are
-        like the answer's.
-        """
+        """Yield name and content of each text in a file."""
+        # A file that is no archive is one text. Of an archive, all members are read (``every``), or those whose names
+        # are like the answer's.
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -141,11 +135,9 @@ class Unpacker:
 
 
 def tar_members(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield name, start and size of a tar's regular files.
-
-    Formats: POSIX ustar, GNU and pax long names. The standard library's reader takes quadratic time for some sparse
-    files, which need not be read here.
-    """
+    """Yield name, start and size of a tar's regular files."""
+    # Formats: POSIX ustar, GNU and pax long names. The standard library's reader takes quadratic time for some sparse
+    # files, which need not be read here.
     position, count, long_name = 0, 0, ""
     while data[position + 257 : position + 262] == b"ustar" and count < MOST_MEMBERS:
         header, count = data[position : position + 512], count + 1
@@ -199,10 +191,8 @@ class Answer:
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return how many lines repeat the fix, and how.
-
-        The file is outside of the base tree. The number is 0 if it does not repeat the fix.
-        """
+        """Return how many lines repeat the fix, and how."""
+        # The file is outside of the base tree. The number is 0 if it does not repeat the fix.
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
@@ -226,10 +216,8 @@ class Answer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return how many changed places a text has as fixed.
-
-        The number is 0 if these are fewer than half.
-        """
+        """Return how many changed places a text has as fixed."""
+        # The number is 0 if these are fewer than half.
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
         after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""
@@ -243,10 +231,8 @@ class Answer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code may repeat the fix, or "".
-
-        ``source``: its source is there too.
-        """
+        """Return how byte code may repeat the fix, or ""."""
+        # ``source``: its source is there too.
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)
@@ -263,10 +249,8 @@ class Answer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return how a compiled file reveals the fix, or "".
-
-        It names a changed file, and most names that the fix adds.
-        """
+        """Return how a compiled file reveals the fix, or ""."""
+        # It names a changed file, and most names that the fix adds.
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
             own = os.path.basename(changed)
@@ -277,10 +261,8 @@ class Answer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a compiled file reveals a test, or "".
-
-        It names a hidden test's file, and a test that is new in it.
-        """
+        """Return how a compiled file reveals a test, or ""."""
+        # It names a hidden test's file, and a test that is new in it.
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
                 if name in data:
@@ -288,10 +270,8 @@ class Answer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return how a file names a hidden test, or "".
-
-        The test is new in the hidden files. A file that defines a test of that name does not count.
-        """
+        """Return how a file names a hidden test, or ""."""
+        # The test is new in the hidden files. A file that defines a test of that name does not count.
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:
             return ""

@@ -1,4 +1,4 @@
-"""How tests are written in Go: functions, and methods of testify's suites."""
+"""Find Go's tests: functions, and methods of testify's suites."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _KEYED: Final = frozenset({"array_type", "expression_case", "keyed_element"})
 
 
 class GoTests(TestSyntax):
-    """Functions of a package; examples by their last comment too."""
+    """Test functions of a package, with their examples' output comments."""
 
     literals: ClassVar = {
         "interpreted_string_literal": "text", "raw_string_literal": "text", "rune_literal": "text", "comment": "text",
@@ -48,11 +48,13 @@ class GoTests(TestSyntax):
         return '; $mark$("$token$")'
 
     def leaves(self, statement: "Node") -> bool:
-        """See ``TestSyntax.leaves``: a deferred ``recover`` may expect a panic."""
+        """See ``TestSyntax.leaves``."""
+        # A deferred ``recover`` may expect a panic.
         return super().leaves(statement) or "recover()" in text_of(statement)
 
     def names(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.names``: Go names constants and errors, so columns hold names."""
+        """See ``TestSyntax.names``."""
+        # Go names constants and errors, so columns of a table may hold names.
         row = next((one for one in ancestors(node) if one.type not in {"literal_element", "keyed_element"}), None)
         table = row.parent.parent if row is not None and row.type == "literal_value" and row.parent else None
         if node.type not in _NAMES or row is None or table is None or table.type != "literal_value":
@@ -73,7 +75,8 @@ class GoTests(TestSyntax):
         return [_TOGGLES[text]] if called or around.type == "binary_expression" else []
 
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``: a package with two equal keys does not compile."""
+        """See ``TestSyntax.is_fixed``."""
+        # A package with two equal keys does not compile.
         if node.type == "comment":
             return not text_of(test.named).startswith("Example")
         inner = node
@@ -84,14 +87,16 @@ class GoTests(TestSyntax):
         return False
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_row``: the body of a loop is run for every row."""
+        """See ``TestSyntax.is_row``."""
+        # The body of a loop is run for every row.
         return not any(
             around.parent is not None and around.parent.type == "for_statement" and around.type == "block"
             for around in ancestors(node, test.node)
         )
 
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``; also a table's text, if the test searches within texts."""
+        """See ``TestSyntax.is_part``."""
+        # A table's text is one too, if the test searches within texts.
         around = list(ancestors(node))
         calls = [text_of(field(one, "function")) for one in around if one.type == "call_expression"]
         if any(one.type == "literal_value" for one in around):

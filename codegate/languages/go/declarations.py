@@ -1,4 +1,4 @@
-"""Names in Go."""
+"""Read the names that Go files declare and use."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final

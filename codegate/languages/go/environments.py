@@ -1,4 +1,4 @@
-"""Go for mining."""
+"""Support mining of Go."""
 
 import re
 from collections.abc import Mapping
@@ -18,10 +18,9 @@ class Go(LanguageSupport):
     """Go's tests, by its own framework."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
-        """See ``LanguageSupport.narrowed``: one unknown name stops all tests of a package.
-
-        The declarations and imports that the compiler names are left out; its paths are relative to the module.
-        """
+        """See ``LanguageSupport.narrowed``."""
+        # One unknown name stops all tests of a package, so the declarations and imports that the compiler names are
+        # left out. The compiler's paths are relative to the module.
         found: dict[str, set[int]] = {}
         for name, line in _PLACE.findall(message):
             # Of files in nested folders the outermost is the one that is named from its module.

@@ -1,4 +1,7 @@
-"""Classify the files of a Go repository, by the names that Go's tool goes by."""
+"""Classify the files of a Go repository.
+
+The rules are those of Go's own tool.
+"""
 
 import re
 from typing import Final
@@ -41,7 +44,8 @@ class GoFiles(FileRules):
         return "docs" if folders and folders[0] in _EXAMPLES else "source"
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: it has tests, examples or fuzz targets; absent, by its name."""
+        """See ``FileRules.is_test``."""
+        # It has tests, examples or fuzz targets; an absent file is judged by its name.
         *folders, name = path.split("/")
         hidden = any(folder.startswith(("_", ".")) or folder in {"testdata", "vendor"} for folder in folders)
         if hidden or not name.endswith("_test.go") or name.startswith(("_", ".")):

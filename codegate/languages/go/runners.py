@@ -1,4 +1,4 @@
-"""Go's own test framework: one compiled program for each package."""
+"""Run tests by Go's own framework."""
 
 import re
 import secrets
@@ -40,12 +40,12 @@ _WITHDRAWN: Final = frozenset({
 
 
 class Go:
-    """One program for each package folder, of which the tests that the selected files declare are run.
+    """Runs one program for each package folder.
 
-    Ids are the declaring file's path, ``::`` and the name that Go gives, subtests included
-    (``cache/lru_test.go::TestEvict/empty``). A repeated run in another order is ``-shuffle`` by the hash seed; a
-    subtest that is to run alone brings its whole test along. The options of the project's own ``go test`` count, such
-    as ``-race`` and ``-tags``.
+    Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and the name that Go
+    gives, subtests included (``cache/lru_test.go::TestEvict/empty``). A repeated run in another order is ``-shuffle``
+    by the hash seed; a subtest that is to run alone brings its whole test along. The options of the project's own ``go
+    test`` count, such as ``-race`` and ``-tags``.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

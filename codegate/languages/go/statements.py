@@ -1,4 +1,4 @@
-"""Read the statements of a Go test for probes: failing conditions, table rows, subtests."""
+"""Read the statements of a Go test for probes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ class GoReader(TypedReader):
         return None if own or (self._fails(statement) and not declares) else Step(statement_text(statement))
 
     def _fails(self, node: "Node") -> bool:
-        """Return whether a statement or a function it calls asserts something."""
+        """Return whether a statement asserts, also by a function."""
         return fails(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -178,7 +178,8 @@ class GoReader(TypedReader):
         return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each group of rows taken by index."""
+        """Yield a branch for each group of rows."""
+        # The loop takes them by index.
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
         table = self.named(name, before)
         rows = _entries(table) if table is not None and table.type == "composite_literal" else []
@@ -244,12 +245,11 @@ def _is_written(node: "Node") -> bool:
 
 
 def _entries(table: "Node") -> "list[Node]":
-    """Return the entries of a literal table."""
     return parts_of(field(table, "body"))
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
-    """Return the expression of each field of a row, by name."""
+    """Return a row's expressions by field name."""
     kinds: dict[str, str] = {}
     for declaration in struct.named_children[0].named_children:
         for name in declaration.children_by_field_name("name"):
@@ -286,7 +286,7 @@ def _asserts(call: "Node") -> bool:
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return a recovering call of the function given to ``assert.Panics``, or ""."""
+    """Return a call of ``assert.Panics``'s function that recovers, or ""."""
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""
@@ -308,7 +308,7 @@ def _inner(node: "Node | None") -> "Node | None":
 
 
 def struct_types(node: "Node") -> "dict[str, Node]":
-    """Return the structs declared in a file or function, by name."""
+    """Return the structs that code declares, by name."""
     found = {}
     for inner in walk(node):
         kind = field(inner, "type")

@@ -1,4 +1,7 @@
-"""Tests of Go as lines: table-driven ones, subtests, and conditions that end in a failure."""
+"""Read Go's tests as lines.
+
+Rows of tables, subtests, and conditions that end in a failure are understood.
+"""
 
 import json
 import re
@@ -86,7 +89,8 @@ class GoTests(Dialect):
     assignments: ClassVar = frozenset({"assignment_statement"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """See ``Dialect.lines``: tests have names such as ``TestParse/subtest``."""
+        """See ``Dialect.lines``."""
+        # Tests have names such as ``TestParse/subtest``.
         wanted = tuple(tests)
         names = {test.partition("/")[0] for test in wanted}
         root = self.parse(source)
@@ -119,7 +123,8 @@ class GoTests(Dialect):
         return tuple(kept)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; without indexes, lengths, and texts that name or explain failures."""
+        """See ``Dialect.literals``."""
+        # Indexes, lengths, and texts that name or explain failures are left out.
         for inner in walk(node):
             outer = inner.parent
             if inner.type in _LITERALS and outer is not None:
@@ -148,7 +153,8 @@ class GoTests(Dialect):
         )  # fmt: skip
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: the file with its tests renamed, a function per probe, helpers."""
+        """See ``Dialect.files``."""
+        # The test file has its tests renamed and a function for each probe; another file has the helpers.
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
@@ -169,14 +175,16 @@ class GoTests(Dialect):
         return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", in_blocks(line, write)])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``; without imports and without other files of the package."""
+        """See ``Dialect.context``."""
+        # Imports and other files of the package are left out.
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
         return self.needed(nodes, names)
 
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: the value is printed in its most readable form."""
+        """See ``Dialect.shown``."""
+        # The value is printed in its most readable form.
         kinds, texts = {before[0], after[0]}, (before[1], after[1])
         # Printed, blanks at the end of a line cannot be seen, nor newlines at the end of a text.
         seen = all(line == line.rstrip() for text in texts for line in text.split("\n"))
@@ -194,7 +202,8 @@ class GoTests(Dialect):
         return super().shown(path, context, steps, printed, before, after)
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
-        """See ``Dialect.tidy``: unread and twice declared variables do not compile."""
+        """See ``Dialect.tidy``."""
+        # Unread variables and variables declared twice do not compile.
         kept: list[Step] = []
         used = self.used(expression)
         local = {"_", *(name for step in steps for name in self.declared(step.text))}
@@ -214,7 +223,8 @@ class GoTests(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``=`` for ``:=`` if all its names are ``known``."""
+        """Return a step with ``=`` for ``:=``."""
+        # It is changed only if all its names are ``known``.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = children_of(node, "left") if node.type == "short_var_declaration" else []
@@ -231,7 +241,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests("go", "go", (".go",))}
 
 
 def _in_turn(body: "Node | None") -> str:
-    """Return a function's body with its goroutines run in turn."""
+    """Return a function's body with its goroutines run sequentially."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
     for node in walk(body) if groups else ():

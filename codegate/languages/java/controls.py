@@ -1,4 +1,4 @@
-"""How tests are written in Java: methods of JUnit 3 to 5, with their annotations."""
+"""Find Java's tests: methods of JUnit 3 to 5."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,8 @@ class JavaTests(TestSyntax):
         return [f"org.junit.{'Assert' if is_old else 'jupiter.api.Assertions'}.{_TOGGLES[text]}"]
 
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``: modifiers except table rows, labels, ``try`` with ``catch``."""
+        """See ``TestSyntax.is_fixed``."""
+        # Fixed are modifiers (but for the rows of tables), labels, and a ``try`` with a ``catch``.
         for around in ancestors(node, test.node):
             if around.type == "annotation" and text_of(field(around, "name")).rpartition(".")[2] in _ROWS:
                 return False
@@ -94,7 +95,6 @@ def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
 
 
 def _is_test(method: "Node") -> bool:
-    """Return whether JUnit runs a method as a test."""
     modifiers = [one for each in method.named_children if each.type == "modifiers" for one in each.named_children]
     names = {text_of(field(one, "name")).rpartition(".")[2] for one in modifiers if one.type.endswith("annotation")}
     owner = method.parent.parent if method.parent is not None else None

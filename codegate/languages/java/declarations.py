@@ -1,4 +1,4 @@
-"""Names in Java."""
+"""Read the names that Java files declare and use."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,7 @@
-"""Classify the files of a Java project, by Maven's layout, which Gradle has too."""
+"""Classify the files of a Java project.
+
+The layout is Maven's, which Gradle has too.
+"""
 
 import re
 from typing import Final
@@ -31,7 +34,8 @@ class JavaFiles(FileRules):
         return "generated" if _GENERATED.fullmatch(path) else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: by its place and text; absent, by its name."""
+        """See ``FileRules.is_test``."""
+        # A file is judged by its place and text; an absent one by its name.
         name = path.rpartition("/")[2]
         if not name.endswith(".java") or "src/test/java/" not in path:
             return False

@@ -1,4 +1,7 @@
-"""JUnit 3 to 5, run by Maven or Gradle: the recipe's own command, for the selected test classes."""
+"""Run JUnit 3 to 5 by Maven or Gradle.
+
+The recipe's own command runs, for the selected test classes.
+"""
 
 import re
 from collections.abc import Iterator
@@ -21,12 +24,12 @@ _CRASH: Final = "The forked VM terminated"
 
 
 class BuildTool:
-    """Run the recipe's build tool once for each batch of classes.
+    """Runs the recipe's build tool once for each batch.
 
     Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
     one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
-    names count as one test, which passes when all of them pass. A class whose virtual machine goes down has no results;
-    where the tool fails and no test did, it is not known which results are worth anything, and there are none.
+    names count as one test, which passes when all of them pass. A class whose virtual machine goes down has no results.
+    If the tool fails and no test did, no result can be trusted, so there are none.
     """
 
     program: ClassVar[str]
@@ -38,7 +41,7 @@ class BuildTool:
     """Options that are set here, those with a value also among ``valued``."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``: by the modules that the files are in."""
+        """See ``Runner.batches``: one batch for each module."""
         return grouped(files, _module)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
@@ -99,7 +102,10 @@ class BuildTool:
 
 
 class Maven(BuildTool):
-    """Maven and Surefire: a virtual machine for each class, so that one that goes down takes no other along."""
+    """Runs Maven with Surefire.
+
+    Each class has a virtual machine of its own, so that one that goes down takes no other along.
+    """
 
     program = "mvn"
     reports = "target/surefire-reports"
@@ -131,7 +137,10 @@ class Maven(BuildTool):
 
 
 class Gradle(BuildTool):
-    """Gradle's task ``test``: a run for each class, whose report may have passes before its machine goes down."""
+    """Runs Gradle's task ``test``, once for each class.
+
+    A report may have passes of a virtual machine that went down later.
+    """
 
     program = "gradle"
     reports = "build/test-results/test"
@@ -149,7 +158,8 @@ class Gradle(BuildTool):
         classes: tuple[str, ...],
         selection: TestSelection,  # noqa: ARG002
     ) -> Iterator[str]:
-        """See ``BuildTool.arguments``; a kept result is no run, so there is no cache of them."""
+        """See ``BuildTool.arguments``."""
+        # The build cache is off, because a cached result is no run.
         yield from ("--offline", "--no-daemon", "--no-build-cache", "--console=plain", *options)
         yield f":{module.replace('/', ':')}:test" if module else "test"
         yield from (word for name in classes for nested in ("", "$*") for word in ("--tests", name + nested))
@@ -174,7 +184,6 @@ def _raised(result: TestResult) -> str | None:
 
 
 def _crash(result: TestResult) -> Crash:
-    """Return the facts about a test's failure."""
     kind = result.exception or ""
     parents = {_ASSERTION: ("AssertionError",), "java.lang.OutOfMemoryError": ("MemoryError",)}.get(kind, ())
     return Crash(exception=kind, message=result.message, parents=parents)

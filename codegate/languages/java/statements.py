@@ -1,4 +1,4 @@
-"""Read the statements of a Java test for probes: assertions, loops, tables, asserting methods."""
+"""Read the statements of a Java test for probes."""
 
 import json
 import re
@@ -26,7 +26,8 @@ class JavaReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``Reader.read``; a variable that holds an expected exception becomes null."""
+        """See ``Reader.read``."""
+        # A variable that holds an expected exception becomes null.
         if statement.type == "block" and self._fails(statement):
             return [Branch((), text_of(statement)[1:-1])]
         if statement.type.startswith("try_") and self._fails(statement):
@@ -186,7 +187,8 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 
 
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
-    """Return the branch of a ``try``; ``fail()`` at its end expects an error."""
+    """Return the branch of a ``try``."""
+    # ``fail()`` at its end expects an error.
     body = field(statement, "body")
     if body is None:
         return None
@@ -205,6 +207,7 @@ def _resources(statement: "Node") -> tuple[Step, ...]:
 
 
 def _is_row(node: "Node") -> bool:
-    """Return whether a call makes a row: ``Arguments.of(…)`` or ``arguments(…)``."""
+    """Return whether a call makes a row."""
+    # It is ``Arguments.of(…)`` or ``arguments(…)``.
     owner, name = text_of(field(node, "object")), call_name(node)
     return name == "arguments" or (owner.endswith("Arguments") and name in {"of", "arguments"})

@@ -1,4 +1,7 @@
-"""Tests of Java as lines: JUnit 3 to 5, with its own assertions and those of AssertJ, Hamcrest and Truth."""
+"""Read Java's tests as lines: JUnit 3 to 5.
+
+Assertions of JUnit, AssertJ, Hamcrest and Truth are understood.
+"""
 
 import json
 import re
@@ -79,7 +82,8 @@ class JavaTests(Dialect):
     assignments: ClassVar = frozenset({"assignment_expression"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``: tests are given by their methods, those of nested classes with these before them."""
+        """See ``Dialect.lines``."""
+        # Tests are given by their methods, behind the names of nested classes.
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
         methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
@@ -96,7 +100,8 @@ class JavaTests(Dialect):
         names: Mapping[str, str],
         methods: "Mapping[str, Node]",
     ) -> Iterator[Line]:
-        """Yield the lines of a class's tests, after fields and set-up."""
+        """Yield the lines of a class's tests."""
+        # Each line begins with the class's fields and set-up.
         shared = (*before, *self._prepared(body))
         for node in body.named_children:
             inner, name = field(node, "body"), text_of(field(node, "name"))
@@ -138,7 +143,8 @@ class JavaTests(Dialect):
                     yield Step(declared + text)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; without names of tests and explanations of failures."""
+        """See ``Dialect.literals``."""
+        # Names of tests and explanations of failures are left out.
         for inner in walk(node):
             if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
                 yield inner
@@ -158,7 +164,8 @@ class JavaTests(Dialect):
         return frozenset(text_of(node) for node in names if node not in members)
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: the class with other methods in place of its tests."""
+        """See ``Dialect.files``."""
+        # The class has the probes as methods in place of its tests.
         root = self.parse(source)
         classes = [node for node in root.named_children if node.type == "class_declaration"]
         stem = path.rpartition("/")[2].removesuffix(".java")
@@ -187,7 +194,8 @@ class JavaTests(Dialect):
         return "\n".join([begin, in_blocks(line, write), end])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``; without imports of the JDK and other files of the package."""
+        """See ``Dialect.context``."""
+        # Imports of the JDK and other files of the package are left out.
         root = self.parse(source)
         imports = [node for node in root.named_children if node.type == "import_declaration"]
         members = [member for node in root.named_children for member in children_of(node, "body")]

@@ -1,4 +1,7 @@
-"""How tests are written in JavaScript and TypeScript: calls of ``it`` or ``test`` with a title, within groups."""
+"""Find the tests of JavaScript and TypeScript.
+
+They are calls of ``it`` or ``test`` with a title, within groups.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -38,7 +41,7 @@ _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWit
 
 
 class JavaScriptTests(TestSyntax):
-    """Calls that declare tests, without those within other tests."""
+    """Calls that declare tests, outside of other tests."""
 
     literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = _FUNCTIONS | _BODIES
@@ -65,11 +68,14 @@ class JavaScriptTests(TestSyntax):
                 yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
 
     def word(self, named: "Node") -> tuple[int, str]:
-        """See ``TestSyntax.word``: in front, since placeholders may be at the end."""
+        """See ``TestSyntax.word``."""
+        # It stands in front, because placeholders may be at the end.
         return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``: the first is where the test begins; it may return a promise."""
+        """See ``TestSyntax.marks``."""
+        # The first mark is at the beginning of the test. A returned value may be a promise: its mark follows when it is
+        # resolved.
         around = test.statements[0].parent
         is_block = around is not None and around.type == "statement_block"
         function = around.parent if around is not None and is_block else around
@@ -161,7 +167,8 @@ def _is_expected(node: "Node") -> bool:
 
 
 def _names(node: "Node") -> list[str]:
-    """Return the names in a declaring call, such as ``it`` and ``each``."""
+    """Return the names of a declaring call: ``it``, ``each``."""
+    # There are none if a call declares no test or group.
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
         return []

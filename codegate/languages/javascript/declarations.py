@@ -1,4 +1,7 @@
-"""Names in JavaScript and TypeScript: exports of modules, and members by bare name."""
+"""Read the names in JavaScript and TypeScript.
+
+Modules declare their exports; members are known by their bare names.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Classify the files of a JavaScript or TypeScript project, by folder, name and, for tests, text."""
+"""Classify the files of a JavaScript or TypeScript project."""
 
 import re
 from pathlib import PurePosixPath
@@ -55,7 +55,8 @@ class JavaScriptFiles(FileRules):
         return "docs" if _MEASUREMENT.fullmatch(name) else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: by its place or name, and by its text."""
+        """See ``FileRules.is_test``."""
+        # A file is judged by its place or name, and by its text.
         *folders, name = path.split("/")
         if PurePosixPath(name).suffix not in SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):
             return False

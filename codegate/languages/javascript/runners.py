@@ -1,4 +1,7 @@
-"""node:test, Jest, Vitest and Mocha, started by Node with our own reporter."""
+"""Run node:test, Jest, Vitest and Mocha.
+
+Node starts them with our own reporter.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +21,13 @@ _DRIVERS: Final = "codegate.languages.javascript.drivers"
 
 @dataclass(frozen=True)
 class JavaScript:
-    """One process of Node for each file. A test's id is its file, ``::``, and its titles joined by `` > ``.
+    """Runs one process of Node for each file.
 
-    Tests of a file with equal titles count as one, which passes when all of them pass.
+    A test's id is its file, ``::``, and its titles joined by `` > ``. Tests of a file with equal titles count as one,
+    which passes when all of them pass.
 
     Attributes:
-        reporter: the program that reports each test from inside of it.
+        reporter: the program inside the framework that reports each test.
     """
 
     name: str
@@ -62,10 +66,9 @@ class JavaScript:
 
 
 def _receipts(copies: Copies, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
-    """Return the marks of each test, which may arrive with those of others: the first of a test begins a turn of it.
-
-    Of a test with several ids, the turns are theirs in order; where there are more or fewer, all are of each.
-    """
+    """Return the tokens of each test."""
+    # They may arrive together with those of other tests. The first mark of a test begins a turn of it. If a test has
+    # several ids, the turns belong to them in order; if there are more or fewer turns than ids, each id has all tokens.
     turns: dict[str | Key, list[set[str]]] = {}
     for token in (token for found in phases.values() for phase in found for token in phase.receipts):
         if token in copies.marks:

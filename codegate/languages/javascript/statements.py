@@ -1,4 +1,4 @@
-"""Read the statements of a JavaScript test for probes: assertions, table rows, declarations."""
+"""Read the statements of a JavaScript test for probes."""
 
 import json
 import re
@@ -80,7 +80,8 @@ class JavaScriptReader(Reader):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
-        """Yield the rows of an array, or of an object's keys, values or entries."""
+        """Yield the rows of a table."""
+        # It is an array, or an object's keys, values or entries.
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
         if listed:
             table = next(iter(children_of(table, "arguments")), None)
@@ -150,7 +151,7 @@ def declares_tests(statement: "Node") -> bool:
 
 
 def function_of(call: "Node | None") -> "Node | None":
-    """Return a call's last function argument, or None."""
+    """Return the last function among a call's arguments, or None."""
     return next((inner for inner in reversed(children_of(call, "arguments")) if inner.type in FUNCTIONS), None)
 
 
@@ -202,7 +203,8 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return the step of a request with expectations (supertest), or None."""
+    """Return the step of a supertest request, or None."""
+    # Such a request has expectations.
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = _call_in(value) if value is not None else called(statement)
@@ -213,7 +215,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
 
 
 def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
-    """Return a call chain without expectations, adding them to ``checked``."""
+    """Return a call chain without expectations; add these to ``checked``."""
     inner = field(node, "function") or field(node, "object")
     if node.type not in {"call_expression", "member_expression"} or inner is None:
         return text_of(node)

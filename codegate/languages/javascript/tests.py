@@ -1,4 +1,7 @@
-"""Tests of JavaScript and TypeScript as lines: mocha, jest, vitest and node:test, with assert, expect and should."""
+"""Read the tests of JavaScript and TypeScript as lines.
+
+Mocha, Jest, Vitest and node:test are understood, with assert, expect and should.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +83,8 @@ class JavaScriptTests(Dialect):
     apart: ClassVar = True
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``: tests are given by their titles, joined by `` > ``."""
+        """See ``Dialect.lines``."""
+        # Tests are given by their titles, joined by `` > ``.
         wanted = tuple(tests)
         if ".mock(" not in source:
             shared = tuple(Step(text) for text in _data(self.parse(source)))
@@ -127,7 +131,8 @@ class JavaScriptTests(Dialect):
                     yield replace(begin, steps=steps)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; without names of modules and tests, and regular expressions."""
+        """See ``Dialect.literals``."""
+        # Names of modules and tests, and regular expressions are left out.
         for inner in walk(node):
             named = inner.type == "string_fragment" and (_names_module(inner) or _names_test(inner))
             if inner.type in {"number", "string_fragment"} and not named:
@@ -159,13 +164,15 @@ class JavaScriptTests(Dialect):
         return f"{super().named(probe, line)};"  # no name of one begins with that of another
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
+        """See ``Dialect.files``."""
+        # The file begins as its own does, and has a test for each probe.
         root = self.parse(source)
         kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
         return {path: self._file(source if beside else "\n".join(kept), _declaring(root), probes)}
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """See ``Dialect.alone``; comments at the top may name the environment, such as "@jest-environment jsdom"."""
+        """See ``Dialect.alone``."""
+        # Comments at the top stay: they may name the environment, such as "@jest-environment jsdom".
         root = self.parse(source)
         declare, top = _declaring(root), takewhile(lambda node: node.type == "comment", root.named_children)
         names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
@@ -213,7 +220,8 @@ class JavaScriptTests(Dialect):
         return shown if not wanted else None
 
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
-        """Return names that a statement declares, or sets undeclared: ``if (x) y = require('y')``."""
+        """Return the names that a statement binds for all tests."""
+        # It declares them, or sets undeclared ones: ``if (x) y = require('y')``.
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()
         own = self.bound(text_of(statement))
@@ -297,7 +305,8 @@ def _inner_names(statement: "Node") -> set[str]:
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text is in a test's or group's title."""
+    """Return whether a text is part of a test's title."""
+    # A group's title counts too.
     string = fragment.parent
     arguments = string.parent if string is not None else None
     first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]
@@ -305,7 +314,6 @@ def _names_test(fragment: "Node") -> bool:
 
 
 def _names_module(fragment: "Node") -> bool:
-    """Return whether a text names a module."""
     string = fragment.parent
     outer = string.parent if string is not None else None
     call = outer.parent if outer is not None and outer.type == "arguments" else outer

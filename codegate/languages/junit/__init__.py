@@ -1,4 +1,4 @@
-"""Any other language: the user's command runs the tests and writes JUnit XML.
+"""Any other language, by a command that writes JUnit XML.
 
 There are no controls.
 """

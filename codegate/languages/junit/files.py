@@ -1,4 +1,4 @@
-"""Tests of languages without a folder here, by the names of files and folders."""
+"""Recognise tests of other languages by file and folder names."""
 
 import re
 from pathlib import PurePosixPath

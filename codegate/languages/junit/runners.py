@@ -1,4 +1,7 @@
-"""Any command that writes JUnit XML; only the reports count, read as untrusted input."""
+"""Run any command that writes JUnit XML.
+
+Only the reports count, and they are read as untrusted input.
+"""
 
 import base64
 import binascii
@@ -26,15 +29,16 @@ _MOST_TESTS: Final = 50_000
 
 
 class JUnit:
-    """One process for all files, or one for each when the command takes ``{files}``.
+    """Runs the project's command once for all files.
 
     A test's id is the path in its ``file`` attribute, else its ``classname``, then ``::`` and its name. Tests with
-    equal ids count as one, which passes when all of them pass. A command that writes no test, or that fails where none
+    equal ids count as one, which passes when all of them pass. A command that writes no test, or that fails though none
     of its tests does, proves nothing.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``: only the command knows how its files go together."""
+        """See ``Runner.batches``."""
+        # Only the command knows how its files depend on each other.
         return (files,)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
@@ -62,7 +66,7 @@ class JUnit:
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return tests, status, broken files, and whether records were forged.
 
-    There are neither tests nor a status if their number is absurd.
+    There are neither tests nor a status if there are more than 50,000 tests.
     """
     reports, status, forged = read_frames(records, token, _RECORD.validate_json)
     found: list[TestResult] = []

@@ -1,4 +1,7 @@
-"""The surroundings of a Python test: class, decorators, mocks, marks and fixtures."""
+"""Read what is around a Python test.
+
+That is its class, decorators, mocks, marks and fixtures.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,9 +25,9 @@ def decorators_of(definition: "Node") -> "list[Node]":
 
 
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return decorators for a probe: marks without arguments, and ``mocks``.
+    """Return a probe's decorators: plain marks, and ``mocks``.
 
-    Others are left out, because they may change the result and readers do not see them.
+    Others, and marks with arguments, are left out, because they may change the result and readers do not see them.
     """
     own = (node for node in decorators_of(definition) if not is_table(node))
     marks = (node for node in own if node in mocks or (_is_mark(node) and not arguments_of(node.named_children[0])))
@@ -32,7 +35,10 @@ def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[st
 
 
 def mocks_of(test: "Node") -> "dict[str, Node] | None":
-    """Return the mock decorators by a test's parameters; None if others may give arguments."""
+    """Return the mock decorator of each parameter, or None.
+
+    None: other decorators may give arguments too.
+    """
     around = class_of(test)
     above = _giving(around) if around is not None else []
     own = _giving(test)[::-1]
@@ -43,7 +49,8 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 
 def _giving(definition: "Node") -> "list[Node]":
-    """Return the decorators that may give arguments: all but pytest's marks and tables."""
+    """Return decorators that may give arguments."""
+    # These are all except pytest's marks and tables.
     return [node for node in decorators_of(definition) if not _is_mark(node) and not is_table(node)]
 
 
@@ -52,7 +59,7 @@ def _is_mark(decorator: "Node") -> bool:
 
 
 def mock_target(decorator: "Node") -> str:
-    """Return the target of ``patch`` or ``patch.object``; "" for other decorators."""
+    """Return the target of ``patch`` or ``patch.object``, or ""."""
     call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]
@@ -73,7 +80,7 @@ def class_of(test: "Node") -> "Node | None":
 
 
 def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
-    """Yield assignments for a module's fixtures that only return a plain value."""
+    """Yield assignments for fixtures that only return a plain value."""
     for node in filter(is_fixture, module.named_children):
         inner = bare(node)
         body = [each for each in statements_of(inner) if not is_docstring(each)]
@@ -83,7 +90,7 @@ def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
 
 
 def is_value(statement: "Node") -> bool:
-    """Return whether a statement assigns a plain value to a name."""
+    """Return whether a statement names a plain value."""
     named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
     return named and _is_plain(statement)
 
@@ -105,5 +112,5 @@ def is_table(decorator: "Node") -> bool:
 
 
 def is_call_of(name: str, node: "Node | None") -> bool:
-    """Return whether a node is a call of a function with that name."""
+    """Return whether a node calls a function of that name."""
     return text_of(field(node, "function")).endswith(name)

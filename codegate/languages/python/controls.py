@@ -1,4 +1,4 @@
-"""How tests are written in Python: functions and methods, with their decorators."""
+"""Find Python's test functions and methods, with their decorators."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,10 @@ _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|co
 
 
 class PythonTests(TestSyntax):
-    """Functions of modules and classes; the runner decides which are tests."""
+    """Functions of modules and classes.
+
+    The runner decides which of them are tests.
+    """
 
     literals: ClassVar = {"string": "text", "integer": "number", "float": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = frozenset({"function_definition", "class_definition", "lambda"})

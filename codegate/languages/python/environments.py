@@ -1,4 +1,4 @@
-"""Python for mining: pytest, unless a tree needs the protocols of another runner."""
+"""Support mining of Python."""
 
 import re
 from pathlib import PurePosixPath
@@ -28,7 +28,8 @@ class Python(LanguageSupport):
         return RunnerSettings(choose_python_runner(tree))
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:
-        """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
+        """See ``LanguageSupport.python_path``."""
+        # A Django project's folder comes first.
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
         above = f"{tree.folder}/" if isinstance(tree, Part) else ""
         first = [] if project is None else [f"{above}{project}".rstrip("/")]
@@ -39,8 +40,8 @@ def choose_python_runner(tree: Tree) -> RunnerName:
     """Return the tree's runner: ``pytest``, ``unittest`` or ``django``.
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
-    unittest is for trees whose tests define ``load_tests``, which pytest does not call, where pytest is declared
-    nowhere and no test is a mere function; plain test cases do well under pytest.
+    unittest is for trees whose tests define ``load_tests``, which pytest does not call, if pytest is declared nowhere
+    and no test is a plain function. pytest runs plain test cases well.
     """
     declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
     if "django/__init__.py" in tree and "tests/runtests.py" in tree:

@@ -1,4 +1,7 @@
-"""Test files of a Python project, by pytest's configuration, names and imports."""
+"""Classify a Python project's files by pytest's rules.
+
+These are pytest's configuration, names and imports.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,7 +45,8 @@ class PythonFiles(FileRules):
         return "test_support" if path.rpartition("/")[2] == "conftest.py" else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: whether pytest or unittest would collect it."""
+        """See ``FileRules.is_test``."""
+        # It is one if pytest or unittest would collect it.
         name = path.rpartition("/")[2]
         return name in _TEST_MODULES or (name not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns))
 
@@ -74,12 +78,14 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Return whether a configured ``folder`` holds only tests, and not the package itself."""
+        """Return whether a configured folder holds only tests."""
+        # It may hold the package itself, too.
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)
 
     def _is_imported(self, path: str) -> bool:
-        """Return whether a source file of the same top folder imports a path."""
+        """Return whether a source file imports a path."""
+        # Only source files of the same top folder count.
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
         return not names.isdisjoint(self._imports.get(top, frozenset()))
@@ -98,7 +104,6 @@ class PythonFiles(FileRules):
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a path fits pytest's patterns."""
     if not path.endswith(".py"):
         return False
     name = path.rpartition("/")[2]
@@ -155,7 +160,7 @@ def _settings(tree: Tree) -> Mapping[str, Any]:
 
 
 def _words(value: object) -> list[str]:
-    """Return the words of an option, a list or a text."""
+    """Return an option's words, given as list or text."""
     if isinstance(value, str):
         return value.split()
     return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Names in Python: which ones statements bind or read, and where a module defines them."""
+"""Find where Python's names are bound, read and defined."""
 
 import builtins
 import re
@@ -37,7 +37,10 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read from outside, without local ones of functions."""
+    """Return the names that statements read from outside.
+
+    Local names of functions are left out.
+    """
     found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent
@@ -60,7 +63,7 @@ def used(root: "Node") -> frozenset[str]:
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that names need, or None.
 
-    ``import *`` may define any name.
+    None: a name is not defined here. ``import *`` may define any name.
     """
     shown: list[str] = []
     made = {text_of(field(bare(node), "name")): bare(node) for node in module.named_children if is_fixture(node)}
@@ -96,7 +99,7 @@ def bare(node: "Node") -> "Node":
 
 
 def is_fixture(node: "Node") -> bool:
-    """Return whether a definition of a module is a fixture of pytest."""
+    """Return whether a module's definition is a pytest fixture."""
     return any("fixture" in text_of(each) for each in node.named_children if each.type == "decorator")
 
 
@@ -115,7 +118,8 @@ def _is_scope(node: "Node") -> bool:
 
 
 def _within(scope: "Node") -> Iterator["Node"]:
-    """Yield the nodes of a scope; of inner scopes, only their topmost node."""
+    """Yield the nodes of a scope."""
+    # Of inner scopes it yields only their topmost node.
     stack = [scope]
     while stack:
         node = stack.pop()
@@ -125,7 +129,7 @@ def _within(scope: "Node") -> Iterator["Node"]:
 
 
 def _own_names(node: "Node", scope: "Node") -> set[str]:
-    """Return the names that a node binds in the scope around it."""
+    """Return the names that a node binds in ``scope``."""
     if node.type in _IMPORTS:
         return _imported(node)
     if node.type in {"function_definition", "class_definition"}:
@@ -140,7 +144,8 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
 
 
 def _is_label(node: "Node", outer: "Node") -> bool:
-    """Return whether an identifier is only a label, not a read of a value."""
+    """Return whether an identifier is a label or a target."""
+    # It is no read of a value then.
     if outer.type == "attribute":
         return field(outer, "attribute") == node
     if outer.type in {"keyword_argument", "function_definition", "class_definition", "named_expression"}:
@@ -154,7 +159,6 @@ def _is_label(node: "Node", outer: "Node") -> bool:
 
 
 def _imported(statement: "Node") -> set[str]:
-    """Return the names that an import binds."""
     return {_bound_by(statement, name) for name in statement.children_by_field_name("name")}
 
 

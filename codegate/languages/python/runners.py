@@ -1,4 +1,7 @@
-"""pytest, which runs unittest's test cases too, unittest itself, and Django's test runner."""
+"""Run tests by pytest, unittest or Django's runner.
+
+pytest runs unittest's test cases too.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -20,7 +23,10 @@ _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
 class Pytest:
-    """One interpreter for each file; every phase of every test is reported by a plugin of ours."""
+    """Runs pytest in one interpreter for each file.
+
+    A plugin of ours reports every phase of every test.
+    """
 
     programs: Collection[str] = ("pytest", "py.test")
 
@@ -97,12 +103,12 @@ class Pytest:
 
 
 class Unittest(Pytest):
-    """For test files whose own loading protocols pytest does not follow.
+    """Runs unittest, for loading protocols that pytest does not follow.
 
     One interpreter for each file; a result class of ours reports every phase of every test.
 
-    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and so is what the phases mean; a subtest
-    is a call of its test.
+    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and the phases have the same meaning; a
+    subtest is a call of its test.
     """
 
     programs = ("unittest",)
@@ -114,9 +120,10 @@ class Unittest(Pytest):
 
 
 class Django(Pytest):
-    """For projects with a ``manage.py``, and Django itself with its ``tests/runtests.py``.
+    """Runs Django's test runner.
 
-    One interpreter for each file, with the project's own databases.
+    It is for projects with a ``manage.py``, and for Django itself with its ``tests/runtests.py``. One interpreter for
+    each file, with the project's own databases.
 
     Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``).
     """
@@ -136,14 +143,14 @@ class Django(Pytest):
 
 @dataclass(frozen=True)
 class _Call:
-    """A runner's start by the project's own command.
+    """How the project's own command starts a runner.
 
     Attributes:
         program: the runner, as the command has it; empty: the command does not name it.
         options: the words behind it.
         module: the interpreter starts it by ``-m``, which makes the working folder an import root.
-        flags: options of the interpreter.
-        warnings: those of them that filter warnings, of classes that packages may have.
+        flags: options of the interpreter, without filters of warnings.
+        warnings: the interpreter's filters of warnings, by classes that packages may have.
         variables: set in front of the command.
     """
 

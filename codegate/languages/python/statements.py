@@ -1,4 +1,4 @@
-"""Read the statements of a Python test for probes: assertions, table rows, helpers, blocks."""
+"""Read the statements of a Python test for probes."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ class PythonReader(Reader):
         return Step(dedented(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement or a function it calls asserts something."""
+        """Return whether a statement asserts, also by a function."""
         return asserts(node) or any(
             text_of(field(inner, "function")) in self.helpers for inner in walk(node) if inner.type == "call"
         )
@@ -71,13 +71,13 @@ class PythonReader(Reader):
             yield Branch((Step(header),), dedented(body))
 
     def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a block with its assertions removed, if it binds names."""
+        """Yield a name-binding block without its assertions."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield the assignments of a loop for each row of its table."""
+        """Yield the assignments of each row in a loop's table."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -142,7 +142,7 @@ def asserts(node: "Node") -> bool:
 
 
 def dedented(node: "Node") -> str:
-    """Return a node's source, its later lines dedented with the first."""
+    """Return a node's source, later lines dedented like the first."""
     first = node
     while first.parent is not None and first.parent.start_point.row == node.start_point.row:
         first = first.parent
@@ -150,7 +150,7 @@ def dedented(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements with lines after the first indented ``by`` columns."""
+    """Return statements, lines after the first indented ``by`` columns."""
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -185,7 +185,6 @@ def _items(statement: "Node") -> "Iterator[Node]":
 
 
 def _is_assertion(node: "Node") -> bool:
-    """Return whether a node is a statement that asserts."""
     alone = node.type == "call" and node.parent is not None and node.parent.type == "expression_statement"
     return alone and bool(_ASSERTS.fullmatch(text_of(field(node, "function")).rpartition(".")[2]))
 
@@ -211,7 +210,7 @@ def _assertion(call: "Node") -> Step | None:
 
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
-    """Yield the branch of a block whose last statement should raise."""
+    """Yield a block's branch; its last statement should raise."""
     *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
@@ -221,7 +220,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
-    """Return a called helper's body with its arguments bound, or None."""
+    """Return a helper's body with its arguments bound, or None."""
     parameters, given = parameters_of(helper), arguments_of(call)
     body = field(helper, "body")
     leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
@@ -262,7 +261,8 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
-    """Yield the expressions that are not literals; before a ``len``, its argument."""
+    """Yield the expressions that are not literals."""
+    # In front of a ``len`` comes its argument.
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":
             yield from map(text_of, arguments_of(node)[:1])

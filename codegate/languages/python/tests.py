@@ -1,4 +1,7 @@
-"""Tests of Python as lines: functions with fixtures, methods with their class's set-up."""
+"""Read Python's tests as lines.
+
+Functions come with fixtures, methods with their class's set-up.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,7 +76,10 @@ class CodegateProbe:
 
 
 class PythonTests(Dialect):
-    """See ``Dialect``. A line's frame is the dotted name of its test function."""
+    """See ``Dialect``.
+
+    A line's frame is the dotted name of its test function.
+    """
 
     remark: ClassVar = "#"
     raising: ClassVar = "raises"
@@ -81,7 +87,8 @@ class PythonTests(Dialect):
     apart: ClassVar = True
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``: tests have names such as ``Class::method[row]``."""
+        """See ``Dialect.lines``."""
+        # Tests have names such as ``Class::method[row]``.
         wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
         root = self.parse(source)
         for name, test in dict(_functions(root)).items():
@@ -121,14 +128,16 @@ class PythonTests(Dialect):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
-        """Return the module's values that a test needs, except those that helpers read."""
+        """Return the module's values that a test needs."""
+        # Values that helpers read are left out.
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
         return steps_for(self, shared, text, own)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; without docstrings and names of parameters."""
+        """See ``Dialect.literals``."""
+        # Docstrings and names of parameters are left out.
         for inner in walk(node):
             if inner.type in {"integer", "float"}:
                 yield inner
@@ -145,7 +154,8 @@ class PythonTests(Dialect):
         return names(node)
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; without names that are only assigned to, or local to a part."""
+        """See ``Dialect.used``."""
+        # Names that are only assigned to, and local ones, are left out.
         return used(self.parse(text))
 
     def named(self, probe: str, line: Line) -> str:
@@ -154,13 +164,15 @@ class PythonTests(Dialect):
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: probes of methods stand in a copy of their class without set-up."""
+        """See ``Dialect.files``."""
+        # Probes of methods stand in a copy of their class without set-up.
         tests = dict(_functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """See ``Dialect.alone``: classes are as the base has them."""
+        """See ``Dialect.alone``."""
+        # Classes are as the base has them.
         tests = dict(_functions(self.parse(source)))
         head_of = cache(lambda frame: _head(tests[frame], base))
         needed_by = cache(partial(self._around, source, base))
@@ -189,7 +201,8 @@ class PythonTests(Dialect):
         }  # fmt: skip
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
-        """Return what a probe's class and decorators need; None if readers lack it."""
+        """Return what a probe's class and decorators need, or None."""
+        # None: readers do not have it.
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
             found, new = (self.context(text, frozenset({name})) for text in (base, source))
@@ -231,7 +244,8 @@ class PythonTests(Dialect):
         ])  # fmt: skip
 
     def _marks(self, test: "Node", line: Line) -> list[str]:
-        """Return the decorators of a probe: pytest's marks, and the mocks that its line uses."""
+        """Return a probe's decorators."""
+        # They are pytest's marks, and the mocks that its line uses.
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])
 
@@ -240,7 +254,8 @@ class PythonTests(Dialect):
         return defining(self.parse(source), names)
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:
-        """See ``Dialect.given``: fixtures of pytest, mocks, and the test case itself."""
+        """See ``Dialect.given``."""
+        # Fixtures of pytest, mocks, and the test case itself are named.
         test = dict(_functions(self.parse(source)))[line.frame]
         used, mocks = self.used(line.text), mocks_of(test)
         fixtures = [name for name in line.fixtures if name in used]
@@ -287,7 +302,8 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _without_tests(source: str) -> str:
-    """Return a file with its tests renamed and its ``autouse`` fixtures disabled."""
+    """Return a file with its tests renamed."""
+    # Its ``autouse`` fixtures are turned off.
     root = parse(source, "python")
     names = (field(node, "name") for _, node in _functions(root) if not is_fixture(node.parent or node))
     edits = {name: f"codegate_{text_of(name)}" for name in names if re.match("test|runTest", text_of(name))}
@@ -305,7 +321,7 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
 
 
 def _functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
-    """Yield functions of a module and its classes, by dotted names."""
+    """Yield a module's functions and methods, by dotted names."""
     yield from ((name, node) for name, node in _definitions(module) if node.type == "function_definition")
 
 
@@ -323,20 +339,19 @@ def _definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 def _methods(around: "Node | None") -> "dict[str, Node]":
-    """Return the methods of a class, by their names."""
     found = map(bare, children_of(around, "body"))
     return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
 
 
 def _attributes(around: "Node") -> Iterator["Node"]:
-    """Yield the assignments of a class."""
     for node in children_of(around, "body"):
         if node.type == "expression_statement" and node.named_children[0].type == "assignment":
             yield node
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return a plain name for each use of an attribute that the class sets."""
+    """Return a plain name for attributes that a class sets."""
+    # The names are by the nodes that use the attributes.
     methods = _methods(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
     made = {text_of(field(node.named_children[0], "left")) for node in _attributes(around)}
@@ -354,7 +369,8 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 
 def _head(test: "Node", base: str | None) -> str:
-    """Return a test's class, as in ``base`` if given, without tests and set-up, or ""."""
+    """Return a test's class without tests and set-up, or ""."""
+    # It is the class in ``base``, if given.
     around = class_of(test)
     if around is None:
         return ""

@@ -1,4 +1,4 @@
-"""How tests are written in Rust: functions with a test attribute."""
+"""Find Rust's tests: functions with a test attribute."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,10 @@ _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 
 
 class RustTests(TestSyntax):
-    """Functions of a file and of its modules, with their attributes, which hold the rows of a table."""
+    """Test functions of a file and of its modules.
+
+    Their attributes may hold the rows of a table.
+    """
 
     literals: ClassVar = {
         "string_literal": "text", "raw_string_literal": "text", "char_literal": "text", "integer_literal": "number",
@@ -45,7 +48,8 @@ class RustTests(TestSyntax):
         yield from _functions(root, ())
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``: the first is before all statements, the only one with ``should_panic``."""
+        """See ``TestSyntax.marks``."""
+        # The first mark is before all statements; with ``should_panic`` it is the only one.
         body = field(test.node, "body")
         opening = (
             [one for one in body.children if one.type in {"{", "inner_attribute_item"}] if body is not None else []
@@ -62,7 +66,8 @@ class RustTests(TestSyntax):
         return f"{' ' if statement.type.endswith(_STATEMENTS) else '; '}{_MARK}"
 
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``; in a macro, ``<`` may open what is no comparison."""
+        """See ``TestSyntax.toggled``."""
+        # In a macro, ``<`` may open something other than a comparison.
         text, around = text_of(node), node.parent
         if around is None or text not in _TOGGLES:
             return []
@@ -71,7 +76,8 @@ class RustTests(TestSyntax):
         return [_TOGGLES[text]] if named or compared else []
 
     def is_fixed(self, node: "Node", test: Written) -> bool:  # noqa: ARG002
-        """See ``TestSyntax.is_fixed``: lengths of arrays, numbers of fields, patterns, and texts with placeholders."""
+        """See ``TestSyntax.is_fixed``."""
+        # Fixed are lengths of arrays, numbers of fields, patterns, and texts with placeholders.
         text, before = text_of(node), node.prev_sibling
         if before is not None and before.type in {";", "."} and node.type == "integer_literal":
             return True
@@ -80,7 +86,8 @@ class RustTests(TestSyntax):
         return any(around.type == "match_pattern" or _INCLUDES.match(text_of(around)) for around in ancestors(node))
 
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``; bytes are ASCII, unlike some words of a file."""
+        """See ``TestSyntax.is_part``."""
+        # Bytes are ASCII, unlike some words of a file.
         return text_of(node).startswith("b") or any(
             around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))
             for around in ancestors(node)
@@ -88,7 +95,7 @@ class RustTests(TestSyntax):
 
 
 def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield the tests below a node, by their paths in the file."""
+    """Yield the tests below a node, with their module paths."""
     before: list[Node] = []
     for each in node.named_children:
         if each.type == "attribute_item":

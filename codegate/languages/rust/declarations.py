@@ -1,4 +1,4 @@
-"""Names in Rust."""
+"""Read the names that Rust files declare and use."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -46,7 +46,7 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
 
 
 def _named(node: "Node") -> str:
-    """Return the name of a type, or of an ``impl`` block's type."""
+    """Return a type's name; of an ``impl``, its type's."""
     found = field(node, "name") or field(node, "type")
     return text_of(field(found, "type") or found)
 

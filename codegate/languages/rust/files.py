@@ -1,4 +1,7 @@
-"""Classify the files of a Rust repository, by Cargo's layout."""
+"""Classify the files of a Rust repository.
+
+The layout is Cargo's.
+"""
 
 import re
 from typing import Final
@@ -33,7 +36,8 @@ class RustFiles(FileRules):
         return "docs" if aside else None
 
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``: it has tests; absent, by its name."""
+        """See ``FileRules.is_test``."""
+        # It has tests; an absent file is judged by its name.
         *folders, name = path.split("/")
         named = name != "test.rs" and _MODULE.fullmatch(name) is not None
         if not name.endswith(".rs") or not ("tests" in folders or named):
@@ -41,5 +45,6 @@ class RustFiles(FileRules):
         return self.has(path, TEST, absent=name not in {"mod.rs", "main.rs"})
 
     def is_test_area(self, path: str) -> bool:
-        """See ``FileRules.is_test_area``: a file ``tests.rs`` may have nothing but modules."""
+        """See ``FileRules.is_test_area``."""
+        # A file ``tests.rs`` may have nothing but modules.
         return path.rpartition("/")[2] == "tests.rs" or self.is_test(path)

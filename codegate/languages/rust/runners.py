@@ -1,4 +1,7 @@
-"""Cargo's tests: it compiles them, and each one is run in a process of its own."""
+"""Run tests by Cargo.
+
+Cargo compiles them, and each test runs in its own process.
+"""
 
 from itertools import takewhile
 from typing import Final
@@ -14,13 +17,15 @@ _DRIVERS: Final = "codegate.languages.rust.drivers"
 
 
 class Cargo:
-    """One compilation for each test target of a crate, by the command of the recipe, and one process for each test.
+    """Compiles each test target once; runs each test by itself.
 
-    Ids are the declaring file's path, ``::`` and the path that Rust gives within it: ``tests/cart.rs::empty::total``.
+    The recipe's command compiles. Ids are the declaring file's path, ``::`` and the path that Rust gives within it:
+    ``tests/cart.rs::empty::total``.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``: by the folders above ``tests`` and ``src``, which are the crates."""
+        """See ``Runner.batches``: one batch for each crate."""
+        # A crate is the folder above ``tests`` or ``src``.
         inner = ("tests", "src")
         return grouped(files, lambda file: "/".join(takewhile(lambda name: name not in inner, file.split("/")[:-1])))
 

@@ -1,4 +1,4 @@
-"""Read the statements of a Rust test for probes: assertions, loops, asserting functions."""
+"""Read the statements of a Rust test for probes."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,8 @@ class RustReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Reader.read``; an error that would be returned becomes a panic."""
+        """See ``Reader.read``."""
+        # An error that would be returned becomes a panic.
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
             return None
@@ -88,7 +89,7 @@ class RustReader(TypedReader):
         return any(name[:1].islower() and name not in _MAKES for name in names)
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each value of a loop over literals."""
+        """Yield a branch for each value of a literal table."""
         table, pattern = field(loop, "value"), text_of(field(loop, "pattern"))
         lent = False
         while table is not None and table.type in {"reference_expression", "call_expression"}:
@@ -113,10 +114,8 @@ class RustReader(TypedReader):
 
 
 def _method_assertion(call: "Node") -> Step | None:
-    """Return the step for an asserting method in a chain of calls, or None.
-
-    ``.assert()`` is of a command, whose output is checked instead.
-    """
+    """Return the step of a chain with an asserting method."""
+    # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
     if called(call).startswith("assert"):
         checked = unfailing(call)
         if called(call) == "assert":
@@ -127,7 +126,10 @@ def _method_assertion(call: "Node") -> Step | None:
 
 
 def called(node: "Node") -> str:
-    """Return the last name of the called function or method, or ""."""
+    """Return the name of the called function, or "".
+
+    It is the last part of a path or of a method call.
+    """
     function = field(node, "function") if node.type == "call_expression" else None
     return text_of(field(function, "field") or field(function, "name") or function)
 
@@ -152,13 +154,13 @@ def fails(node: "Node") -> bool:
 
 
 def unfailing(node: "Node") -> str:
-    """Return code with ``.unwrap()``, which panics, in place of ``?``."""
+    """Return code with ``.unwrap()``, which panics, for ``?``."""
     marks = [child for inner in walk(node) if inner.type == "try_expression" for child in inner.children[-1:]]
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return what a condition checks: operands, and receivers of query methods."""
+    """Return the operands and receivers that a condition checks."""
     if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
         return _sides(node.named_children[-1])
     if node.type == "binary_expression":

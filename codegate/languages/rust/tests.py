@@ -1,4 +1,4 @@
-"""Tests of Rust as lines: functions with ``#[test]``, in files of their own and in their modules."""
+"""Read Rust's tests as lines: functions with ``#[test]``."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -86,7 +86,8 @@ class RustTests(Dialect):
     assignments: ClassVar = frozenset({"assignment_expression", "compound_assignment_expr"})
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``: tests are given by their paths in the file."""
+        """See ``Dialect.lines``."""
+        # Tests are given by their paths in the file.
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
         helpers = asserting(named, fails, lambda node: map(called, walk(node)))
@@ -102,7 +103,8 @@ class RustTests(Dialect):
                     yield Line(name, steps, frame="::".join(modules))
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; texts and numbers in attributes are left out."""
+        """See ``Dialect.literals``."""
+        # Texts and numbers in attributes are left out.
         stack = [node]
         while stack:
             inner = stack.pop()
@@ -124,11 +126,13 @@ class RustTests(Dialect):
         return frozenset(map(text_of, names))
 
     def named(self, probe: str, line: Line) -> str:
-        """See ``Dialect.named``: a probe is in the module of its test."""
+        """See ``Dialect.named``."""
+        # A probe is in the module of its test.
         return "::".join(filter(None, (line.frame, super().named(probe, line))))
 
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``: probes and their helpers stand at the end of the modules of their tests."""
+        """See ``Dialect.files``."""
+        # Probes and their helpers stand at the end of their tests' modules.
         root = self.parse(source)
         edits = {} if beside else {node: "" for node in walk(root) if _TEST.fullmatch(text_of(node))}
         bodies = {"::".join(modules): body for body, modules in _modules(root)}
@@ -152,7 +156,8 @@ class RustTests(Dialect):
         return "\n".join([head, in_blocks(line, write), "});", "}"])
 
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``; without imports of the standard library."""
+        """See ``Dialect.context``."""
+        # Imports of the standard library are left out.
         root = self.parse(source)
         nodes = [
             node for body, _ in _modules(root) for node in body.named_children
@@ -170,7 +175,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests("rust", "rust", (".rs
 
 
 def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield a file's module bodies, each with the names of its modules."""
+    """Yield a file's module bodies with their modules' names."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

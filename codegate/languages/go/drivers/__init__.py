@@ -1,1 +1,4 @@
-"""Programs that run tests of Go inside sandboxes; see ``codegate.grading.drivers``."""
+"""Programs that run tests of Go inside sandboxes.
+
+See ``codegate.grading.drivers``.
+"""

@@ -1,8 +1,8 @@
-"""Compiles one Go package's tests inside a sandbox, runs those of the selected files, and reports each of them.
+"""Compile a Go package's tests, run some, report each.
 
-The tests run in processes of their own that never hold the records pipe; ``output_driver`` follows them. When a test
-takes the process down, the rest is run by another process. The compiler is the one on ``PATH``, with the caches and the
-options of the project.
+This runs inside a sandbox. Only tests that the selected files declare are run. They run in processes of their own that
+never hold the records pipe; ``output_driver`` follows them. When a test takes its process down, another process runs
+the rest. The compiler is the one on ``PATH``, with the caches and the options of the project.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
 def report(
     channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
 ) -> set[str]:
-    """Send one process's results, except of ``unclear`` tests; the first has the receipts.
-
-    Return the tests that were running when the process went down.
-    """
+    """Send the results of one process."""
+    # ``unclear`` tests are left out, and the first result has the receipts. Return the tests that were running when the
+    # process went down.
     broken: set[str] = set()
     fatal = ""
     if listener.running():
@@ -81,7 +80,7 @@ def report(
 
 
 def declared(workspace: str, files: list[str]) -> dict[str, str]:
-    """Return the tests that the files declare, each with its file."""
+    """Return the file of each test that ``files`` declare."""
     found: dict[str, str] = {}
     for file in files:
         with open(os.path.join(workspace, file), encoding="utf-8", errors="replace") as source:
@@ -92,7 +91,8 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
 
 
 def has_main(folder: str) -> bool:
-    """Return whether a package has ``TestMain``, which may fail though no test does."""
+    """Return whether a package has ``TestMain``."""
+    # It may fail though no test does.
     for name in os.listdir(folder):
         if name.endswith("_test.go"):
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
@@ -102,7 +102,7 @@ def has_main(folder: str) -> bool:
 
 
 class Run:
-    """Runs of the test program: which tests passed, and whether a process crashed."""
+    """Starts the test program; notes passed tests and crashes."""
 
     def __init__(self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any]) -> None:
         self.argv, self.folder, self.variables, self.settings = argv, folder, variables, settings
@@ -122,11 +122,9 @@ class Run:
 
 
 def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
-    """Run tests in one process, the rest in another if it crashes; return whether any failed.
-
-    A process that fails where none of its tests did proves nothing: a test may be reported as passed before its
-    goroutine panics.
-    """
+    """Run tests in one process; return whether any failed."""
+    # If the process crashes, another one runs the rest. A process that fails though none of its tests does proves
+    # nothing: a test may be reported as passed before its goroutine panics.
     failed = False
     for _ in range(MAX_RUNS + len(run.variants)):
         if not names:
@@ -156,7 +154,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Return the facts on a package that does not compile: sources or tests at fault."""
+    """Return the facts about a package that does not compile."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -169,14 +167,15 @@ def build_failure(words: str) -> dict[str, Any]:
 
 
 def module_of(workspace: str, folder: str) -> str:
-    """Return the folder, relative to the workspace, of the module that ``folder`` belongs to."""
+    """Return the folder of a package's Go module."""
+    # Both are relative to the workspace.
     while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
         folder = os.path.dirname(folder)
     return folder
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's overlay flag, which replaces files by ``texts``, by path."""
+    """Return the compiler's flag that replaces files by ``texts``."""
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
@@ -188,7 +187,8 @@ def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
 
 
 def compile_tests(program: str, settings: dict[str, Any], workspace: str, variables: dict[str, str]) -> bytes:
-    """Compile the package's tests into ``program``, if possible; return the compiler's output."""
+    """Compile the package's tests; return the compiler's output."""
+    # ``program`` exists afterwards if that worked.
     folder = settings["folder"]
     module = module_of(workspace, folder)
     argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]
@@ -203,7 +203,10 @@ def compile_tests(program: str, settings: dict[str, Any], workspace: str, variab
 
 
 def main() -> None:
-    """Compile the package and run its tests; exit 0: all passed, 1: not, 2: no program."""
+    """Compile the package and run its tests.
+
+    Exit with 0 if all passed, with 1 if not, and with 2 if nothing could be run.
+    """
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     workspace = sys.argv[2]

@@ -1,7 +1,7 @@
-"""Follows a Go test process by its output, and by the receipts that it writes to a pipe.
+"""Follow a Go test process by its output and receipts.
 
 Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: every line of the framework's
-begins with the byte 0x16), so what a test prints is not taken for a result.
+begins with the byte 0x16), so what a test prints is not taken for a result. Receipts come through a pipe.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ WORD = re.compile(r"_([0-9a-f]{12})")
 
 
 class Printer:
-    """Passes output on, up to a limit, because too much would end the command."""
+    """Prints output up to a limit.
+
+    Too much output would end the command.
+    """
 
     def __init__(self, limit: int) -> None:
         self.left = limit
@@ -45,9 +48,10 @@ class Printer:
 
 
 class Listener:
-    """Follows one test process by its output: begin, end, result and output of each test.
+    """Follows one test process by its output.
 
-    It passes the output on, without that of tests that have copies and of the copies themselves.
+    It notes the begin, end, result and output of each test. It prints the output, without that of copies and of tests
+    that have copies.
     """
 
     def __init__(self, printer: Printer, variants: frozenset[str]) -> None:
@@ -113,12 +117,12 @@ class Listener:
         return {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
 
     def panicked(self) -> set[str]:
-        """Return the tests that are reported as failed by a panic."""
+        """Return the tests that failed by a panic."""
         return {name.partition("/")[0] for name in self.failed() if FATAL.search(self.said.get(name, ""))}
 
 
 class Receipts:
-    """A pipe for the tokens of the statements that a test process passed."""
+    """A pipe for the tokens of passed statements."""
 
     def __init__(self, pipe: int) -> None:
         self.reading, writing = os.pipe()
@@ -129,7 +133,8 @@ class Receipts:
         self.rest = b""
 
     def begun(self) -> None:
-        """Take note that the process has its end of the pipe."""
+        """Close our copy of the writing end."""
+        # The process has its own by now.
         os.close(self.pipe)
 
     def feed(self) -> bool:
@@ -142,7 +147,8 @@ class Receipts:
         return bool(data)
 
     def close(self) -> None:
-        """Read the rest, at most one pipe's content, even if a process still writes."""
+        """Read the rest, at most one pipe's content."""
+        # A process may still be writing.
         for _ in range(MAX_READS):
             if not (select.select([self.reading], [], [], 0)[0] and self.feed()):
                 break
@@ -152,7 +158,7 @@ class Receipts:
 def listen(
     argv: list[str], folder: str, variables: dict[str, str], listener: Listener, settings: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Run the test program, followed by ``listener``; return its status and receipts."""
+    """Run the test program; return its status and receipts."""
     pipe, seconds = settings["pipe"], settings["seconds"]
     receipts = Receipts(pipe)
     process = subprocess.Popen(

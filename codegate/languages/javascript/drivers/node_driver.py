@@ -1,10 +1,10 @@
-"""Runs one test file under a JavaScript test framework inside a sandbox and reports every test over the records pipe.
+"""Run one JavaScript test file; report each test.
 
-It starts Node with a reporter of ours, which is loaded before anything of the repository, reads its settings from a
-pipe that it then closes, and answers over another one; no process that the tests start inherits either. What comes back
-is passed on as it is. The end record is sent only when the framework came to its end and the process ended by itself.
-Node is the one on ``PATH``, packages are the tree's own, and the project's command says which of its scripts' options
-count. Argument 2 is the workspace.
+This runs inside a sandbox. It starts Node with a reporter of ours, which is loaded before anything of the repository,
+reads its settings from a pipe that it then closes, and answers over another one; no process that the tests start
+inherits either. Its answers are passed on unchanged. The end record is sent only when the framework reported its end
+and the process ended by itself. Node is the one on ``PATH``, packages are the tree's own, and the project's command
+says which of its scripts' options count. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ KEPT = 16 << 10
 
 
 def scripts(workspace: str, command: list[str]) -> list[list[str]]:
-    """Return the words of ``command`` and of the project's scripts.
-
-    Scripts that it names come first, then those that usually run tests.
-    """
+    """Return the words of ``command`` and of the project's scripts."""
+    # Scripts that it names come first, then those that usually run tests.
     try:
         with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
             found = json.load(file).get("scripts", {})
@@ -63,7 +61,8 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 
 
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
-    """Return the known options of the first of ``programs`` in a script, or None."""
+    """Return the known options of a program in a script."""
+    # The first of ``programs`` counts. None: there is none of them.
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
         return None
@@ -81,13 +80,13 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
-    """Return the options of the first script that runs one of ``programs``."""
+    """Return a program's options in the first script with it."""
     every = (options_after(words, programs, valued, plain) for words in found)
     return next((options for options in every if options is not None), [])
 
 
 def node_options(found: list[list[str]], runner: str) -> list[str]:
-    """Return Node's own options in the script that runs the tests."""
+    """Return Node's options in the script that runs the tests."""
     for words in found:
         runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
         if not runs:
@@ -103,10 +102,9 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
 
 
 def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
-    """Return Node's options, mocha's program, and the project's options for it.
-
-    Mocha reads no configuration of its own, which could add test files.
-    """
+    """Return the command line of mocha, without ``node``."""
+    # Node's options come first, then mocha's program, then the project's options for it. Mocha reads no configuration
+    # of its own, which could add test files.
     version = version_of("mocha")
     given = first_options(found, MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
     named = {name: given[given.index(name) + 1] for name in ("--config", "--opts") if name in given}
@@ -145,7 +143,8 @@ def config_options(node: str, folder: str, workspace: str, named: str | None) ->
 
 
 def opts_options(path: str) -> list[str]:
-    """Return the known options of a ``mocha.opts``, which mocha before version 8 reads."""
+    """Return the known options in a ``mocha.opts``."""
+    # Mocha before version 8 reads such files.
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("#")]
@@ -156,7 +155,7 @@ def opts_options(path: str) -> list[str]:
 
 
 def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
-    """Return the command line of the framework, for the folder ``workspace``."""
+    """Return the framework's command line, without ``node``."""
     runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
     found = scripts(workspace, settings["command"])
     reporter = os.path.join(folder, settings["reporter"])
@@ -181,7 +180,8 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
-    """Split mocha's options (the last of each) from Node's, which need another process."""
+    """Split options into mocha's and Node's."""
+    # The last of several equal options of mocha counts. Node's options need another process.
     mocha: list[str] = []
     node: list[str] = []
     single: dict[str, list[str]] = {}
@@ -200,7 +200,8 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def place_of(name: str) -> str:
-    """Return the folder of the nearest installed package of that name, or ""."""
+    """Return the folder of an installed package, or ""."""
+    # The nearest one of that name counts.
     place = os.getcwd()
     while not os.path.isdir(os.path.join(place, "node_modules", name)):
         if place == "/":
@@ -231,7 +232,12 @@ def bin_of(name: str, program: str) -> str:
 
 
 class Relay:
-    """Passes the reporter's lines on, and records whether the framework reported its end."""
+    """Passes the reporter's lines on.
+
+    Attributes:
+        finished: the framework reported its end.
+        spoken: the reporter sent something else.
+    """
 
     def __init__(self, descriptor: int, token: str) -> None:
         self.descriptor, self.opening = descriptor, token.encode("ascii") + b" "
@@ -255,7 +261,8 @@ class Relay:
 
 
 def say(descriptor: int, data: bytes) -> None:
-    """Write any amount to a pipe; ignore a reader that ends early."""
+    """Write any amount to a pipe."""
+    # A reader that ends early is ignored.
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
         pipe.write(data)
 
@@ -274,7 +281,7 @@ class Tail:
 
 
 def crash(text: str, workspace: str) -> dict[str, Any] | None:
-    """Return the facts about the last error that Node printed before it ended."""
+    """Return the facts about Node's last error, or None."""
     found = ERROR.search(text)
     if found is None:
         return None
@@ -290,7 +297,7 @@ def crash(text: str, workspace: str) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    """Run the file named by the settings and exit as the framework does."""
+    """Run the selected file; exit as the framework does."""
     settings = json.load(sys.stdin)
     records, workspace = int(sys.argv[1]), sys.argv[2]
     os.set_inheritable(records, False)

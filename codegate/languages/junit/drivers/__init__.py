@@ -1,1 +1,4 @@
-"""Programs that run tests of any command inside sandboxes; see ``codegate.grading.drivers``."""
+"""Programs that run a command's tests inside sandboxes.
+
+See ``codegate.grading.drivers``.
+"""

@@ -1,7 +1,7 @@
-"""Runs a command that writes JUnit XML inside a sandbox, and sends its files over the records pipe when it has ended.
+"""Run a command inside a sandbox; send its JUnit XML.
 
-The files are read as bytes, by names that the settings held, and parsed on the host; one that is there before the
-command starts is removed, so that what comes back was written by it.
+The files are read as bytes, by names in the settings, and parsed on the host. Those that exist before the command
+starts are removed, so that what is sent was written by it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MOST_BYTES = 8 << 20
 
 
 def report_files(reports: list[str]) -> Iterator[str]:
-    """Yield the XML files that the settings name, or in named folders; no links."""
+    """Yield the XML files that the settings name."""
+    # They may be in named folders. Links are left out.
     for path in reports:
         if os.path.isfile(path) and not os.path.islink(path):
             yield path
@@ -57,7 +58,7 @@ def run(settings: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """Send each file's content and the command's status, and exit with it."""
+    """Send each report and the command's status; exit with it."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     os.chdir(settings["folder"] or ".")

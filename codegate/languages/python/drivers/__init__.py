@@ -1,1 +1,4 @@
-"""Programs that run tests of Python inside sandboxes; see ``codegate.grading.drivers``."""
+"""Programs that run tests of Python inside sandboxes.
+
+See ``codegate.grading.drivers``.
+"""

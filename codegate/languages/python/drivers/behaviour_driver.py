@@ -1,9 +1,9 @@
-"""Records attempts of the code under test: network, files, processes, programs.
+"""Record what the code under test attempts.
 
-The driver of a Python test runner executes this text before the repository can be imported. ``begin`` installs an audit
-hook (PEP 578), which the interpreter calls before the operation itself and which cannot be removed again; ``finish``
-reports what has not been reported. The first event of each kind is reported at once, so that a process which is killed
-for it has left its record.
+Attempts are to use the network, files, processes and programs. The driver of a Python test runner executes this text
+before the repository can be imported. ``begin`` installs an audit hook (PEP 578), which the interpreter calls before
+the operation itself and which cannot be removed again; ``finish`` reports what has not been reported. The first event
+of each kind is reported at once, so that a process which is killed for it has left its record.
 
 It is evidence and no proof. The hook is in the process that it watches: native code, a child process, or Python code
 that looks for these very objects goes unnoticed, and links are not followed. Nothing is refused here; the sandbox does
@@ -42,7 +42,8 @@ INTERNET = (_socket.AF_INET, getattr(_socket, "AF_INET6", -1), getattr(_socket, 
 
 
 def as_text(value: Any) -> str:
-    """Return an event's path, name or number as text; other values as their type."""
+    """Return an event's path, name or number as text."""
+    # For any other value, it is the name of its type.
     if isinstance(value, str):
         text = str.__str__(value)
     elif isinstance(value, (bytes, bytearray)):
@@ -98,7 +99,7 @@ class Watch:
             self.checks["os." + name] = self.on_change
 
     def note(self, kind: str, detail: str) -> None:
-        """Count an event; report it when it is the first of its kind."""
+        """Count an event; report a kind's first one at once."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         detail = detail[:LONGEST_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
         kept = self.kept.get(kind, 0)
@@ -110,7 +111,8 @@ class Watch:
             self.report()
 
     def report(self, last: bool = False) -> None:
-        """Send what is new; the lock keeps threads from sending after the last record."""
+        """Send the new events."""
+        # The lock keeps threads from sending after the last record.
         if not self.lock.acquire(last, 5.0 if last else -1):
             return  # the next report includes it
         try:
@@ -123,7 +125,9 @@ class Watch:
             self.lock.release()
 
     def full(self, path: Any) -> str:
-        """Return an absolute path without dots; of the process's own root folder in /proc, what is there."""
+        """Return an absolute path without dots."""
+        # A path below the process's own root folder in /proc becomes the path that it leads to. Empty: the folder is
+        # gone.
         text = as_text(path)
         if text[:1] != "/":
             try:
@@ -165,7 +169,8 @@ class Watch:
         self.look(path, flags & self.changing)
 
     def look(self, path: Any, changing: int) -> None:
-        """Note a path that is read or changed, if it is an event."""
+        """Note that a path is read or changed."""
+        # It is noted only if it is an event.
         place = self.full(path)
         if not place:
             return
@@ -245,10 +250,8 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Start to watch the process; return a function that sends the events not sent yet.
-
-    The driver calls it before its last record.
-    """
+    """Start to watch; return a function that sends the rest."""
+    # The driver calls that function before its last record.
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]
     watch = Watch(send, roots, [packages, sys.prefix, sys.base_prefix])

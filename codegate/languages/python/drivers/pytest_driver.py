@@ -1,8 +1,8 @@
-"""Runs one test file under pytest inside a sandbox and reports every phase of every test over its own pipe.
+"""Run one test file under pytest; report every phase.
 
-pytest and its plugins are imported before the repository is on the path, so that no file of the repository can take
-their place. They are the project's own, and so are all options but those that would disturb a measurement. Argument 2
-is the workspace.
+This runs inside a sandbox. pytest and its plugins are imported before the repository is on the path, so that no file of
+the repository can take their place. They are the project's own, and so are all options but those that would disturb a
+measurement. Every phase of every test is reported over a pipe. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTests:
-    """Finds the repository's ``test`` before the standard library's package of that name."""
+    """Finds the repository's module ``test`` before Python's own."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -67,7 +67,7 @@ class OwnTests:
 
 
 def original(pytest: Any, error: Any) -> Any:
-    """Return the error that pytest wrapped when it could not import a file."""
+    """Return the import error that pytest wrapped."""
     wrappers = (pytest.Collector.CollectError,)
     for candidate in chain(error):
         if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
@@ -76,7 +76,8 @@ def original(pytest: Any, error: Any) -> Any:
 
 
 def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
-    """Run a test in a forked child, which reports over the same pipe; return whether it worked."""
+    """Run a test in a forked child; return its success."""
+    # The child reports over the same pipe.
     leave = os._exit
     child = vary["fork"]()
     if not child:
@@ -96,7 +97,8 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
-    """Return the plugin that runs each test, so that no other plugin does."""
+    """Return the plugin that runs each test."""
+    # It keeps other plugins from doing so.
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone = frozenset(settings["isolated"])
@@ -125,7 +127,8 @@ def make_recorder(
     marks: Any,
     is_variant: Any,
 ) -> object:
-    """Return the plugin that makes the repository importable and reports all phases."""
+    """Return the plugin that reports all phases."""
+    # It makes the repository importable too.
     alone = frozenset(settings["isolated"])
 
     class Recorder:
@@ -217,7 +220,8 @@ def make_recorder(
 
 
 def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
-    """Return an exception with its traceback as Python writes it, from the test on."""
+    """Return an exception with its traceback from the test on."""
+    # It is written as Python does.
     first = trace = failure._excinfo[2]
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         trace = trace.tb_next
@@ -225,10 +229,8 @@ def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
-    """Change ``args`` that would disturb a measurement; return the changes in words.
-
-    Called once every plugin has declared its options, and before these are parsed for good.
-    """
+    """Change ``args`` that would disturb; return the changes in words."""
+    # Called once every plugin has declared its options, and before these are parsed for good.
     known = early_config.known_args_namespace
     steady = [word for word in args if word not in WITHDRAWN]
     steady += [word for name, words in SWITCHES.items() if hasattr(known, name) for word in words]
@@ -246,18 +248,20 @@ def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]
 
 
 def folders_above(file: str) -> list[str]:
-    """Return the folders from a file's up to the current one: pytest's import roots."""
+    """Return pytest's import roots for a file."""
+    # They are the folders from the file's up to the current one.
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def has_time_machine() -> bool:
-    """Return whether the environment has time_machine, which pytest has to load first."""
+    """Return whether the environment has time_machine."""
+    # pytest has to load it first.
     return importlib.util.find_spec("time_machine") is not None
 
 
 def main() -> None:
-    """Run the file named by the settings and exit with pytest's status."""
+    """Run the selected file; exit with pytest's status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     workspace = sys.argv[2]

@@ -1,4 +1,4 @@
-"""Common parts of the drivers of pytest and unittest: imports, exceptions, marks, watching."""
+"""Share parts between the drivers of pytest and unittest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKSPACE = os.getcwd()
 
 
 def qualified(kind: Any) -> str:
-    """Return the name of a class, with its module unless it is a builtin."""
+    """Return a class's name, with its module unless builtin."""
     module = getattr(kind, "__module__", "")
     return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
 
@@ -43,7 +43,8 @@ def number_of(error: Any) -> int | None:
 
 
 def absent_module(error: Any, roots: list[str]) -> str | None:
-    """Return the top-level module that an ImportError is about, unless the repository has it."""
+    """Return the module that an ImportError misses, or None."""
+    # It is the top-level module. None: the error has no name, or the repository has that module.
     try:
         name = error.name if isinstance(error, ImportError) else None
     except Exception:
@@ -56,7 +57,8 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
 
 
 def place_of(error: Any) -> list[str] | None:
-    """Return the innermost file of the workspace that an exception came from, and the function; None: it has none."""
+    """Return the workspace file and function that raised, or None."""
+    # They are the innermost ones in the traceback.
     found = None
     with contextlib.suppress(Exception):  # the class is the code's own
         for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -67,7 +69,7 @@ def place_of(error: Any) -> list[str] | None:
 
 
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return the facts that decide the failure class of an exception."""
+    """Return the facts about an exception for its failure class."""
     errors = chain(error)
     numbers = [number for number in map(number_of, errors) if number is not None]
     return {
@@ -82,10 +84,9 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
 
 
 def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
-    """Make known what marked tests call; return what gives the marks since then, and whether a test has copies.
-
-    Copies and the tests themselves are alike here: the code under test may read everything that this process has.
-    """
+    """Define the mark function; return two functions about marks."""
+    # The first returns the tokens since its last call. The second returns whether a test has copies or is one: these
+    # are alike here, because the code under test may read everything that this process has.
     if "copies" not in settings:
         return list, lambda _name: False
     seen: set[str] = set()
@@ -101,10 +102,10 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
-    """Add the environment's folders to ``sys.path``; return its first, and the command's roots.
+    """Add the environment's folders to ``sys.path``.
 
-    Until now the standard library alone could be imported: the driver's settings are read, and its channel is open.
-    The roots are not on the path yet.
+    Return the first of them, and the command's import roots, which are not on the path yet. Until now only the standard
+    library could be imported: the driver's settings are read, and its channel is open.
     """
     standard = len(sys.path)
     customize, site.execsitecustomize = site.execsitecustomize, lambda: None
@@ -125,7 +126,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Start to report what the process tries to do; return a function that reports the rest."""
+    """Start to report attempts; return a function for the rest."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
@@ -133,7 +134,7 @@ def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: 
 
 
 def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
-    """Report the end, and call ``leave``, the original ``os._exit``."""
+    """Report the end; leave by ``leave``, the original ``os._exit``."""
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()

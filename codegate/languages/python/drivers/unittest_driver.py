@@ -1,7 +1,8 @@
-"""Runs one test file under unittest, or under Django's runner, inside a sandbox and reports every phase of every test.
+"""Run one test file under unittest or Django's runner.
 
-Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. Of Django
-the project's own ``manage.py test`` runs, with its options. Argument 2 is the workspace.
+This runs inside a sandbox and reports every phase of every test. Loaders keep their protocols: ``load_tests``, fixtures
+of modules and classes, subtests, Django's databases. Of Django the project's own ``manage.py test`` runs, with its
+options. Argument 2 is the workspace.
 """
 
 # ruff: noqa: N802 - a result's methods have unittest's names
@@ -26,7 +27,7 @@ from codegate.languages.python.drivers.python_driver import end, enter_environme
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
-    """Return the class of the result that reports as the tests run."""
+    """Return the class of results, which report each test."""
     clock = time.perf_counter
 
     class Result(unittest.TextTestResult):
@@ -101,22 +102,23 @@ def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any,
 
 
 def name_of(test: Any) -> str:
-    """Return a test's name within its file, as pytest writes it."""
+    """Return a test's name in its file, in pytest's form."""
     return "%s::%s" % (type(test).__qualname__.replace(".", "::"), getattr(test, "_testMethodName", ""))
 
 
 def is_failed_import(test: Any) -> bool:
-    """Return whether ``test`` stands for a module that could not be loaded."""
+    """Return whether a test stands for an unloadable module."""
     return type(test).__module__ == "unittest.loader"
 
 
 def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> None:
-    """Report that a file, or a class in it, never got to its tests."""
+    """Report a file, or a class in it, without tests."""
     channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=explain(error, roots))
 
 
 def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
-    """Return the folder to import a test file from, below ``start``, and its dotted name."""
+    """Return a test file's import folder and dotted name."""
+    # The folder is ``start`` or below it.
     folder, name = os.path.split(os.path.join(workspace, file))
     parts = [name[: -len(".py")]]
     while folder not in (start, workspace) and os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -126,7 +128,8 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
 
 
 def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Load the file as ``python -m unittest`` does and run it; return whether everything passed."""
+    """Run the file by unittest; return whether everything passed."""
+    # It is loaded as ``python -m unittest`` does.
     folder, name = module_name(workspace, settings["file"], os.getcwd())
     if folder not in sys.path:
         sys.path.insert(sys.path.index(settings["packages"]), folder)
@@ -141,7 +144,8 @@ def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def is_ordinary(suite: Any) -> bool:
-    """Return whether a suite has only plain parts, none with its own ``run``."""
+    """Return whether a suite has only plain parts."""
+    # A part with its own ``run`` is not plain.
     return isinstance(suite, unittest.TestCase) or (
         type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)
     )
@@ -157,7 +161,8 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by the ``runtests.py`` of Django's own repository; return whether everything passed."""
+    """Run the file by Django's ``runtests.py``; return whether everything passed."""
+    # That program is the one of Django's own repository.
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
     own = os.path.abspath(settings["script"])
@@ -175,7 +180,8 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by the project's own test command, with its settings, databases and options; return as above."""
+    """Run the file by the project's own test command."""
+    # It keeps the project's settings, databases and options. Return whether everything passed.
     script, given = settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
     label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
@@ -188,7 +194,8 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
         steady["reverse"] = True
 
     def make_runner(name: str) -> Any:
-        """Return our runner, derived from the configured one; Django looks it up by name."""
+        """Return our runner, derived from the configured one."""
+        # Django looks it up by name.
         if name != "Runner":
             raise AttributeError(name)
         configured = importlib.import_module("django.conf").settings
@@ -226,7 +233,7 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def main() -> None:
-    """Run the file named by the settings; exit 0 when all passed, 1 when not."""
+    """Run the selected file; exit 0 if all passed."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     workspace = sys.argv[2]

@@ -1,4 +1,4 @@
-"""Vary the clock and the processor load inside the test process.
+"""Vary the clock and the load of the test process.
 
 A driver of Python tests executes this text when a selection asks for one of these, and calls its functions before the
 repository is imported.
@@ -35,11 +35,12 @@ class Ahead:
 
 
 def turn_clock(days: int) -> None:
-    """Set ``time`` and ``datetime`` ``days`` ahead; timers, file times and kernel stay.
+    """Set ``time`` and ``datetime`` some days ahead.
 
-    The classes of ``datetime`` are immutable and must stay the same objects for C extensions, pickles and ``type(x)
-    is datetime``: their namespaces are changed in place, and the interpreter's attribute cache is invalidated.
-    Where the environment has ``time_machine``, that does it: it takes these functions for builtins without looking.
+    Timers, file times and the kernel stay. The classes of ``datetime`` are immutable and must stay the same objects for
+    C extensions, pickles and ``type(x) is datetime``: their namespaces are changed in place, and the interpreter's
+    attribute cache is invalidated. If the environment has ``time_machine``, that package sets the clock: it takes these
+    functions for builtins without checking.
     """
     with contextlib.suppress(ImportError):
         importlib.import_module("time_machine").travel(datetime.timedelta(days=days), tick=True).start()
@@ -98,14 +99,16 @@ def turn_clock(days: int) -> None:
 
 
 def fork() -> int:
-    """Fork without warnings about threads: the child runs one test at most."""
+    """Fork without warnings about threads."""
+    # The child runs one test at most.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return os.fork()
 
 
 def crowd(processes: int) -> None:
-    """Start busy ``processes`` on this processor, not as children: tests may wait for those."""
+    """Start ``processes`` that keep this processor busy."""
+    # They are not children of this process, because tests may wait for its children.
     with contextlib.suppress(OSError):
         usable = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {usable[os.urandom(1)[0] % len(usable)]})

@@ -1,1 +1,4 @@
-"""Programs that run Rust's tests inside sandboxes; see ``codegate.grading.drivers``."""
+"""Programs that run tests of Rust inside sandboxes.
+
+See ``codegate.grading.drivers``.
+"""

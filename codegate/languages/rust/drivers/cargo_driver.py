@@ -1,4 +1,4 @@
-"""Compiles the test targets of selected files with Cargo, and runs each test in its own process.
+"""Compile tests with Cargo; run each in its own process.
 
 The tests never hold the records pipe. A test has passed when its process ended with status 0 and libtest reported that
 one test passed: a process that ends early proves nothing, and takes no other test along.
@@ -52,10 +52,8 @@ TEXT = 8 << 10
 
 def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT,
         limit: float | None = None) -> tuple[int, str, float]:  # fmt: skip
-    """Return a program's status, the last part of its output, and its seconds.
-
-    It is killed after ``limit`` seconds, and what it leaves running at its end.
-    """
+    """Return a program's status, last output and seconds."""
+    # It is killed after ``limit`` seconds; whatever it leaves running is killed at its end.
     with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
         begun = time.monotonic()
         process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output,
@@ -70,7 +68,7 @@ def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEP
 
 
 class Target:
-    """A test target of a package, as ``cargo metadata`` has it."""
+    """A test target of a package, from ``cargo metadata``."""
 
     def __init__(self, package: dict[str, Any], target: dict[str, Any]) -> None:
         self.package, self.root = package["id"], target["src_path"]
@@ -89,7 +87,7 @@ class Target:
             return pattern.search(file.read()) is not None
 
     def file_of(self, test: str) -> tuple[str, str]:
-        """Return the file that declares a test, and the test's path within it."""
+        """Return a test's file and the test's path there."""
         *modules, name = test.split("::")
         for depth in range(len(modules), 0, -1):
             place = os.path.join(self.folder, *modules[:depth])
@@ -100,7 +98,7 @@ class Target:
 
 
 class Cargo:
-    """Cargo, called as the recipe calls it."""
+    """Calls Cargo as the recipe does."""
 
     def __init__(self, settings: dict[str, Any], python: str, workspace: str) -> None:
         words = list(settings["command"])
@@ -129,7 +127,7 @@ class Cargo:
             self.variables[settings["mark"]] = self.marks
 
     def targets(self) -> tuple[list[Target], set[str], str]:
-        """Return all test targets, the default packages, and Cargo's error or ""."""
+        """Return test targets, default packages, and Cargo's error or ""."""
         if not self.known:
             return (
                 [],
@@ -150,7 +148,8 @@ class Cargo:
         return every, set(found.get("workspace_default_members", found["workspace_members"])), ""
 
     def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
-        """Return how Cargo starts the target's program (None if it fails), and its output."""
+        """Return how Cargo starts a target's program, and its output."""
+        # The start is None if Cargo fails.
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
         package = [] if chosen or target.package in default else ["-p", target.package]
@@ -165,7 +164,7 @@ class Cargo:
 
 
 def of_nextest(words: list[str]) -> Iterator[str]:
-    """Yield nextest's options that say how to compile, without those on running."""
+    """Yield nextest's options on compiling, without those on running."""
     left = iter(words)
     for word in left:
         name = word.split("=")[0]
@@ -175,7 +174,7 @@ def of_nextest(words: list[str]) -> Iterator[str]:
 
 
 def options(words: list[str]) -> Iterator[str]:
-    """Yield the options that say how to compile."""
+    """Yield the options on compiling."""
     left = iter(words)
     for word in left:
         if word in VALUED:
@@ -185,7 +184,8 @@ def options(words: list[str]) -> Iterator[str]:
 
 
 def choose(targets: list[Target], path: str) -> list[Target]:
-    """Return the targets that may hold a file: its own, else the nearest that name its module."""
+    """Return the targets that may contain a file."""
+    # They are its own, or else the nearest that name its module.
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
     nearest = max((len(target.folder) for target in above), default=0)
@@ -195,7 +195,8 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether a panic is an assertion: of a macro in a test file."""
+    """Return whether a panic is an assertion."""
+    # It is if a macro in a test file raised it.
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
     if path is None:
@@ -220,7 +221,8 @@ def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return the outcome of a process of one test; status and libtest's count must agree."""
+    """Return the outcome of one test's process."""
+    # Its status and libtest's count must agree.
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
     if status == 0 and counted == ("ok", "1", "0", "0"):
@@ -229,7 +231,8 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the names of a program's tests; [] if it is not built with libtest."""
+    """Return the names of a program's tests."""
+    # There are none if it is not built with libtest.
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
@@ -239,7 +242,8 @@ def run_tests(
     channel: Channel, start: dict[str, Any], tests: dict[str, str], marks: str, files: dict[str, str],
     settings: dict[str, Any],
 ) -> bool:  # fmt: skip
-    """Run and report tests, given as ids by name; return whether none failed."""
+    """Run and report tests; return whether none failed."""
+    # ``tests`` has ids by name.
     good, left = True, settings["output_bytes"] // 2
     for name, test in tests.items():
         has_copies = any(word in name for word in settings["variants"])  # or is one
@@ -271,7 +275,10 @@ def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str
 
 
 def main() -> None:
-    """Compile and run the selected tests; exit 0: all passed, 1: not, 2: some cannot run."""
+    """Compile and run the selected tests.
+
+    Exit with 0 if all passed, with 1 if not, and with 2 if some file's tests could not be run.
+    """
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     python, workspace = sys.argv[2:4]
