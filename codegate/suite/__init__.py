@@ -1,4 +1,4 @@
-"""Suites and problems as files, types and digests, and the trees and patches that every room works with.
+"""Suites: their files, types and digests, with trees and patches.
 
 Nothing here uses the network or runs a problem's code.
 """

@@ -1,4 +1,7 @@
-"""Read a tree's configuration files: bounded, never executed, empty if broken."""
+"""Read a repository's configuration files, which are untrusted.
+
+They are never executed and bounded in size. A broken file reads as an empty one.
+"""
 
 import configparser
 import json
@@ -17,7 +20,10 @@ _COMMENTS: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*
 
 
 def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
-    """Return the text of a file; empty when it is absent, a link, or longer than ``most`` bytes."""
+    """Return a file's text, or "".
+
+    The text is empty if the file is absent, a link, or longer than ``most`` bytes.
+    """
     file = tree.get(path)
     if file is None or file.is_link or len(file.data) > most:
         return ""
@@ -41,7 +47,10 @@ def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, An
 
 
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object of a JSON file that may have comments and trailing commas."""
+    """Return the object of a JSON file with comments.
+
+    Trailing commas are accepted, too.
+    """
     try:
         return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_text(tree, path))))
     except (ValueError, RecursionError):
@@ -49,7 +58,7 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return a YAML file's mapping, by YAML's core schema as in other tools."""
+    """Return a YAML file's mapping, read as other tools do."""
     try:
         return mapping(parse_yaml(read_text(tree, path), path, core=True))
     except UsageError:
@@ -67,30 +76,30 @@ def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
 
 
 def at(value: object, *keys: str) -> object:
-    """Return the value at the path ``keys`` of nested tables, or None."""
+    """Return the value at ``keys`` in nested tables, or None."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a table's entries whose keys are text; {} if it is no table."""
+    """Return a table's entries with text keys; {} for others."""
     return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
 
 
 def strings(value: object) -> list[str]:
-    """Return a list's texts, or the lines of a text; else []."""
+    """Return a list's texts or a text's lines; else []."""
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of ``text`` without comments, blanks and empty lines."""
+    """Return the non-empty lines of ``text``, stripped and without comments."""
     stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
     return [line for line in stripped if line]
 
 
 def first_text(*values: object) -> str:
-    """Return the first of ``values`` that is non-blank text, stripped, or ""."""
+    """Return the first non-blank text of ``values``, stripped; else ""."""
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")

@@ -1,4 +1,4 @@
-"""Read untrusted folders: links are refused, names are checked, sizes are capped."""
+"""Read untrusted folders without links, and within limits of size."""
 
 import os
 import stat
@@ -18,7 +18,11 @@ _MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES  # folders count too: empty ones can 
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """Return ``folder/relative``, a plain path; a link on the way raises UsageError."""
+    """Return ``folder/relative``, a plain path.
+
+    Raises:
+        UsageError: a part of the path is a link.
+    """
     path = folder
     for part in relative.split("/"):
         path = path / part
@@ -49,7 +53,10 @@ def read_folder(root: Path) -> dict[str, bytes]:
 
 
 def base_folder(suite: Path, folder: str) -> Tree:
-    """Return the base tree that the suite keeps in ``folder``, as plain files; raises as ``read_folder``."""
+    """Return the base tree in ``folder`` of a suite.
+
+    Raises as ``read_folder``.
+    """
     root = inside(suite, folder)
     if not os.path.isdir(root):  # noqa: PTH112  it does not raise
         raise UsageError(f"{root} does not exist; the suite names it as a base tree.")

@@ -1,8 +1,8 @@
-"""Run git so that nothing in an untrusted repository can make it do more than read objects or apply a patch.
+"""Run git safely in untrusted repositories.
 
-No system or user configuration, no hooks, no pager, no prompts, no transport, no replaced or grafted objects.
-Trees are read object by object (``ls-tree`` and ``cat-file``), so attributes such as ``export-ignore``,
-``export-subst`` and filters change nothing.
+Git can only read objects or apply a patch: it has no system or user configuration, no hooks, no pager, no prompts, no
+transport, and no replaced or grafted objects. Trees are read object by object (``ls-tree`` and ``cat-file``), so
+attributes such as ``export-ignore``, ``export-subst`` and filters change nothing.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ _COMMANDS_WITH_DIFFS: Final = frozenset({"diff", "diff-index", "diff-tree", "log
 
 
 class GitError(UsageError):
-    """Git failed; the message quotes it."""
+    """Git failed; the message quotes its errors."""
 
 
 class MissingCommitError(GitError):
@@ -69,9 +69,9 @@ def git(
     limit: int = MAX_OUTPUT_BYTES,
     codes: Container[int] = (0,),
 ) -> bytes:
-    """Run git sealed in ``repository`` and return its standard output.
+    """Run git sealed in ``repository``; return its standard output.
 
-    Commands that look at the work tree are not sealed: what they find there goes through the repository's filters.
+    Commands that read the work tree are not sealed: the repository's filters apply to it.
 
     Args:
         repository: the folder to run in.
@@ -80,7 +80,7 @@ def git(
         timeout: seconds.
         memory: most bytes of address space, for hostile input; None: no limit.
         processor_seconds: of the process, for hostile input on a busy machine; None: no limit.
-        limit: most bytes of output: a few objects can stand for a tree without end.
+        limit: most bytes of output, because a few objects can describe an endless tree.
         codes: exit statuses that are no failure.
 
     Raises:
@@ -136,9 +136,9 @@ class _TooLong(Exception):
 def _exchanged(
     process: "subprocess.Popen[bytes]", stdin: bytes, deadline: float, limit: int
 ) -> tuple[bytearray, bytearray]:
-    """Send ``stdin`` to a process; return its output and errors until it closes both.
+    """Send ``stdin`` to a process; return its output and errors.
 
-    Without threads: a signal that arrives while one starts leaves it half started.
+    It uses no threads, because a signal that arrives while a thread starts leaves it half started.
     """
     output, errors, unsent = bytearray(), bytearray(), memoryview(stdin)
     written = {process.stdout: (output, limit), process.stderr: (errors, _MAX_ERRORS)}
@@ -191,7 +191,11 @@ def _sealed_environment() -> Mapping[str, str]:
 
 
 def find_commit(repository: Path, name: str) -> str:
-    """Return the id of the commit ``name``; raises MissingCommitError without it."""
+    """Return the id of the commit ``name``.
+
+    Raises:
+        MissingCommitError: the repository does not have it.
+    """
     try:
         found = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     except GitError as error:
@@ -200,11 +204,13 @@ def find_commit(repository: Path, name: str) -> str:
 
 
 def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit: int = MAX_TREE_BYTES) -> Tree:
-    """Return the files of ``commit`` (or of a tree's id), byte-exact. Submodules and unusable paths are left out.
+    """Return the files of a commit or tree, byte-exact.
+
+    Submodules and unusable paths are left out.
 
     Args:
-        repository: where it is.
-        commit: its name.
+        repository: a folder of the repository.
+        commit: its name, or a tree's id.
         under: only these files and folders, relative to the top; none given: everything.
         limit: most bytes of all files together.
 
@@ -239,7 +245,11 @@ def _read_tree(repository: Path, tree: str, under: Sequence[str], limit: int) ->
 
 
 def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, bytes]:
-    """Return the blobs ``ids``; raises GitError if one is missing or damaged, or all have over ``limit`` bytes."""
+    """Return the bytes of the blobs ``ids``.
+
+    Raises:
+        GitError: one is missing or damaged, or all together have over ``limit`` bytes.
+    """
     names = sorted(ids)
     request = "".join(f"{name}\n" for name in names).encode("ascii")
     sizes = git(repository, "cat-file", "--batch-check=%(objectsize)", stdin=request).split(b"\n")[:-1]
@@ -260,7 +270,7 @@ def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, by
 
 
 def object_id(data: bytes, algorithm: Literal["sha1", "sha256"] = "sha1") -> str:
-    """Return the id that git gives to a blob of ``data``."""
+    """Return git's id of a blob with these bytes."""
     return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 

@@ -1,6 +1,7 @@
-"""Throw-away git repositories, in which no file of a tree is ever checked out.
+"""Temporary git repositories without a work tree's files.
 
-Names, links and attributes in a tree have nothing to act on there: git sees its objects and an index of them only.
+Names, links and attributes of a tree have no effect, because no file is checked out: git sees only objects and an
+index of them.
 """
 
 import contextlib
@@ -48,7 +49,7 @@ def open_store(*, bare: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock, which the kernel releases when this process ends, however it ends."""
+    """Hold the folder's lock, which the kernel releases on exit."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -59,7 +60,7 @@ def _held(folder: Path) -> Iterator[Path]:
 
 @cache
 def _sweep(place: Path) -> None:
-    """Remove, once, the stores of killed processes, whose locks are free."""
+    """Remove the stores of killed processes, whose locks are free."""
     for folder in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -90,17 +91,17 @@ def store_trees(store: Path, trees: Sequence[Tree]) -> None:
 
 
 def set_index(store: Path, entries: Mapping[str, tuple[FileMode, str]]) -> None:
-    """Put paths into the index of ``store``, each with its mode and its blob's id."""
+    """Add paths to the index, with their modes and blobs."""
     listing = "".join(f"{mode} {name}\t{path}\0" for path, (mode, name) in entries.items())
     git(store, "update-index", "-z", "--index-info", stdin=_bytes(listing))
 
 
 def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[str]:
-    """Return which of ``paths`` git ignores.
+    """Return those of ``paths`` that git ignores.
 
     Args:
-        rules: the ``.gitignore`` files, whose paths are never among the result.
-        paths: plain relative paths, of no file that git tracks.
+        rules: the ``.gitignore`` files, which are never in the result.
+        paths: plain relative paths of files that git does not track.
         defaults: patterns that ``rules`` may overrule, a line each.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A suite in memory: problems with their manifests, trees of changes and digests."""
+"""A loaded suite: problems, environments and digests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,10 @@ DROPPED_BEFORE: Final = f"{DROPPED}; quarantined before: "
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment with its texts: the recipe that it is built by, and the versions that a build installed."""
+    """An environment with its recipe and its versions.
+
+    ``resolved`` lists the versions that a build installed.
+    """
 
     manifest: EnvironmentManifest
     recipe: str = field(repr=False)
@@ -36,17 +39,17 @@ class Environment:
 
     @property
     def id(self) -> str:
-        """Return the id by which problems name it."""
+        """Return the id that problems name it by."""
         return self.manifest.id
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One stripped bug fix, loaded except for its base tree (see ``load_base``).
+    """One stripped bug fix, without its base tree.
 
-    ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
-    tree. ``digest`` covers all that can change a grade (see ``make_problem``), and ``plain_digest`` all of that but the
-    controls, which the first validation adds.
+    ``load_base`` returns that. ``hidden`` has the test files as they are after the fix and ``fix`` the source files,
+    each as a change of the base tree. ``digest`` covers all that can change a grade (see ``make_problem``);
+    ``plain_digest`` leaves out the controls, which the first validation adds.
     """
 
     manifest: ProblemManifest
@@ -70,23 +73,29 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return the right answer to a question; "" for other problems."""
+        """Return the right answer to a question, or ""."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.data.decode("utf-8", "replace") if file is not None else ""
 
     @property
     def service_tests(self) -> tuple[str, ...]:
-        """Return the ids of the service's expectations, which are tests without a file."""
+        """Return the ids of the service's expectations.
+
+        They are tests without a file.
+        """
         return self.manifest.service.tests if self.manifest.service else ()
 
     @property
     def quoted(self) -> bool:
-        """Return whether no example was executed for the statement: a review reads such problems first."""
+        """Return whether the statement has no executed example.
+
+        A review reads such problems first.
+        """
         return self.manifest.tags.get(EVIDENCE) == "quoted"
 
     @property
     def dropped(self) -> bool:
-        """Return whether a review dropped the problem."""
+        """Return whether a reviewer dropped the problem."""
         quarantine = self.manifest.quarantine
         return (
             self.manifest.status == "retired"
@@ -102,9 +111,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Suite:
-    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
+    """A suite with its manifest, problems, environments and digest.
 
-    ``environments`` are by id. ``proved`` is no part of the digest.
+    ``problems`` are in the manifest's order and ``environments`` by id. The digest covers everything that is graded,
+    and not ``proved``.
     """
 
     folder: Path
@@ -125,5 +135,5 @@ class Suite:
         return tuple(problem for problem in self.problems if problem.active)
 
     def expired(self, today: date) -> tuple[str, ...]:
-        """Return the ids of the quarantined problems whose quarantine is over."""
+        """Return the ids of problems whose quarantine is over."""
         return tuple(problem.id for problem in self.problems if problem.expired(today))

@@ -1,7 +1,8 @@
-"""The suite's files as types. Unknown keys are refused; unknown values are null, never 0.
+"""Types of a suite's files; unknown keys are refused.
 
-``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a ``StoredProblemManifest`` and
-``problems/<id>/tests.json`` a ``TestSets``: YAML would turn some test ids into other types.
+Unknown values are null, never 0. ``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a
+``StoredProblemManifest`` and ``problems/<id>/tests.json`` a ``TestSets`` (in JSON, because YAML would turn some test
+ids into other types).
 """
 
 from datetime import date, datetime
@@ -34,7 +35,7 @@ ImportRoot = Annotated[str, AfterValidator(lambda path: _plain(path) if path els
 
 
 class ProblemLimits(Strict):
-    """What one grading sandbox may use."""
+    """The resources of one grading sandbox."""
 
     seconds: float = Field(default=120, gt=0, le=3600, description="Wall-clock limit of a whole test run.")
     memory_mb: int = Field(default=1024, ge=64, le=65536, description="Memory, without swap.")
@@ -45,7 +46,6 @@ class ProblemLimits(Strict):
 
 
 def _known_language(name: str) -> str:
-    """Return ``name``; a ``ValueError`` names the languages that are known."""
     if name not in language_names():
         message = f"no language is called {name!r}; known are {', '.join(language_names())}"
         raise ValueError(message)
@@ -53,7 +53,6 @@ def _known_language(name: str) -> str:
 
 
 def _known_runner(name: str) -> str:
-    """Return ``name``; a ``ValueError`` names the test runners that are known."""
     if name not in runner_places():
         message = f"no test runner is called {name!r}; known are {', '.join(sorted(runner_places()))}"
         raise ValueError(message)
@@ -71,7 +70,7 @@ Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
 
 
 class Base(Strict):
-    """Where a base tree is: a commit of the repository at hand, or a folder of the suite."""
+    """A base tree: a repository's commit or a suite's folder."""
 
     commit: Commit | None = Field(default=None, description="Full id of a commit of the repository.")
     folder: PlainPath | None = Field(default=None, description="Folder with the tree, relative to the suite.")
@@ -85,9 +84,9 @@ class Base(Strict):
 
 
 class EnvironmentManifest(Strict):
-    """A recorded build: what set-up left that ran once by the recipe in ``environments/<id>/recipe.yml``.
+    """A recorded build, whose set-up ran once.
 
-    ``environments/<id>/resolved.txt`` has the versions that it installed.
+    ``environments/<id>/recipe.yml`` has the recipe, ``environments/<id>/resolved.txt`` the versions that it installed.
     """
 
     id: Slug = Field(description="What problems call it, and the name of its folder.")
@@ -111,13 +110,13 @@ class EnvironmentManifest(Strict):
 
     @property
     def identity(self) -> dict[str, object]:
-        """Return everything that can make test results differ between environments."""
+        """Return what can make test results differ between environments."""
         made_from = {"inputs": self.inputs} if self.inputs is not None else {"recipe": self.recipe}
         return {**made_from, "resolved": self.resolved}
 
 
 class Provenance(Strict):
-    """The change that the problem was mined from, and why it counts as a bug fix."""
+    """The mined change, with the evidence for a bug fix."""
 
     kind: Literal["merge", "squash", "rebase", "direct", "imported", "handwritten"]
     commit: Commit | None = Field(default=None, description="The commit that has the fix.")
@@ -136,7 +135,10 @@ class Provenance(Strict):
 
 
 class LeakAudit(Strict):
-    """Findings of the search for the answer where a model works; all 0 and false is clean."""
+    """Places where a model could find the answer.
+
+    All 0 and false is clean.
+    """
 
     fix_lines: int = Field(default=0, ge=0, description="Distinctive lines of the fix found outside of it.")
     hidden_files: int = Field(default=0, ge=0, description="Hidden tests found in the tree or in the environment.")
@@ -147,12 +149,15 @@ class LeakAudit(Strict):
 
     @property
     def clean(self) -> bool:
-        """Return whether nothing was found."""
+        """Return whether the audit found nothing."""
         return self == LeakAudit()
 
 
 class Quality(Strict):
-    """Quality of a problem's tests and statement; null is unknown. No grade depends on it."""
+    """Quality of a problem's tests and statement.
+
+    Null is unknown. No grade depends on it.
+    """
 
     hunk_coverage: float | None = Field(
         default=None, ge=0, le=1, description="Share of its partial fixes on which a fail-to-pass test fails."
@@ -173,7 +178,10 @@ class Quality(Strict):
 
 
 class ControlAudit(Strict):
-    """Changes of the hidden tests that the reference fix, as any right answer, fails: the controls."""
+    """The controls of a problem.
+
+    A control is a change of a hidden test that the reference fix fails, as does any right answer.
+    """
 
     tried: int = Field(ge=0, description="Changes of fail-to-pass tests that were run on the reference fix.")
     flips: dict[str, tuple[str, ...]] = Field(
@@ -194,7 +202,7 @@ class ControlAudit(Strict):
 
 
 class Quarantine(Strict):
-    """Why a problem or test is kept out of comparisons, with evidence and end."""
+    """Why a problem or test is excluded, and how long."""
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "untold", "manual"]
     evidence: str = Field(max_length=2000, description="What was observed.")
@@ -211,7 +219,7 @@ class QuarantinedTest(Strict):
 
 
 class Statement(Strict):
-    """Where the statement in ``statement.md`` is from."""
+    """The origin of the statement in ``statement.md``."""
 
     mode: Literal["sources", "rewrite", "imported", "handwritten"] = Field(
         description="From the repository's texts and executed examples, rewritten by a model, from an imported row, or "
@@ -333,7 +341,10 @@ class ProblemManifest(Strict):
 
 
 class StoredProblemManifest(ProblemManifest):
-    """``problem.yml`` as stored: with the modes of files that are executable, because checkouts lose them."""
+    """``problem.yml`` as stored, with the modes of executable files.
+
+    Checkouts lose these modes.
+    """
 
     file_modes: dict[PlainPath, Literal["100755"]] = Field(
         default={}, description="Executable files: their path below the problem's folder, such as fix/tool.py."

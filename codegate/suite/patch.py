@@ -1,7 +1,7 @@
-"""Make patches from changes of a tree, and apply patches whole: no fuzz, no three-way merge.
+"""Make patches, and apply them exactly.
 
-Git does both, in the object store and index of a throw-away repository: no file of the tree is ever checked out, so
-its names, links and attributes have nothing to act on.
+There is no fuzz and no three-way merge. Git does both in the object store and index of a temporary repository, where no
+file is checked out, so a tree's names, links and attributes have no effect.
 """
 
 import re
@@ -30,7 +30,7 @@ _HEADERS: Final = re.compile(r"^(?:diff --git |--- |\+\+\+ |rename |copy )[^\n]*
 
 
 def make_patch(base: Tree, changes: Changes) -> str:
-    """Return the diff in git's format (binary hunks included) that makes ``changes`` to ``base``.
+    """Return git's diff for ``changes`` to ``base``, with binary hunks.
 
     Bytes that are not UTF-8 become surrogate escapes, which ``apply_patch`` turns back.
     """
@@ -88,7 +88,7 @@ def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
-    """Return the changes from the entries ``before`` to the index of ``store``."""
+    """Return the changes of the index since ``before``."""
     after: dict[str, tuple[FileMode, str]] = {}
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
@@ -112,7 +112,7 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
 
 
 def _escapes_only(text: str) -> bool:
-    """Return whether every surrogate in ``text`` stands for an undecodable byte."""
+    """Return whether every surrogate stands for an undecodable byte."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

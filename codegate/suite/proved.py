@@ -1,6 +1,6 @@
-"""``proved.json``: sandboxes on which ``codegate validate`` proved a suite, and their parts.
+"""``proved.json``: the sandboxes on which a suite was proved.
 
-It is no part of the suite's digest.
+``codegate validate`` writes it. It is no part of the suite's digest.
 """
 
 import os
@@ -29,18 +29,21 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Return the place where code runs: kind of sandbox, and base images by Python version."""
+    """Return a place: kind of sandbox, and base images.
+
+    ``images`` are by Python version.
+    """
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
 
 
 def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Return the base images in the conditions of a run, by version of Python."""
+    """Return a run's base images, by version of Python."""
     found = ((_IMAGE_FIELD.fullmatch(field), name) for field, name in conditions.items())
     return {match[1]: name for match, name in found if match}
 
 
 def is_place(field: str) -> bool:
-    """Return whether a field names where code runs."""
+    """Return whether ``field`` is one of a place."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 
@@ -51,14 +54,17 @@ def place_words(place: Mapping[str, str]) -> str:
 
 
 class ProvedEnvironment(Strict):
-    """What was found in a sandbox of one environment."""
+    """The interpreter and packages in a sandbox of one environment."""
 
     python: _Text = Field(description="Full version of the interpreter.")
     packages: Sha256 = Field(description="Digest of the installed packages and their versions.")
 
 
 class ProvedPlace(Strict):
-    """One place in which the suite was proved. Of each place the newest proof is kept."""
+    """One place in which the suite was proved.
+
+    The file keeps the newest proof of each place.
+    """
 
     place: dict[_Text, _Text] = Field(description="Kind of sandbox, and base images by digest.")
     validated: _Text = Field(description="UTC time, ISO 8601.")
@@ -68,30 +74,36 @@ class ProvedPlace(Strict):
 
 
 class ProvedPlaces(Strict):
-    """The file."""
+    """The content of ``proved.json``."""
 
     proved_schema: Literal["codegate.proved/1"] = Field(default="codegate.proved/1", alias="schema")
     places: tuple[ProvedPlace, ...] = Field(max_length=_MOST_PLACES)
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return the places where a suite was proved, newest last; () without a file."""
+    """Return where a suite was proved, newest last.
+
+    () without a file.
+    """
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to the file of the suite in ``folder``, in place of an older one of the same place."""
+    """Add a proof to a suite's ``proved.json``.
+
+    It replaces an older proof of the same place.
+    """
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
 
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
-    """Return the places in which every active problem of ``suite`` was proved, by field, with their interpreters.
+    """Return the places where every active problem was proved.
 
-    Where it is proved ``here``, too, only places with the same packages and minor versions of Python; the patch
-    releases may differ, and are returned to be shown.
+    Each is a table of its fields, with its interpreters. If the suite was proved ``here`` as well, only places with the
+    same packages and minor versions of Python are returned; their patch releases may differ.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

@@ -1,7 +1,8 @@
-"""Read untrusted YAML and JSON: caps on size and depth, then strict types.
+"""Read untrusted YAML and JSON into strict types.
 
-Aliases, anchors, tags and duplicate keys are refused: no suite needs them, and each lets a small file mean something
-that its reader does not see. Files of other tools may have aliases, as far as they do not make them much larger.
+Size and depth are limited. Aliases, anchors, tags and duplicate keys are refused: no suite needs them, and each lets a
+small file mean something that its reader does not see. Files of other tools may have aliases that do not make them much
+larger.
 """
 
 import math
@@ -42,7 +43,10 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Loader(yaml.CSafeLoader):
-    """The C safe loader, refusing duplicate keys, merge keys and numbers that are too long or not finite."""
+    """The C safe loader, with stricter mappings and numbers.
+
+    It refuses duplicate keys, merge keys, and numbers that are too long or not finite.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         for key, _ in node.value:
@@ -74,7 +78,10 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
 
 
 class _CoreLoader(_Loader):
-    """As YAML 1.2 is read: ``on`` and ``no`` are texts, and so is a date."""
+    """A loader by YAML 1.2's core schema.
+
+    ``on``, ``no`` and dates are texts.
+    """
 
 
 _CoreLoader.yaml_implicit_resolvers = {
@@ -89,12 +96,15 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 
 
 def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
-    """Return the plain data in ``text``; ``place`` names the file in messages.
+    """Return the plain data in ``text``.
 
-    ``core``: as other tools read it, by YAML 1.2 and with aliases. In our own files ``on`` and ``no`` are truths.
+    Args:
+        text: one YAML document.
+        place: names the file in messages.
+        core: read it as other tools do, by YAML 1.2 and with aliases. In our own files ``on`` and ``no`` are truths.
 
     Raises:
-        UsageError: not one plain YAML document within the caps.
+        UsageError: not one plain YAML document within the limits.
     """
     if len(text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise UsageError(f"{place} is larger than {MAX_YAML_BYTES >> 10} KiB.")
@@ -107,7 +117,10 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Raise YAMLError for text that is too deep, or too large with its aliases expanded."""
+    """Raise YAMLError for text that is too deep or large.
+
+    The size counts each alias written out.
+    """
     known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
     above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -141,25 +154,28 @@ def _check_events(text: str, *, aliases: bool) -> None:
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:
-    """Read a YAML file into ``model``.
+    """Return the YAML file at ``path`` as a ``model``.
 
     Raises:
-        UsageError: missing, unreadable, over a cap, or not what ``model`` says; names the file and the key.
+        UsageError: missing, unreadable, over a limit, or not what ``model`` says; names the file and the key.
     """
     data = parse_yaml(read_text(path, MAX_YAML_BYTES), str(path))
     return check_model(data, model, str(path))
 
 
 def read_json(path: Path, model: type[Model], most: int = MAX_JSON_BYTES) -> Model:
-    """Read a JSON file of at most ``most`` bytes into ``model``; raises as ``read_yaml``."""
+    """Return the JSON file at ``path`` as a ``model``.
+
+    It has at most ``most`` bytes. Raises as ``read_yaml``.
+    """
     return check_model(parse_json(read_text(path, most), str(path)), model, str(path))
 
 
 def check_model(data: Any, model: type[Model], place: str) -> Model:
-    """Check plain ``data`` against ``model``.
+    """Return plain ``data`` as a ``model``.
 
     Raises:
-        UsageError: it does not fit; names every key that is wrong, at most ten.
+        UsageError: it does not fit; names the wrong keys, at most ten.
     """
     try:
         return model.model_validate(data)
@@ -179,7 +195,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return what is wrong with one key, and the right form if known."""
+    """Return what is wrong with one key, for people."""
     place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
@@ -198,7 +214,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return the meaning of a key with a wrong value, or a remedy, or ""."""
+    """Return the wrong key's meaning, a remedy, or ""."""
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
@@ -214,14 +230,14 @@ def _nearest_key(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
-    """Return every key that the table at ``place`` of a document of ``model`` may have."""
+    """Return the keys that the table at ``place`` may have."""
     return sorted(
         {key for table in _tables_at(place, model.model_json_schema()) for key in table.get("properties", ())}
     )
 
 
 def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of a JSON Schema that describe the table at ``place``."""
+    """Return the schemas of the table at ``place``."""
     tables = _tables(schema, schema)
     for part in place:
         inner = [
@@ -235,7 +251,7 @@ def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[
 
 
 def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the alternatives of a JSON Schema part, with references resolved."""
+    """Return a schema's alternatives, with references resolved."""
     if "$ref" in part:
         return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
     return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]

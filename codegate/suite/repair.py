@@ -1,7 +1,7 @@
-"""Read the hunks of a patch that a model or a tool wrote, and write them as git takes them.
+"""Read the hunks of foreign patches; write them for git.
 
-Their own lines decide: they are counted, and found in the file. Where they do not say what is meant, the patch is
-refused with the number of the line; no part of it is applied then.
+The hunks' own lines decide: they are counted, and found in the file. Where they are ambiguous, the whole patch is
+refused with the number of the line.
 """
 
 import re
@@ -24,7 +24,7 @@ _MAX_HUNKS: Final = 2000
 
 
 class PatchError(CodegateError):
-    """The patch does not apply to the base tree, or it changes what a patch may not change."""
+    """The patch does not apply, or makes a forbidden change."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Hunk:
     Attributes:
         line: number of its header's line in the patch, from 1.
         lines: its lines with their marks.
-        start: the first old line by its header, None where that has no numbers.
+        start: the first old line by its header; None for a header without numbers.
         counted: whether the header's counts are those of the lines.
         end: position of the line behind it.
     """
@@ -53,7 +53,10 @@ class Hunk:
 
 @dataclass
 class Section:
-    """One file's part of a patch: both names (None: no file) and its hunks."""
+    """One file's part of a patch.
+
+    The names before and after are None for a file that does not exist then.
+    """
 
     before: str | None
     after: str | None
@@ -61,7 +64,7 @@ class Section:
 
 
 def without_carriage_returns(patch: str) -> str:
-    """Return the patch with LF where all of its lines end in CR LF."""
+    """Return the patch with LF if every line has CRLF."""
     lines = patch.rstrip("\n").split("\n")
     return patch.replace("\r\n", "\n") if all(line.endswith("\r") or not line for line in lines) else patch
 
@@ -104,7 +107,10 @@ def read_sections(patch: str) -> list[Section]:
 
 
 def prefix_depth(sections: list[Section], base: Tree) -> int:
-    """Return git's ``-p``: 1 for names below ``a/`` and ``b/``, else 0."""
+    """Return git's ``-p``: 1 for names with prefixes, else 0.
+
+    Prefixes are ``a/`` and ``b/`` or similar.
+    """
     old = [section.before for section in sections if section.before is not None]
     whole, stripped = (all(name in base for name in names) for names in (old, [_stripped(name) for name in old]))
     if whole != stripped:
@@ -118,10 +124,10 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
 def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
     """Return the patch with correct headers, line ends and encoding.
 
-    Counts and places are those of its own lines, line ends and encoding those of the files.
+    Counts and places follow from its own lines, line ends and encoding from the files.
 
     Raises:
-        PatchError: a hunk's lines are not in its file, or in several places of which its header names none.
+        PatchError: a hunk's lines are not in its file, or are in several places of which its header names none.
     """
     if sum(len(section.hunks) for section in sections) > _MAX_HUNKS:
         raise PatchError(f"the patch does not apply as it is, and has over {_MAX_HUNKS} hunks: too many to repair.")
@@ -174,12 +180,12 @@ def _hunk(lines: list[str], position: int, *, new: bool, gone: bool) -> Hunk:
 
 
 def _marked(line: str, blank: str) -> str:
-    """Return the line; a stripped blank one gets its mark ``blank`` back."""
+    """Return the line; a blank one gets the mark ``blank``."""
     return line if line.strip("\r") else blank + line
 
 
 def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | None:
-    """Return the position after a hunk with these counts; None without it."""
+    """Return where a hunk with these counts ends, or None."""
     while old > 0 or new > 0:
         mark = lines[position][:1] if position < len(lines) else "?"
         if mark not in {" ", "-", "+", "\\", "", "\r"} or (position == len(lines) - 1 and not mark):
@@ -202,7 +208,7 @@ def _is_over(lines: list[str], position: int) -> bool:
 
 
 def _check_rest(lines: list[str], position: int) -> None:
-    """Raise PatchError if lines of a hunk follow another line."""
+    """Raise PatchError if more lines of a hunk follow."""
     for number in range(position, len(lines)):
         if _is_start(lines, number):
             return
@@ -213,14 +219,14 @@ def _check_rest(lines: list[str], position: int) -> None:
 
 
 def _is_start(lines: list[str], position: int) -> bool:
-    """Return whether a file, a hunk or a mail's signature starts at the line."""
+    """Return whether a file, hunk or mail signature starts here."""
     line = lines[position]
     signature = line.rstrip() == "--" and _VERSION.match("".join(lines[position + 1 : position + 2])) is not None
     return signature or line.startswith(("diff --git ", "@@")) or _is_pair(lines, position)
 
 
 def _is_pair(lines: list[str], position: int) -> bool:
-    """Return whether the names of a file before and after start at the line."""
+    """Return whether a file's ``---`` and ``+++`` lines start here."""
     following = lines[position + 1 : position + 3]
     return (
         lines[position].startswith("--- ")
@@ -231,7 +237,7 @@ def _is_pair(lines: list[str], position: int) -> bool:
 
 
 def _is_in_git_header(lines: list[str], position: int) -> bool:
-    """Return whether the names at the line belong to a ``diff --git`` line above."""
+    """Return whether the names belong to a ``diff --git`` line."""
     for number in range(position - 1, -1, -1):
         line = lines[number]
         if line.startswith("diff --git "):
@@ -242,9 +248,9 @@ def _is_in_git_header(lines: list[str], position: int) -> bool:
 
 
 def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
-    """Return where in ``data`` the hunk applies, and its lines.
+    """Return the line where the hunk applies, and its lines.
 
-    Lines count from 1; the hunk's lines get the encoding and line ends that fit there.
+    Lines count from 1. The hunk's lines get the encoding and line ends of the file.
     """
     if not hunk.old:
         if hunk.start is None or not hunk.counted:
@@ -268,7 +274,7 @@ def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int
 
 
 def _variants(lines: list[str]) -> Iterator[list[bytes]]:
-    """Yield the lines in several encodings and with several line ends."""
+    """Yield the lines in several encodings and line ends."""
     for encoding in ("utf-8", "latin-1"):
         try:
             body = [line.encode(encoding, "surrogateescape") for line in lines]
@@ -281,7 +287,10 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
 
 
 def _ended(body: list[bytes], data: bytes, old: bytes) -> list[bytes]:
-    """Return the lines with git's mark for a missing final line break, if one is."""
+    """Return the lines with git's mark for a missing newline.
+
+    They get it only if the file has no final newline and the hunk reaches its end.
+    """
     if data.endswith(b"\n") or not data.endswith(old) or any(line.startswith(b"\\") for line in body):
         return body
     last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}
@@ -289,13 +298,13 @@ def _ended(body: list[bytes], data: bytes, old: bytes) -> list[bytes]:
 
 
 def _name(line: str) -> str | None:
-    """Return the name in a ``---`` or ``+++`` line, None for no file."""
+    """Return a ``---`` or ``+++`` line's name; None for ``/dev/null``."""
     name = next(unquoted_names(line[4:]), line[4:].partition("\t")[0].rstrip("\r"))
     return None if name == "/dev/null" else name
 
 
 def unquoted_names(line: str) -> Iterator[str]:
-    """Yield the names that git writes in quotes."""
+    """Yield a line's names that git writes in quotes."""
 
     def unescape(match: re.Match[str]) -> str:
         code = match.group(1)

@@ -1,7 +1,7 @@
-"""Find the git repository that a suite's base commits are read from.
+"""Find the repository of a suite's base commits.
 
-A suite is untrusted, and the files that it names go into prompts. So it may name only the repository around it or one
-beside it, and neither may borrow objects. Any other repository has to be given by the person who runs the suite.
+A suite is untrusted, and its base trees go into prompts. So it may name only the repository around it or one beside it,
+and neither may borrow objects. The person who runs the suite has to name any other repository.
 """
 
 import os
@@ -25,7 +25,7 @@ def load_base(suite: Suite, problem: Problem, repository: Path | None = None) ->
 
 
 def load_tree(suite: Suite, base: Base, repository: Path | None = None) -> Tree:
-    """Return a tree from the suite's folder or from git, as ``find_repository`` finds it.
+    """Return a tree from the suite's folder or from git.
 
     Raises:
         UsageError: no repository, or it does not have the commit.
@@ -36,10 +36,10 @@ def load_tree(suite: Suite, base: Base, repository: Path | None = None) -> Tree:
 
 
 def find_repository(suite: Suite, repository: Path | None = None) -> Path:
-    """Return the git repository that the suite's base commits are in.
+    """Return the repository of the suite's base commits.
 
-    ``repository`` is taken as it is: a person named it. Without it, the suite may name the repository around its
-    folder, or one below its parent folder, whose objects are its own.
+    Any ``repository`` is accepted, because a person named it. Without it, the suite may name the repository around its
+    folder, or one below its parent folder; the objects must be the repository's own.
 
     Raises:
         UsageError: there is none, or the suite may not name it.
@@ -74,7 +74,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path from a suite's ``folder`` to its repository ``home``.
+    """Return the path from a suite's ``folder`` to its repository.
 
     None if the repository is neither around the suite nor beside it.
     """
@@ -93,7 +93,10 @@ def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
 
 
 def _check_own(home: Path) -> None:
-    """Check that ``home`` is the top of a repository whose objects are its own, or of a work tree linked to one."""
+    """Raise GitError unless ``home`` is a repository's top.
+
+    It may be a linked work tree. The repository must not borrow objects.
+    """
     found = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(found).removesuffix("\n").split("\n"))
     own = folder == common and folder in {home, home / ".git"}

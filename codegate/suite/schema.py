@@ -1,4 +1,4 @@
-"""JSON Schemas of a suite's files, generated from their types, for editors and for checks in other languages.
+"""JSON Schemas of a suite's files, generated from their types.
 
 ``python -m codegate.suite.schema FOLDER`` writes them; ``docs/schema/`` holds the ones of this version.
 """
@@ -23,7 +23,10 @@ _MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema (draft 2020-12) of each kind of file, by its name."""
+    """Return the JSON Schema of each kind of file.
+
+    They are of draft 2020-12, by the names of the kinds.
+    """
     found = {}
     for name, (model, title) in _MODELS.items():
         schema = model.model_json_schema(by_alias=True)
@@ -34,7 +37,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def _without_titles(value: Any) -> Any:
-    """Drop the titles that pydantic makes up from the names of keys."""
+    """Return a schema without pydantic's titles of keys."""
     if isinstance(value, list):
         return [_without_titles(entry) for entry in value]
     if not isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Suites on disk: ``suite.yml``, ``environments/<id>/`` and ``problems/<id>/``.
+"""Read and write suites: ``suite.yml``, ``environments/`` and ``problems/``.
 
-A suite's files are untrusted: links are never followed, names are checked, sizes are capped.
+A suite's files are untrusted: links are never followed, names are checked, sizes are limited.
 """
 
 import os
@@ -45,10 +45,11 @@ def make_problem(
     environment: EnvironmentManifest,
     base_digest: str | None = None,
 ) -> Problem:
-    """Return the problem with its digest, which covers everything that can change a grade.
+    """Return the problem with its digest.
 
-    That is the base, the trees, the tests, the service, the environment's identity, the statement and the limits; not
-    tags, provenance or status. ``base_digest`` is the digest of a base folder.
+    The digest covers everything that can change a grade: the base, the trees, the tests, the service, the environment's
+    identity, the statement and the limits; not tags, provenance or status. ``base_digest`` is the digest of a base
+    folder.
     """
     audit = manifest.controls
     controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # digests stay as they are
@@ -88,10 +89,10 @@ def _changes_digest(changes: Changes) -> list[list[str | None]]:
 
 
 def load_suite(folder: Path) -> Suite:
-    """Load and check the suite in ``folder``.
+    """Return the checked suite in ``folder``.
 
     Raises:
-        UsageError: something is missing, broken or not what its digest says; names the file.
+        UsageError: something is missing or broken, or differs from its digest; names the file.
     """
     place = folder / "suite.yml"
     if not os.path.lexists(place):
@@ -205,13 +206,20 @@ def write_suite(
     pooled_canaries: Sequence[str] = (),
     bases: Mapping[str, Tree] | None = None,
 ) -> Suite:
-    """Write a suite as a whole: it appears complete or not at all. An existing suite there is replaced.
+    """Write a suite completely or not at all; return it.
 
-    What else lies in an existing suite's folder (base trees, a README, a report of mining) stays there.
+    It replaces an existing suite, whose other files (base trees, a README, a report of mining) stay.
 
-    ``folder`` must not exist, or hold a suite or nothing. ``bases`` are new base trees by folder within the suite,
-    stored as plain files. ``canary`` is that of the suite that this one continues; None makes one. The other arguments
-    are fields of ``SuiteManifest``.
+    Args:
+        folder: a suite's folder, an empty one, or one that does not exist.
+        name: see ``SuiteManifest``, like the other arguments.
+        repository: see ``SuiteManifest``.
+        environments: in the manifest's order.
+        problems: in the manifest's order.
+        scanned: see ``SuiteManifest``.
+        canary: of the suite that this one continues; None makes one.
+        pooled_canaries: see ``SuiteManifest``.
+        bases: new base trees by folder within the suite, stored as plain files.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.
@@ -266,7 +274,10 @@ def _check_place(folder: Path) -> None:
 
 
 def _replace(folder: Path, fresh: Path) -> None:
-    """Put ``fresh`` in the place of ``folder``, keeping foreign files, or leave all as it was."""
+    """Move ``fresh`` to ``folder``, or leave all as it was.
+
+    Files in ``folder`` that are not a suite's are kept.
+    """
     if not folder.exists():
         fresh.rename(folder)
         return
@@ -286,7 +297,10 @@ def _replace(folder: Path, fresh: Path) -> None:
 
 
 def update_problem(suite: Suite, problem: Problem) -> Suite:
-    """Write ``problem`` (same id, changed status or tests) back to its place and return the suite anew."""
+    """Write a changed problem back; return the suite read again.
+
+    Only its status and tests may have changed.
+    """
     if problem.id not in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has no problem {problem.id}.")
     home = inside(suite.folder, f"problems/{problem.id}")
@@ -322,7 +336,10 @@ def _tests_json(tests: TestSets) -> bytes:
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper, with quotes where its plain style would lose a character: U+0085 and U+2028 become blanks."""
+    """The safe dumper, with quotes for unprintable characters.
+
+    Its plain style would turn U+0085 and U+2028 into blanks.
+    """
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, None if text.isprintable() else '"')

@@ -1,6 +1,7 @@
-"""The files of one commit or folder, in memory, byte-exact, and changes of them.
+"""The files of a commit or folder, and their changes.
 
-The names in a tree are never used on the host's file system, so a hostile path or link in it has nothing to reach.
+They are in memory, byte-exact. Names in a tree are never used on the host's file system, so a hostile path or link has
+no effect there.
 """
 
 import re
@@ -26,7 +27,10 @@ _CONTROL_OR_BACKSLASH: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """One file: its bytes and git's mode (regular, executable, or symbolic link with the target as bytes)."""
+    """A file: its bytes and git's mode.
+
+    The bytes of a symbolic link are its target.
+    """
 
     data: bytes
     mode: FileMode = "100644"
@@ -38,7 +42,7 @@ class TreeFile:
 
 
 class Tree(Mapping[str, TreeFile]):
-    """An immutable mapping from relative POSIX path to file, in the order of the paths.
+    """An immutable mapping of relative POSIX paths to files, sorted.
 
     Raises:
         UsageError: a path is not a plain relative path (see ``check_path``), or is a file and a folder at once.
@@ -65,9 +69,9 @@ class Tree(Mapping[str, TreeFile]):
         return f"Tree({len(self._files)} files)"
 
     def overlay(self, changes: "Changes") -> "Tree":
-        """Return this tree with ``changes`` applied: new bytes replace, None deletes (absent is fine).
+        """Return this tree with ``changes``: bytes replace, None deletes.
 
-        The upper layer wins: a new file takes the place of a folder of its name, and a new folder that of a file.
+        A new file replaces a folder of its name, and a new folder a file. A deleted file may be absent.
         """
         files = {path: file for path, file in self._files.items() if path not in changes}
         new = {path: file for path, file in changes.items() if file is not None}
@@ -89,14 +93,14 @@ class Tree(Mapping[str, TreeFile]):
 
 
 class Part(Tree):
-    """The files below a folder of a repository, by their paths from there: one service of a monorepo, say.
+    """The files below a repository's folder, by relative paths.
 
-    Lock and version files that the folder lacks are those of the nearest folder above it: a workspace has one for all
-    its members.
+    The folder may be one service of a monorepo. Lock and version files that it lacks are taken from the nearest folder
+    above that has them, because a workspace has one for all its members.
 
     Attributes:
         whole: the repository's tree.
-        folder: where in it, without slashes around.
+        folder: path in it, without slashes around.
     """
 
     def __init__(self, whole: Tree, folder: str) -> None:
@@ -110,13 +114,16 @@ class Part(Tree):
         super().__init__(files)
 
     def above(self) -> Iterator[str]:
-        """Yield the folders around this one, the nearest first, each with a slash behind it; the root is empty."""
+        """Yield the folders above this one, the nearest first.
+
+        Each ends with a slash; the root is empty.
+        """
         yield from (f"{place}/" for place in reversed([*_folders_above(self.folder)]))
         yield ""
 
     @classmethod
     def of(cls, tree: Tree, folder: str) -> Tree:
-        """Return the part of ``tree`` below ``folder``, or ``tree`` itself for ""."""
+        """Return the part below ``folder``; for "" the whole ``tree``."""
         return cls(tree, folder) if folder else tree
 
 
@@ -125,7 +132,7 @@ Changes = Mapping[str, TreeFile | None]
 
 
 def check_path(path: str) -> None:
-    """Accept only a plain relative POSIX path that names something inside the tree.
+    """Raise UsageError unless ``path`` is a plain relative path.
 
     Raises:
         UsageError: absolute, empty, ``.``/``..``/``.git`` segments, control characters, a backslash, a lone
@@ -152,7 +159,10 @@ def is_plain_path(path: str) -> bool:
 
 
 def _is_git_folder(segment: bytes) -> bool:
-    """Return whether some file system takes ``segment`` for ``.git``, by git's protectHFS and protectNTFS rules."""
+    """Return whether some file system treats ``segment`` as ``.git``.
+
+    The rules are git's protectHFS and protectNTFS.
+    """
     if b"git" not in segment.lower() and segment.isascii():
         return False
     name = segment.decode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
-"""Other tools' formats: SWE-bench rows and predictions, HumanEval tasks, Harbor task folders.
+"""Formats of other tools: SWE-bench, HumanEval, MBPP and Harbor.
 
-Rows are read as plain data and checked one by one. What cannot be used or written is named with its reason; nothing
-in a file from elsewhere is run.
+Rows are read as plain data and checked one by one. Unusable ones are reported with a reason; nothing in a foreign file
+is run.
 """
 
 from codegate.suite.exchange.export import ExportFormat, export_suite, repository_slug

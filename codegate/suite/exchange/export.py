@@ -1,4 +1,4 @@
-"""Write a suite in other tools' formats; what cannot be exported is named."""
+"""Write a suite in other tools' formats."""
 
 import re
 from dataclasses import dataclass, field
@@ -35,10 +35,17 @@ class ExportReport:
 def export_suite(
     suite: Suite, out: Path, kind: ExportFormat, repository: Path | None = None, slug: str | None = None
 ) -> ExportReport:
-    """Write all problems of ``suite``, whatever their status, for other tools.
+    """Write all problems of ``suite`` for other tools.
 
-    ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
-    ``harbor``. ``slug`` names the repository as ``owner/name``; default: by its remote ``origin``.
+    Problems of any status are written; the report has those that cannot be.
+
+    Args:
+        suite: the suite.
+        out: the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
+            ``harbor``.
+        kind: the format.
+        repository: see ``load_base``.
+        slug: the repository as ``owner/name``; None: from its remote ``origin``.
 
     Raises:
         UsageError: a base commit cannot be read, ``slug`` is none, ``out`` is in use, or no problem can be exported.
@@ -81,7 +88,10 @@ def export_suite(
 
 
 def repository_slug(suite: Suite, repository: Path | None) -> str:
-    """Return ``owner/name`` of the suite's repository by its remote ``origin``, or ``local/<suite>``."""
+    """Return the repository as ``owner/name``, by its remote ``origin``.
+
+    Without that it is ``local/<suite>``.
+    """
     try:
         address = git(find_repository(suite, repository), "config", "--get", "remote.origin.url").decode("utf-8")
         found = _REMOTE.search(address.strip())

@@ -1,9 +1,9 @@
-"""Write Harbor's task folders (schema 1.4), as of Terminal-Bench 2; ``rows`` reads them.
+"""Write Harbor's task folders (schema 1.4).
 
-Layout, by Harbor's documentation: ``task.toml``, ``instruction.md``, ``environment/`` (the agent's image),
-``tests/test.sh`` (run in the container as /tests after the agent, writes /logs/verifier/reward.txt) and
-``solution/solve.sh`` (run as /solution by the oracle). The environment's recipe becomes a Dockerfile; the reward is
-1 when every expected test passes by its id.
+Terminal-Bench 2 uses this schema, and ``rows`` reads it. Layout, by Harbor's documentation: ``task.toml``,
+``instruction.md``, ``environment/`` (the agent's image), ``tests/test.sh`` (run in the container as /tests after the
+agent, writes /logs/verifier/reward.txt) and ``solution/solve.sh`` (run as /solution by the oracle). The environment's
+recipe becomes a Dockerfile; the reward is 1 when every expected test passes by its id.
 """
 
 import io
@@ -66,7 +66,9 @@ tar -xf /solution/fix.tar
 
 
 def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: str) -> None:
-    """Write ``problem`` as the new folder ``folder``, named ``task`` (``owner/instance``) for Harbor.
+    """Write ``problem`` as the new task folder ``folder``.
+
+    ``task`` is its name for Harbor: ``owner/instance``.
 
     Raises:
         UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows, or its
@@ -128,7 +130,7 @@ def _dockerfile(recipe: Mapping[str, Any]) -> str:
 
 
 def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
-    """Return a script that runs the recipe's commands with the versions that were recorded."""
+    """Return a script of the recipe's commands, with recorded versions."""
     constraints = "/opt/codegate/constraints.txt"
     variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git
     if "uv.lock" not in base:  # beside it, nothing else may say which versions
@@ -139,7 +141,10 @@ def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
 
 
 def _archive(files: Changes) -> bytes:
-    """Return the files among ``files`` as a tar archive: sorted, without times, so equal files give equal bytes."""
+    """Return a tar archive of the files, without deleted ones.
+
+    It is sorted and has no times, so equal files give equal bytes.
+    """
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as out:
         for path, file in sorted(files.items()):
@@ -191,5 +196,5 @@ workdir = {_toml(WORKSPACE)}
 
 
 def _toml(text: str) -> str:
-    """Return ``text`` as a TOML basic string: JSON's, with DEL escaped too."""
+    """Return a TOML string: JSON's, with DEL escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,10 +1,10 @@
-"""HumanEval and MBPP tasks as problems: a module without a body, a hidden test module, the solution as the fix.
+"""HumanEval and MBPP tasks as problems.
 
-Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write),
-``canonical_solution`` (that body), ``test`` (source that defines ``check(candidate)``), ``entry_point``.
-Fields (google-research, ``mbpp.jsonl`` and ``sanitized-mbpp.json``): ``task_id``, ``text`` or ``prompt``, ``code``,
-``test_list`` (assertions), ``test_imports`` or ``test_setup_code``; of MBPP+ (evalplus/mbppplus) also ``test``, source
-that compares many results.
+The base is a module without a body, the fix is the solution. Fields (openai/human-eval, ``HumanEval.jsonl``):
+``task_id``, ``prompt`` (source up to the body to write), ``canonical_solution`` (that body), ``test`` (source that
+defines ``check(candidate)``), ``entry_point``. Fields (google-research, ``mbpp.jsonl`` and ``sanitized-mbpp.json``):
+``task_id``, ``text`` or ``prompt``, ``code``, ``test_list`` (assertions), ``test_imports`` or ``test_setup_code``; of
+MBPP+ (evalplus/mbppplus) also ``test``, source that compares many results.
 """
 
 import ast
@@ -68,7 +68,10 @@ class _Mbpp(BaseModel):
 
 @dataclass(frozen=True)
 class _Task:
-    """A module to complete: its texts before and after, the hidden test module and the names of its tests."""
+    """A module to complete, and its hidden test module.
+
+    ``stub`` is the module before, ``solution`` the one after; ``tests`` are the names of the hidden tests.
+    """
 
     id: str
     title: str
@@ -83,10 +86,10 @@ class _Task:
 def task_problem(
     row: Mapping[str, object], place: str, environment: EnvironmentManifest
 ) -> tuple[str, tuple[Problem, Tree]]:
-    """Return the id of the problem that ``row`` is, the problem, and its base tree for ``manifest.base.folder``.
+    """Return a row's problem, with its id and base tree.
 
-    The hidden tests do not take the task's helper functions and imports from the module that is graded: they repeat
-    the prompt, and import only the entry point.
+    The hidden tests do not take the task's helper functions and imports from the module that is graded: they repeat the
+    prompt, and import only the entry point.
 
     Raises:
         UsageError: it is no HumanEval task and no MBPP task; names the fields that are wrong.
@@ -116,7 +119,7 @@ def _humaneval(row: Mapping[str, object], place: str) -> _Task:
 
 
 def _mbpp(row: Mapping[str, object], place: str) -> _Task:
-    """Return an MBPP task: the first assertion is shown, each is a hidden test."""
+    """Return an MBPP task, whose statement shows the first assertion."""
     task = check_model(row, _Mbpp, place)
     try:
         body = ast.parse(task.code).body

@@ -1,4 +1,4 @@
-"""SWE-bench predictions: patches for the problems of a suite, made by any tool, read and written.
+"""SWE-bench predictions: patches that any tool made.
 
 The file is JSON Lines, a JSON array, one JSON object, or a JSON object keyed by instance. Each prediction has
 ``instance_id``, ``model_name_or_path`` and ``model_patch`` (null for no patch); further keys are ignored, as SWE-bench
@@ -19,7 +19,7 @@ from codegate.wording import few
 
 
 class Prediction(BaseModel):
-    """One prediction."""
+    """One model's patch for one instance."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
 
@@ -29,7 +29,7 @@ class Prediction(BaseModel):
 
 
 def read_predictions(path: Path) -> tuple[Prediction, ...]:
-    """Read the predictions in ``path``, in file order.
+    """Return the predictions in ``path``, in file order.
 
     Raises:
         UsageError: unreadable, not that format, or empty.
@@ -54,10 +54,10 @@ def _keyed(key: str, value: object, path: Path) -> object:
 
 
 def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
-    """Read the predictions in ``path``; each ``instance_id`` becomes the id of its problem in ``suite``.
+    """Return the predictions in ``path``, with the suite's problem ids.
 
-    A prediction names its problem by the problem's own id, or by the id that an export of the suite gives it,
-    whatever ``owner/name`` the export was made with.
+    In the file, ``instance_id`` is the problem's own id, or the id that an export of the suite gives it, whatever
+    ``owner/name`` the export was made with.
 
     Raises:
         UsageError: as ``read_predictions``; an instance is not in the suite, or instances name several repositories.
@@ -70,7 +70,11 @@ def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
 
 
 def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
-    """Write ``predictions`` to ``path`` as JSON Lines; the file is replaced. Raises UsageError for none."""
+    """Replace the file ``path`` by ``predictions`` as JSON Lines.
+
+    Raises:
+        UsageError: there are none.
+    """
     if not predictions:
         raise UsageError(f"there are no predictions to write to {path}.")
     write_rows(path, (prediction.model_dump() for prediction in predictions))

@@ -1,4 +1,7 @@
-"""Untrusted rows of JSON, from a file or from task folders: each is checked on its own, and a broken one named."""
+"""Untrusted rows of JSON, from a file or task folders.
+
+Each is checked on its own, and a broken one is reported.
+"""
 
 import json
 import os
@@ -25,17 +28,17 @@ Result = TypeVar("Result")
 def read_rows(
     path: Path, convert: Callable[[dict[str, Any], str], tuple[str, Result]]
 ) -> tuple[list[Result], list[str]]:
-    """Convert each row; return the results, and why other rows were skipped.
+    """Return the converted rows, and why others were skipped.
 
     Args:
-        path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them,
-            which an adapter made of SWE-bench: of any other, only scripts say what is the fix and which tests there
-            are, and none is run.
+        path: a file of JSON Lines, one JSON array or one object; or a folder of Harbor's task folders, or one of them,
+            with the row that an adapter of SWE-bench left. (Other task folders tell the fix and the tests only by
+            scripts, which are not run.)
         convert: given a row and its place ("row 3"), returns the row's id and the result, or raises CodegateError; an
             InfrastructureError ends the reading.
 
     Raises:
-        UsageError: it cannot be read, is over a cap (256 MiB, 100,000 rows), or is of another format.
+        UsageError: it cannot be read, is over a limit (256 MiB, 100,000 rows), or is of another format.
     """
     taken: dict[str, str] = {}
     results: list[Result] = []
@@ -63,10 +66,9 @@ def read_rows(
 
 
 def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> None:
-    """Refuse a file of which no row could be used.
+    """Raise UsageError if a file has no usable row.
 
-    Raises:
-        UsageError: there is none; names the first rows and what is wrong with them.
+    The message has the first rows and what is wrong with them.
     """
     if results:
         return
@@ -77,12 +79,18 @@ def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> 
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost."""
+    """Write ``rows`` as JSON Lines in ASCII.
+
+    So no character in them can end a line or be lost.
+    """
     write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))
 
 
 def _values(path: Path) -> list[tuple[int, object]]:
-    """Return each value of a file with the number of its line or element, and in place of a broken line its error."""
+    """Return a file's values with their line or element numbers.
+
+    The value of a broken line is its error.
+    """
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
         raise UsageError(f"{path} is compressed.", "Unpack it first (for example `gunzip`).")
@@ -122,7 +130,10 @@ def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
 
 
 def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
-    """Yield the row of a task folder, or of each one in ``folder`` by name, and in place of a missing one an error."""
+    """Yield the numbered rows of one or several task folders.
+
+    The value of a missing row is an error.
+    """
     try:
         inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:

@@ -1,8 +1,9 @@
-"""SWE-bench's rows: the twelve fields of its data sets, which most benchmarks after it have too.
+"""SWE-bench's rows, which most later benchmarks share.
 
-Fields, of princeton-nlp's data sets: ``repo``, ``instance_id``, ``base_commit``, ``patch``, ``test_patch``,
-``problem_statement``, ``hints_text``, ``created_at``, ``version``, ``environment_setup_commit``, ``FAIL_TO_PASS`` and
-``PASS_TO_PASS`` (lists as JSON texts). Of those that say nothing about code or tests only the id and the time are read.
+Their twelve fields, of princeton-nlp's data sets: ``repo``, ``instance_id``, ``base_commit``, ``patch``,
+``test_patch``, ``problem_statement``, ``hints_text``, ``created_at``, ``version``, ``environment_setup_commit``,
+``FAIL_TO_PASS`` and ``PASS_TO_PASS`` (lists as JSON texts). Of those that do not describe code or tests, only the id
+and the time are read.
 """
 
 import json
@@ -26,7 +27,7 @@ _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def _list(value: object) -> object:
-    """Accept a list, or a list as JSON text; nothing is an empty list."""
+    """Return a list, also from JSON text; [] for nothing."""
     if value is None or value == "":
         return []
     return parse_json(value, "the list") if isinstance(value, str) else value
@@ -43,7 +44,7 @@ Short = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000
 
 
 class SweBenchRow(BaseModel):
-    """A checked row of a published data set; further fields are ignored."""
+    """A checked row of a published data set."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -59,7 +60,7 @@ class SweBenchRow(BaseModel):
 
     @property
     def id(self) -> str:
-        """Return the id of the problem to be."""
+        """Return the id for the row's problem."""
         return usable_id(self.instance_id)
 
     @property
@@ -70,7 +71,10 @@ class SweBenchRow(BaseModel):
 
     @property
     def created(self) -> datetime | None:
-        """Return ``created_at`` with a time zone, UTC if it has none; None if it is no ISO 8601 time."""
+        """Return ``created_at`` with a time zone, or None.
+
+        The zone is UTC if it names none. None: it is no ISO 8601 time.
+        """
         try:
             return _zoned(datetime.fromisoformat(self.created_at))
         except ValueError:
@@ -78,7 +82,7 @@ class SweBenchRow(BaseModel):
 
 
 def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
-    """Return the problem's id of the ``row`` at ``place``, and the row checked.
+    """Return the row's problem id, and the checked row.
 
     Raises:
         UsageError: it is no SWE-bench row; names the fields that are wrong.
@@ -88,10 +92,10 @@ def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
 
 
 def usable_id(instance: str) -> str:
-    """Return a benchmark's id of a task as an id that a problem can have.
+    """Return a benchmark's id as a valid problem id.
 
     Raises:
-        UsageError: nothing of it can be in one.
+        UsageError: none of its characters can be in one.
     """
     name = _NOT_IN_IDS.sub("-", instance).lstrip("._-")[:100]
     if not name:
@@ -100,7 +104,9 @@ def usable_id(instance: str) -> str:
 
 
 def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_commit: str) -> dict[str, str]:
-    """Return ``problem`` as a row; ``setup_commit`` is the base commit of the first problem of its environment.
+    """Return ``problem`` as a row.
+
+    ``setup_commit`` is the base commit of the first problem of its environment.
 
     Raises:
         UsageError: it has no base commit, or its changes are not UTF-8 text.
@@ -126,10 +132,10 @@ def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_com
 
 
 def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
-    """Return the id of each problem, by its own id, in an export of ``suite`` as the repository ``slug``.
+    """Return each problem's id in an export of ``suite``.
 
-    An id that several problems would have is given to the first of them only; the others keep their own. With no
-    ``slug`` a problem has the id that its row was published with, or its own.
+    The export is of the repository ``slug``; without that, a problem has the id that its row was published with, or its
+    own. If several problems would share an id, the first has it and the others keep their own.
     """
     taken: set[str] = set()
     chosen: dict[str, str] = {}
@@ -141,7 +147,7 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 
 
 def _instance_id(problem: Problem, slug: str | None) -> str:
-    """Return SWE-bench's id of ``problem``: its row's, else ``owner__repo-number``."""
+    """Return SWE-bench's id: the row's, else ``owner__repo-number``."""
     provenance = problem.manifest.provenance
     if provenance.upstream is not None or slug is None:
         return provenance.upstream or problem.id

@@ -1,1 +1,4 @@
-"""Programs that go into exported task folders. They are never imported: their text is copied there."""
+"""Programs that are copied into exported task folders.
+
+They are never imported.
+"""

@@ -1,8 +1,9 @@
-"""Runs a problem's hidden tests in a task's container and writes the reward: 1 if every expected test passed, else 0.
+"""Runs a problem's hidden tests and writes the reward.
 
-Run as a program, it puts the hidden files into the workspace and starts pytest once for each test file. Imported by
-that pytest as a plugin, it reports every phase of every test. It uses the standard library only, in syntax that
-Python 3.8 knows, and is a file of its own in the task's folder ``tests``.
+The reward is 1 if every expected test passed, else 0. Run as a program in a task's container, it puts the hidden files
+into the workspace and starts pytest once for each test file. Imported by that pytest as a plugin, it reports every
+phase of every test. It uses the standard library only, in syntax that Python 3.8 knows, and is a file of its own in the
+task's folder ``tests``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def clear(workspace: Path, name: str) -> Path:
-    """Return the place of ``name``, with nothing there and real folders above it: no link leads elsewhere."""
+    """Return the place of ``name``, after removing what is there.
+
+    The folders above become real ones, so that no link leads elsewhere.
+    """
     place = workspace
     *folders, last = name.split("/")
     for folder in folders:
@@ -63,7 +67,10 @@ def prepare(settings: dict[str, Any]) -> None:
 
 
 def run(settings: dict[str, Any], file: str, report: Path) -> None:
-    """Run the tests of one file; what they print goes to the verifier's own output."""
+    """Run the tests of one file.
+
+    Their output goes to the verifier's own.
+    """
     roots = [os.path.normpath(f"{settings['workspace']}/{root}") for root in settings["python_path"]]
     environment = dict(os.environ, **settings["environment"], CODEGATE_REPORT=str(report))
     given = filter(None, [environment.get("PYTHONPATH")])
@@ -78,7 +85,10 @@ def run(settings: dict[str, Any], file: str, report: Path) -> None:
 
 
 def statuses(report: Path) -> dict[str, bool]:
-    """Return whether each reported test passed: set up, called and torn down without a fault."""
+    """Return whether each reported test passed, without a fault.
+
+    It must have been set up, called and torn down.
+    """
     phases: dict[str, list[list[str]]] = {}
     for line in report.read_text(encoding="utf-8").splitlines():
         test, when, outcome = json.loads(line)
@@ -93,7 +103,7 @@ def statuses(report: Path) -> dict[str, bool]:
 
 
 def main() -> None:
-    """Run all hidden tests and write the reward, and whether each expected test passed."""
+    """Run all hidden tests; write the reward and each status."""
     LOGS.mkdir(parents=True, exist_ok=True)
     (LOGS / "reward.txt").write_text("0\n", encoding="utf-8")
     settings = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
