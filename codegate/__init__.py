@@ -1,4 +1,4 @@
-"""codegate: does the new model still fix our own past bugs?
+"""codegate: does the new model still fix our past bugs?
 
 Rooms, from the bottom up (imports go down only): ``suite``, ``sandbox`` and ``candidates``; ``gating``;
 ``solving`` and ``grading``; ``mining`` and ``running``; ``reporting``; ``github``; ``cli``.

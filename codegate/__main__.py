@@ -1,4 +1,4 @@
-"""``python -m codegate`` is the same command as ``codegate``."""
+"""``python -m codegate``: the command ``codegate``."""
 
 from codegate.cli import main
 

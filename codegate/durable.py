@@ -1,4 +1,4 @@
-"""Bytes that survive: canonical JSON, digests, atomic replacement and fsynced appends."""
+"""Canonical JSON, digests, and writes that survive a crash."""
 
 import errno
 import hashlib
@@ -16,7 +16,9 @@ _BLOCK: Final = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the one JSON encoding of ``value``: sorted keys, no blanks, UTF-8, no NaN.
+    """Return the canonical JSON encoding of ``value``.
+
+    It has sorted keys, no blanks and no NaN, in UTF-8.
 
     Raises:
         ValueError: ``value`` holds NaN or an infinity.
@@ -31,7 +33,7 @@ def sha256(data: bytes) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file of any size; raise OSError if it is unreadable."""
+    """Return a file's SHA-256; raise OSError if it is unreadable."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -42,7 +44,9 @@ def digest(value: Any) -> str:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data`` so that a crash leaves the old bytes or the new, never a mixture.
+    """Replace the file ``path`` by ``data``, atomically.
+
+    After a crash it has the old bytes or the new.
 
     Raises:
         InfrastructureError: the disk refused (full, read-only, no permission).
@@ -67,9 +71,9 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append ``line`` and a newline to ``path``, and wait until the disk has it. One writer at a time.
+    """Append ``line`` and a newline; wait for the disk.
 
-    When the disk refuses, what was written of the line is taken back, so that the next line begins a line.
+    One writer at a time. If the disk refuses, the part that was written is removed again.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -95,10 +99,10 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def drop_torn_line(path: Path, limit: int) -> None:
-    """Cut off a last line that a crash left incomplete, if there is one.
+    """Cut off a last line that a crash left incomplete.
 
     Raises:
-        UsageError: the file has more than ``limit`` bytes: one of holes would take forever.
+        UsageError: the file has more than ``limit`` bytes. (A sparse one would take forever.)
         InfrastructureError: the disk refused.
     """
     try:

@@ -1,4 +1,4 @@
-"""The exception tree and the exit codes: the same everywhere, so that a caller never has to guess.
+"""The exceptions and exit codes of every command.
 
 Every error that a person can meet says what happened, where, and what to do about it. ``cli`` prints
 ``str(error)`` and exits with ``error.exit_code``; a traceback means a bug in codegate.
@@ -22,8 +22,8 @@ class CodegateError(Exception):
     """An error that codegate expected and can explain.
 
     Args:
-        cause: what happened, with the place (file, key, command) it happened at.
-        remedy: what the reader can do about it; empty when there is nothing to add.
+        cause: what happened, and where (file, key, command).
+        remedy: what the reader can do about it; may be empty.
     """
 
     exit_code: ExitCode = ExitCode.USAGE
@@ -38,16 +38,22 @@ class CodegateError(Exception):
 
 
 class UsageError(CodegateError):
-    """A wrong argument, configuration, suite or baseline: the user's to fix."""
+    """A wrong argument, configuration, suite or baseline.
+
+    The user has to correct it.
+    """
 
 
 class InfrastructureError(CodegateError):
-    """A daemon, provider, disk or network fault: never the model's failure, never a pass."""
+    """A fault of a daemon, provider, disk or network.
+
+    It is never the model's failure, and never a pass.
+    """
 
     exit_code = ExitCode.INFRASTRUCTURE
 
 
 class Interrupted(CodegateError):
-    """The run was stopped by Ctrl-C or SIGTERM; what was journalled stays."""
+    """Ctrl-C or SIGTERM stopped the run; its journal stays."""
 
     exit_code = ExitCode.INTERRUPTED

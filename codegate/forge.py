@@ -1,9 +1,10 @@
-"""A client of GitHub's REST API, for mining and for the action, which runs on pages that anybody may write to.
+"""A client of GitHub's REST API.
 
-The token goes to the API's own address and nowhere else: redirects are followed here, without it, no ``.netrc``
-replaces it, and no error text has it. A request is repeated where the answer may differ the next time; a POST that
-changes something is repeated only where the first one cannot have counted.
-Protocol: docs.github.com/rest, "Best practices", "Rate limits", "Using pagination" and "Troubleshooting".
+Mining and the action use it; the action runs on pages that anybody may write to. The token goes only to the API's own
+address: redirects are followed here, without it, no ``.netrc`` replaces it, and no error text has it. A request is
+repeated where the answer may differ the next time; a POST that changes something is repeated only if GitHub certainly
+did not carry it out. Protocol: docs.github.com/rest, "Best practices", "Rate limits", "Using pagination" and
+"Troubleshooting".
 """
 
 import contextlib
@@ -48,7 +49,12 @@ Method = Literal["POST", "PATCH", "PUT", "DELETE"]
 
 
 class GitHubError(InfrastructureError):
-    """GitHub failed, with the HTTP ``status`` of its last answer; where ``uncertain``, a change may have been made."""
+    """GitHub failed.
+
+    Attributes:
+        status: HTTP status of its last answer, if any.
+        uncertain: whether a change may have been made.
+    """
 
     def __init__(self, cause: str, remedy: str = "", *, status: int | None = None, uncertain: bool = False) -> None:
         super().__init__(cause, remedy)
@@ -56,7 +62,7 @@ class GitHubError(InfrastructureError):
 
 
 class Forbidden(GitHubError):
-    """The token lacks a ``permission``, named as in a workflow's ``permissions``, such as ``issues: write``."""
+    """The token lacks a ``permission``, such as ``issues: write``."""
 
     def __init__(self, cause: str, permission: str) -> None:
         remedy = (
@@ -68,20 +74,30 @@ class Forbidden(GitHubError):
 
 
 class NotFound(GitHubError):
-    """It does not exist, or the token may not know of it: GitHub answers both alike."""
+    """It does not exist, or the token lacks access.
+
+    GitHub answers both alike.
+    """
 
 
 class Gone(GitHubError):
-    """It existed, and does no more."""
+    """It existed and was removed."""
 
 
 class TooMuch(GitHubError):
-    """The answer is too large, or takes GitHub too long: ask for less."""
+    """The answer is too large or takes GitHub too long."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """One request; repeated, it could make its ``changes`` twice; its answer may be ``away`` from the API's address."""
+    """One request to the API.
+
+    Attributes:
+        changes: whether repeating it could make the same change twice.
+        away: whether its answer may come from another address than the API's.
+        most: largest body of the answer in bytes.
+        seconds: for reading the body.
+    """
 
     method: str
     path: str
@@ -106,17 +122,19 @@ class _Answer:
 
 
 class GitHub:
-    """Client of one repository on one GitHub. Not for several threads at once.
+    """Client of one repository on one GitHub.
+
+    Not for several threads at once.
 
     Args:
         api_url: such as ``https://api.github.com`` or ``https://HOST/api/v3``.
         repository: ``owner/name``.
-        token: sent to that address; None or empty: none is.
-        max_wait_seconds: most that all waiting for rate limits may take together.
-        pause_seconds: the first pause before a request is repeated; each one after it is twice as long.
+        token: sent to that address only; None or empty: none is sent.
+        max_wait_seconds: limit of all waiting for rate limits together.
+        pause_seconds: the first pause before a request is repeated; each later one is twice as long.
 
     Raises:
-        UsageError: one of them cannot be such a thing.
+        UsageError: an argument is malformed.
     """
 
     def __init__(
@@ -144,20 +162,22 @@ class GitHub:
         logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
 
     def repo(self, path: str) -> str:
-        """Return the path of something in the repository, for the methods below."""
+        """Return the API's path of something in the repository."""
         return f"repos/{self.repository}/{path}".rstrip("/")
 
     def get(self, path: str, **query: str | int) -> Any:
-        """Return the JSON at ``path``, which is relative to the API's address.
+        """Return the JSON at ``path``, relative to the API's address.
 
         Raises:
-            GitHubError: no answer that can be used.
+            GitHubError: there is no usable answer.
         """
         request = _Request("GET", path, query)
         return _document(request, self._ask(request))
 
     def pages(self, path: str, items: str | None = None, **query: str | int) -> Iterator[dict[str, Any]]:
-        """Yield the items of all pages of a list, or of an answer's list ``items``.
+        """Yield the items of all pages of a list.
+
+        ``items`` names the list in an answer that is an object.
 
         Raises:
             GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
@@ -176,9 +196,7 @@ class GitHub:
         raise GitHubError(f"{request} has more than {MAX_PAGES} pages.")
 
     def send(self, method: Method, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Send a change to GitHub; return the JSON answer, or None.
-
-        A POST is repeated only if the first one certainly was not carried out.
+        """Send a change to GitHub; return the JSON answer.
 
         Raises:
             GitHubError: it was not done, or (``uncertain``) may not have been.
@@ -187,7 +205,9 @@ class GitHub:
         return _document(request, self._ask(request))
 
     def query(self, document: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the ``data`` of a GraphQL answer; what could not be resolved in it is null.
+        """Return the ``data`` of a GraphQL answer.
+
+        Parts that GitHub could not resolve are null.
 
         Raises:
             NotFound: this GitHub has no GraphQL.
@@ -201,7 +221,9 @@ class GitHub:
         return data
 
     def download(self, path: str, most: int, accept: str = _JSON, **query: str) -> bytes:
-        """Return a file of at most ``most`` bytes, from wherever the API says that it is.
+        """Return a file of at most ``most`` bytes.
+
+        The API may redirect to any address for it.
 
         Raises:
             GitHubError: as ``get``; or it is larger.
@@ -210,7 +232,10 @@ class GitHub:
         return self._ask(request).body
 
     def _ask(self, request: _Request) -> _Answer:
-        """Return a success, after as many tries as it takes; urllib3's own retries see no body that breaks off."""
+        """Return the answer to a request, after retries.
+
+        urllib3's own retries do not cover a body that breaks off.
+        """
         import requests  # noqa: PLC0415
 
         pause, problem, status = self._pause, "", None
@@ -255,7 +280,10 @@ class GitHub:
             time.sleep(seconds)
 
     def _follow(self, request: _Request) -> _Answer:
-        """Return the answer at the end of all redirects; once away from the API, no request has the token."""
+        """Return the answer at the end of all redirects.
+
+        Once away from the API, no request has the token.
+        """
         url, headers = self._url(request.path), {"Accept": request.accept}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -276,7 +304,7 @@ class GitHub:
         raise GitHubError(f"{request} redirects without end.")
 
     def _refuse(self, request: _Request, answer: _Answer) -> None:
-        """Raise the error that an answer means, if any; its text never has the token."""
+        """Raise the error that an answer means, if any."""
         if answer.status in {200, 201, 202, 204}:
             return
         cause = f"{request} answered HTTP {answer.status}{self._reason(answer)}."
@@ -353,7 +381,10 @@ def _read(request: _Request, response: "requests.Response") -> _Answer:
 
 
 def _seconds_to_wait(answer: _Answer) -> float | None:
-    """Return how many seconds GitHub wants to be left alone, or None when it answered."""
+    """Return the wait for GitHub's rate limit in seconds.
+
+    None: the request was answered.
+    """
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
     start = answer.body[:4096]
@@ -373,7 +404,10 @@ def _seconds_to_wait(answer: _Answer) -> float | None:
 
 
 def _missing(request: _Request, headers: Mapping[str, str]) -> str:
-    """Return the permission that a request needs, by GitHub's answer or documentation."""
+    """Return the permission that a request needs.
+
+    It is from GitHub's answer, or else from its documentation.
+    """
     # Sets of permissions, of which any one will do, each of one permission or several.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
     named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]

@@ -1,4 +1,7 @@
-"""Programs that run on the host (uv, npm, go, what prints a key); they end with the command that ran them."""
+"""Programs that run on the host, such as uv.
+
+They end with the command that started them.
+"""
 
 import contextlib
 import logging
@@ -19,9 +22,10 @@ _CREDENTIALS: Final = re.compile(rb"(?<=//)[^/\s]+@")
 def run_program(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path | str, seconds: float, stdin: bytes = b""
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Return how ``command`` ended, with its output; its descendants are killed after ``seconds`` and at our exit.
+    """Run ``command``; return its exit status and output.
 
-    What it prints for people (stderr) has addresses without user names and passwords.
+    Its descendants are killed after ``seconds``, and when codegate exits. Standard error has its addresses without user
+    names and passwords.
 
     Raises:
         OSError: it cannot be started.
@@ -44,9 +48,9 @@ def run_program(
 
 
 def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) -> bytes:
-    """Return text with no user name and password before the host of an address.
+    """Return text without user names and passwords in its addresses.
 
-    Of an address that is in ``env`` only the host is left: a password may hold anything, and a path may be a token.
+    Of an address in ``env`` only the host is left, because a password may have any character and a path may be a token.
     """
     named = {part for value in (env or {}).values() for part in (value, *value.split()) if "://" in part}
     for address in sorted(named, key=len, reverse=True):
@@ -60,7 +64,7 @@ def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) ->
 
 
 def _kill(group: int) -> None:
-    """End a process group, and wait a moment until nothing of it writes any more."""
+    """Kill a process group; wait a moment for its end."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
         for _ in range(100):

@@ -1,6 +1,6 @@
-"""HTTP/1.1 over one connection from a sandbox, answered on the host: for an agent's gateway and for fake services.
+"""HTTP/1.1 over one connection from a sandbox.
 
-h11 parses, strictly; the sizes and the time are bounded here.
+The host answers it, for an agent's gateway and for fake services. h11 parses strictly; sizes and time are limited here.
 """
 
 import socket
@@ -18,7 +18,10 @@ _PIECE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request; header names are in lower case, and of a header that is repeated the last counts."""
+    """A request.
+
+    Header names are in lower case; of a repeated header the last counts.
+    """
 
     method: str
     path: str
@@ -28,15 +31,18 @@ class HttpRequest:
 
 
 class BodyRoom:
-    """How many bytes the bodies of all connections of one sandbox may hold together. Thread-safe."""
+    """A limit on all request bodies of one sandbox together.
+
+    Thread-safe.
+    """
 
     def __init__(self, most: int) -> None:
         self._left, self._lock = most, threading.Lock()
 
     def take(self, size: int) -> bool:
-        """Reserve ``size`` bytes if there is room, and return whether there was.
+        """Reserve ``size`` bytes; return whether there was room.
 
-        A negative size gives back.
+        A negative size releases bytes.
         """
         with self._lock:
             if size > self._left:
@@ -46,7 +52,10 @@ class BodyRoom:
 
 
 class HttpConnection:
-    """The server's end of a connection. One request at a time; ``reply`` or ``begin`` … ``finish`` answers it."""
+    """The server's end of a connection.
+
+    It serves one request at a time; ``reply``, or ``begin``, ``send`` and ``finish``, answer it.
+    """
 
     def __init__(
         self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyRoom | None = None
@@ -56,7 +65,10 @@ class HttpConnection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     def requests(self) -> Iterator[HttpRequest]:
-        """Yield the requests until the client goes away. What is no HTTP, or too large, is answered and ends them."""
+        """Yield the requests until the client goes away.
+
+        A malformed or too large request gets an error answer and is the last.
+        """
         try:
             while (request := self._request()) is not None:
                 yield request
@@ -78,15 +90,18 @@ class HttpConnection:
         self._send(h11.EndOfMessage())
 
     def begin(self, content_type: str) -> None:
-        """Begin an answer whose length is not known; ``send`` its pieces, then ``finish``."""
+        """Begin an answer of unknown length.
+
+        ``send`` its pieces, then ``finish``.
+        """
         self._send_head(200, content_type, [("transfer-encoding", "chunked")])
 
     def send(self, data: bytes) -> None:
-        """Send a piece of an answer that was begun."""
+        """Send a piece of the answer."""
         self._send(h11.Data(data))
 
     def finish(self) -> None:
-        """End an answer that was begun."""
+        """End the answer."""
         self._send(h11.EndOfMessage())
 
     def _give_back(self) -> None:

@@ -1,9 +1,9 @@
-"""Providers, sandboxes, languages and report formats that other packages add, each by an entry point.
+"""Providers, sandboxes, languages and report formats of other packages.
 
-A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/, and as
-``examples/plugin`` does. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
+Each is an entry point, declared as in https://packaging.python.org/en/latest/specifications/entry-points/ and in
+``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any sandbox.
 
-Languages are asked by rooms below their own too. These look up by name here what a language registers, and load it
+Rooms below ``languages`` need parts of languages, too. They look up what a language registers here by name, and load it
 by its place; see ``codegate/languages/contract.py``.
 """
 
@@ -22,12 +22,15 @@ Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages"
 
 @cache
 def plugin_names(group: Group) -> tuple[str, ...]:
-    """Return the names that installed packages add to ``group``, sorted; nothing of them is imported."""
+    """Return the names that packages add to ``group``, sorted.
+
+    Nothing of the packages is imported.
+    """
     return tuple(sorted({entry.name for entry in entry_points(group=group)}))
 
 
 def load_plugin(group: Group, name: str) -> object:
-    """Import and return the object of the entry point ``name`` in ``group``.
+    """Return the imported object of an entry point.
 
     Raises:
         UsageError: no package has such an entry point, two have, or it cannot be imported.
@@ -49,7 +52,10 @@ def load_plugin(group: Group, name: str) -> object:
 
 @cache
 def language_names() -> tuple[str, ...]:
-    """Return the names of all programming languages: the folders of ``codegate/languages``, then what packages add."""
+    """Return the names of all programming languages.
+
+    Our own come first, then those of other packages.
+    """
     own = _own_languages()
     return (*own, *(name for name in plugin_names("codegate.languages") if name not in own))
 
@@ -64,7 +70,9 @@ def load_language(name: str) -> object:
 
 @cache
 def runner_places() -> Mapping[str, str]:
-    """Return the places ``module:object`` of all languages' test runners, by their names.
+    """Return the places of all test runners, by name.
+
+    A place is ``module:object``.
 
     Raises:
         UsageError: a language of another package cannot be loaded, or has no runners.
@@ -80,7 +88,7 @@ def runner_places() -> Mapping[str, str]:
 
 @cache
 def load_part(place: str) -> object:
-    """Return the object at ``place``, which a language gave as ``module:object``.
+    """Return the object at a language's ``place``: ``module:object``.
 
     Raises:
         UsageError: it cannot be imported.

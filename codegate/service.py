@@ -1,7 +1,7 @@
-"""A fake HTTP service: fixed answers for the code under test, and a count of the calls that it has to make.
+"""A fake HTTP service with fixed answers and counted calls.
 
-It runs on the host, at the other end of a sandbox's relay: the code under test can call it, and cannot reach what it
-has counted.
+It runs on the host, at the other end of a sandbox's relay: the code under test can call it, and cannot reach its
+counts.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,998}[!-
 
 
 class ServiceCall(Strict):
-    """Which calls are meant."""
+    """A pattern of calls."""
 
     method: Annotated[str, StringConstraints(pattern=r"^[A-Z]{1,20}$")]
     path: Annotated[str, StringConstraints(pattern=r'^/[!"$->@-~]{0,500}$')] = Field(
@@ -47,7 +47,10 @@ class ServiceCall(Strict):
     )
 
     def matches(self, request: HttpRequest, document: object) -> bool:
-        """Return whether ``request``, whose body is the JSON ``document``, is such a call."""
+        """Return whether ``request`` is such a call.
+
+        ``document`` is its body as JSON.
+        """
         if (request.method, request.path) != (self.method, self.path):
             return False
         if not set(self.query.items()) <= set(parse_qsl(request.query, keep_blank_values=True)):
@@ -58,7 +61,7 @@ class ServiceCall(Strict):
 
 
 class Answer(Strict):
-    """What the service answers."""
+    """An answer of the service."""
 
     status: int = Field(default=200, ge=200, le=599)
     headers: dict[_HeaderName, _HeaderValue] = Field(default={}, description="Further headers, names in lower case.")
@@ -73,13 +76,19 @@ class Answer(Strict):
 
 
 class Route(ServiceCall):
-    """Calls that are answered: the n-th by the n-th answer, those after the last answer by that."""
+    """Calls with their answers, in turn.
+
+    The n-th call gets the n-th answer; calls after the last answer get that.
+    """
 
     answers: tuple[Answer, ...] = Field(default=(Answer(),), min_length=1)
 
 
 class Expectation(ServiceCall):
-    """How often the hidden tests have to cause such calls, all of their files together."""
+    """How often the hidden tests must cause such calls.
+
+    The calls of all test files count together.
+    """
 
     exactly: _Count | None = None
     at_least: _Count | None = None
@@ -94,13 +103,16 @@ class Expectation(ServiceCall):
 
     @property
     def count(self) -> str:
-        """Return how many calls are expected, such as ``exactly 1``."""
+        """Return the expected number of calls, such as ``exactly 1``."""
         bounds = {"exactly": self.exactly, "at least": self.at_least, "at most": self.at_most}
         return ", ".join(f"{words} {number}" for words, number in bounds.items() if number is not None)
 
     @property
     def test(self) -> str:
-        """Return the id that stands for the expectation in ``tests.json``: ``service::POST /charge exactly 1``."""
+        """Return the expectation's id in ``tests.json``.
+
+        For example ``service::POST /charge exactly 1``.
+        """
         query = f"?{urlencode(sorted(self.query.items()))}" if self.query else ""
         body = "" if self.body is None else f" {json.dumps(self.body, sort_keys=True)}"
         return f"service::{self.method} {self.path}{query}{body} {self.count}"
@@ -113,7 +125,10 @@ class Expectation(ServiceCall):
 
 
 class Service(Strict):
-    """What a problem's code can call at ``CODEGATE_SERVICE_URL``, and the calls that the hidden tests must cause."""
+    """The fake service of a problem at ``CODEGATE_SERVICE_URL``.
+
+    It has the answers to calls, and the calls that the hidden tests must cause.
+    """
 
     routes: tuple[Route, ...] = Field(default=(), description="The first that matches answers; 404 if none does.")
     expects: tuple[Expectation, ...] = ()
@@ -132,7 +147,10 @@ class Service(Strict):
 
 
 class FakeService:
-    """Answers the calls of one test run, one after the other. Thread-safe."""
+    """The service of one test run.
+
+    It answers one call after the other. Thread-safe.
+    """
 
     def __init__(self, service: Service) -> None:
         self._service, self._lock = service, threading.Lock()
@@ -142,12 +160,15 @@ class FakeService:
         self._flooded = False
 
     def restart(self) -> None:
-        """Start again with the first answers, for a new process; counts stay."""
+        """Start again with the first answers; the counts stay.
+
+        A new process of the tests needs this.
+        """
         with self._lock:
             self._answered.clear()
 
     def answer(self, connection: socket.socket) -> None:
-        """Answer everything that comes over ``connection``, until it ends."""
+        """Answer all calls on ``connection``, until it ends."""
         http = HttpConnection(connection, MAX_REQUEST_BYTES)
         with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
             for request in http.requests():
@@ -161,7 +182,10 @@ class FakeService:
                 http.reply(answer.status, body, headers.pop("content-type"), headers.items())
 
     def judge(self) -> dict[str, str]:
-        """Return why each expectation is not met, by its id; "" if it is met."""
+        """Return why each expectation is not met, by id.
+
+        "" if it is met.
+        """
         with self._lock:
             found = dict.fromkeys(self._service.tests, f"the service was called more than {MAX_CALLS} times")
             if not self._flooded:
@@ -196,7 +220,10 @@ def _document(body: bytes) -> object:
 
 
 def _includes(whole: Any, part: JsonValue) -> bool:
-    """Return whether the JSON ``whole`` has all that ``part`` has; arrays are compared entry by entry."""
+    """Return whether the JSON ``whole`` includes ``part``.
+
+    Objects may have more keys; arrays are compared entry by entry.
+    """
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and _includes(whole[key], part[key]) for key in part)
     if isinstance(part, list):

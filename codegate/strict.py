@@ -1,7 +1,7 @@
-"""Reads what strangers wrote: regular files within a limit, JSON that can mean one thing only, and XML.
+"""Read untrusted files: bytes within a limit, JSON, and XML.
 
-Nothing is read before its kind and its size are known, and nothing is parsed before its shape is: a small file can
-ask for very much memory, or for a deeper recursion than there is.
+A file's kind and size are checked before it is read, and the shape of a document before it is parsed, because a small
+file can demand very much memory or a deep recursion.
 """
 
 import json
@@ -22,7 +22,7 @@ from codegate.errors import UsageError
 
 
 class Strict(BaseModel):
-    """A document of ours: no unknown keys, never changed."""
+    """A frozen model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,9 @@ _CONTENT: Final = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^\[\]{},"])++', re.DOT
 
 @contextmanager
 def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
-    """Open a regular file of at most ``limit`` bytes for reading; links are not followed.
+    """Yield a regular file of limited size, open for reading.
+
+    Links are not followed.
 
     Raises:
         UsageError: missing, a link or other odd file, or too large.
@@ -73,10 +75,10 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the bytes of a regular file of at most ``limit`` bytes; links are not followed.
+    """Return the bytes of a regular file.
 
     Raises:
-        UsageError: missing, a link or other odd file, or too large.
+        UsageError: missing, a link or other odd file, or over ``limit`` bytes.
     """
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
@@ -86,7 +88,9 @@ def read_bytes(path: Path, limit: int) -> bytes:
 
 
 def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
-    """Yield the lines of a regular file with their ends, never more than one of them in memory.
+    """Yield a regular file's lines with their ends.
+
+    Only one line is in memory.
 
     Raises:
         UsageError: as ``read_bytes``, or a line has more than ``longest`` bytes.
@@ -101,7 +105,11 @@ def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
 
 
 def read_text(path: Path, limit: int) -> str:
-    """Return the UTF-8 text of a regular file; raises as ``read_bytes``, or if not UTF-8."""
+    """Return the UTF-8 text of a regular file.
+
+    Raises:
+        UsageError: as ``read_bytes``, or it is not UTF-8.
+    """
     try:
         return read_bytes(path, limit).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -109,10 +117,9 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def check_shape(text: str) -> None:
-    """Refuse JSON that is nested too deeply or has too many values, before anything is made of it.
+    """Raise ValueError for JSON that is too deep or large.
 
-    Raises:
-        ValueError: it does, or is; whether it is JSON at all is not looked at.
+    Nothing is built from it yet, and it may be no JSON at all.
     """
     structure = _CONTENT.sub("", text)
     brackets = structure.replace(",", "")
@@ -132,10 +139,14 @@ def check_shape(text: str) -> None:
 
 
 def parse_json(text: str, place: str) -> Any:
-    """Return the data in ``text``, refusing duplicate keys, NaN, infinities, and numbers that are no use to anybody.
+    """Return the data in ``text``, which is unambiguous JSON.
+
+    Args:
+        text: JSON without duplicate keys, NaN, infinities, and numbers that are too large.
+        place: names the file in messages.
 
     Raises:
-        UsageError: not such JSON; names ``place``, the file.
+        UsageError: not such JSON.
     """
     try:
         check_shape(text)
@@ -175,20 +186,29 @@ def _whole(digits: str) -> int:
 
 
 def shown(part: object, most: int = 200) -> str:
-    """Return untrusted text as one line, cut at ``most`` characters and escaped."""
+    """Return untrusted text as one escaped line.
+
+    It has at most ``most`` characters before the escaping.
+    """
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def one_line(error: Exception, most: int = 200) -> str:
-    """Return an error's message as one line without full stop, cut at ``most``."""
+    """Return an error's message as one line, without full stop.
+
+    It has at most ``most`` characters.
+    """
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")
 
 
 @dataclass
 class XmlElement:
-    """An element; its name is without a namespace, and ``text`` is what stands in it, but not in others in it."""
+    """An element of an XML document.
+
+    Its name has no namespace, and ``text`` has no text of the elements in it.
+    """
 
     name: str
     attributes: dict[str, str]
@@ -196,7 +216,7 @@ class XmlElement:
     children: list["XmlElement"] = field(default_factory=list)
 
     def below(self) -> Iterator["XmlElement"]:
-        """Yield the element and all that are in it, in the order of the text."""
+        """Yield the element and all in it, in document order."""
         stack = [self]
         while stack:
             yield (element := stack.pop())
@@ -207,7 +227,7 @@ def parse_xml(data: bytes) -> XmlElement:
     """Return the root of an XML document.
 
     Raises:
-        ValueError: it is no XML, has a document type (the door to entities), or is nested beyond sense.
+        ValueError: it is no XML, is nested too deep, or has a document type (which could define entities).
     """
     root = XmlElement("", {})
     stack = [root]

@@ -4,7 +4,10 @@ from collections.abc import Iterable
 
 
 def count_of(n: int, what: str) -> str:
-    """Return ``n`` with its noun, which is ``what`` for one and has an s for any other number."""
+    """Return ``n`` with its noun, such as ``2 tests``.
+
+    ``what`` is the singular.
+    """
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
