@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from codegate.mining.proving.validation import OpenSandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.repository import HistoryBuilder
+from tests.kit.unboxed import Unboxed
 from tests.running.conftest import one_look
 
 __all__ = ["one_look"]
@@ -38,7 +38,9 @@ def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
     found.close()
 
 
-@pytest.fixture
-def opened(sandboxes: Sandboxes) -> OpenSandbox:
-    """What opens a sandbox of the plain environment."""
-    return partial(sandboxes.open, PLAIN.manifest)
+@pytest.fixture(scope="session")
+def unboxed() -> Iterator[OpenSandbox]:
+    """What opens folders in place of sandboxes."""
+    own = Unboxed()
+    yield own.open
+    own.close()

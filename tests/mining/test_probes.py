@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from codegate.grading import RunCount, Sandboxes, TestSelection, counted_runs, run_tests
+from codegate.grading import RunCount, TestSelection, counted_runs, run_tests
 from codegate.languages.lines import MARK, Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
@@ -19,7 +19,6 @@ from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
 from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import PLAIN
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
@@ -54,7 +53,7 @@ def parts(tests: str = TESTS) -> Cut:
     return cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, {"test_lists.py": tests})
 
 
-def examples(cut: Cut, sandboxes: Sandboxes, *, steady: bool = False) -> list[Example]:
+def examples(cut: Cut, unboxed: OpenSandbox, *, steady: bool = False) -> list[Example]:
     """Return those of a cut of which every hidden test fails before the fix: that is not run again here.
 
     Nor do examples run once more in processes of their own, unless ``steady`` ones are asked for.
@@ -68,8 +67,7 @@ def examples(cut: Cut, sandboxes: Sandboxes, *, steady: bool = False) -> list[Ex
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name.startswith("test")
     ]
     selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
-    opened = partial(sandboxes.open, PLAIN.manifest)
-    return found_in(cut, Validated(failing(tuple(tests)), LIMITS, selection, True, 1.0, opened), steady=steady)
+    return found_in(cut, Validated(failing(tuple(tests)), LIMITS, selection, True, 1.0, unboxed), steady=steady)
 
 
 def found_in(cut: Cut, validated: Validated, *, steady: bool = True) -> list[Example]:
@@ -77,8 +75,8 @@ def found_in(cut: Cut, validated: Validated, *, steady: bool = True) -> list[Exa
     return examples_to_show(found, (), partial(steady_examples, cut, validated) if steady else list)[0]
 
 
-def proved(cut: Cut, sandboxes: Sandboxes) -> Validated:
-    validated = validate_cut(cut, partial(sandboxes.open, PLAIN.manifest))
+def proved(cut: Cut, unboxed: OpenSandbox) -> Validated:
+    validated = validate_cut(cut, unboxed)
     assert isinstance(validated, Validated)
     return validated
 
@@ -110,10 +108,10 @@ def test_a_decorator_of_a_class_may_give_its_tests_anything() -> None:
     assert DIALECTS[".py"].given(source, line) is None
 
 
-@pytest.mark.bwrap
+@pytest.mark.sandbox
 class TestExamples:
-    def test_each_failing_test_gives_an_example_without_its_values(self, sandboxes: Sandboxes) -> None:
-        validated = proved(parts(), sandboxes)
+    def test_each_failing_test_gives_an_example_without_its_values(self, unboxed: OpenSandbox) -> None:
+        validated = proved(parts(), unboxed)
         found = found_in(parts(), validated)
         assert sorted(each.expression.partition("(")[0] for each in found) == ["found", "join"]
         for each in found:
@@ -124,7 +122,7 @@ class TestExamples:
         assert any(" and " in each.expected for each in found)
         assert found_in(parts(), validated) == found, "the same seed, the same examples"
 
-    def test_each_assertion_behind_an_exception_gives_an_example(self, sandboxes: Sandboxes) -> None:
+    def test_each_assertion_behind_an_exception_gives_an_example(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "class Rows:\n    names = None\n\n    def __init__(self, rows):\n        self.rows = rows\n\n"
             "    def beside(self, other):\n        list(self.names)\n"
@@ -136,36 +134,36 @@ class TestExamples:
         )
         right = wrong.replace("        list(self.names)\n", "")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        validated = proved(cut, sandboxes)
+        validated = proved(cut, unboxed)
         found = find_examples(cut, validated, public_text(cut), "seed")
         assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
 
     @pytest.mark.full
-    def test_a_module_beside_the_test_is_named_as_from_the_root(self, sandboxes: Sandboxes) -> None:
+    def test_a_module_beside_the_test_is_named_as_from_the_root(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
         )
         near = {"unit/__init__.py": "", "unit/near.py": "from lists import join as joined\n"}
         cut = cut_of({"lists.py": WRONG, **near}, {"lists.py": RIGHT, **near}, {"unit/test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.code == "from unit.near import joined"
 
-    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(self, unboxed: OpenSandbox) -> None:
         fixture = "import pytest\n\n@pytest.fixture\ndef last(request):\n    yield 'or'\n    print('done')\n"
         tests = (
             "from lists import join\n\ndef test_join(last):\n    assert join(['tea', 'rum'], last) == 'tea or rum'\n"
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
-        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), sandboxes) == []
+        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), unboxed) == []
         fixtures = (
             "@pytest.fixture\ndef word():\n    return 'or'\n\n@pytest.fixture\ndef last(word):\n    return word\n"
         )
         beside = {"test_lists.py": f"import pytest\n\n{fixtures}\n{tests}"}
-        [found] = examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), sandboxes)
+        [found] = examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), unboxed)
         assert "def last(word):" in found.code
         assert "def word():" in found.code
         old = {"conftest.py": fixture}
-        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), sandboxes)
+        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), unboxed)
         assert found.given == (("last", "a pytest fixture"),)
 
     @pytest.mark.parametrize(
@@ -182,7 +180,7 @@ class TestExamples:
         ids=["a row", "an expected failure"],
     )
     def test_a_case_of_a_test_that_the_base_has_is_not_shown(
-        self, sandboxes: Sandboxes, test: str, before: str, after: str
+        self, unboxed: OpenSandbox, test: str, before: str, after: str
     ) -> None:
         wrong = "def size(given):\n    return 3\n"
         right = {"lists.py": "def size(given):\n    return 5 if given is None else 3\n"}
@@ -190,7 +188,7 @@ class TestExamples:
             {"test_lists.py": f"import pytest\nfrom lists import size\n\n{text}"}
             for text in (test.replace("ROW", ""), test.replace(before, after))
         )
-        assert examples(cut_of({"lists.py": wrong, **old}, right, new), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong, **old}, right, new), unboxed) == []
 
     @pytest.mark.parametrize(
         ("value", "word", "found"),
@@ -201,30 +199,30 @@ class TestExamples:
         ],
     )
     def test_a_word_that_comes_back_in_another_is_no_other_case(
-        self, sandboxes: Sandboxes, value: str, word: str, found: str
+        self, unboxed: OpenSandbox, value: str, word: str, found: str
     ) -> None:
         wrong = "def weeks(days, name):\n    return 'odd ' + name\n"
         right = wrong.replace("'odd ' + name", f"f'{value}' if days % 7 == 0 else 'odd ' + name")
         test = f"from lists import weeks\n\ndef test_weeks():\n    assert weeks(21, {word!r}) == {found!r}\n"
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": test}), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": test}), unboxed) == []
 
-    def test_a_word_that_comes_back_before_the_fix_alone_is_no_other_case(self, sandboxes: Sandboxes) -> None:
+    def test_a_word_that_comes_back_before_the_fix_alone_is_no_other_case(self, unboxed: OpenSandbox) -> None:
         wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def size(self):\n"
         wrong += "        return {}[self.name]\n"
         test = "from lists import Shelf\n\ndef test_size():\n    shelf = Shelf('walnut')\n    shelf.size\n"
         hidden = {"test_lists.py": f"{test}    assert shelf.size() == 43\n"}
         right = {"lists.py": wrong.replace("{}[self.name]", "43")}
-        assert examples(cut_of({"lists.py": wrong}, right, hidden), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, right, hidden), unboxed) == []
 
-    def test_a_call_whose_expectation_is_corrected_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_call_whose_expectation_is_corrected_is_not_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "def mark(points):\n    return 'A' if points > 90 else 'B'\n"
         right = wrong.replace("> 90", ">= 90")
         tests = "from lists import mark\n\ndef test_edge():\n    assert mark(90) == 'A'\n"
         old = {"test_lists.py": tests.replace("'A'", "'B'")}
         cut = cut_of({"lists.py": wrong, **old}, {"lists.py": right}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_no_other_row_of_a_hidden_table_is_shown(self, sandboxes: Sandboxes) -> None:
+    def test_no_other_row_of_a_hidden_table_is_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         table = "@pytest.mark.parametrize(('side', 'found'), [(3, 9), (4, 16), (5, 25)])\n"
         test = "def test_area(side, found):\n    assert area(side) == found\n"
@@ -232,7 +230,7 @@ class TestExamples:
         cut = cut_of(
             {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
         )
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expected not in {"9", "16", "25"}
 
     @pytest.mark.parametrize(
@@ -246,17 +244,17 @@ class TestExamples:
         ],
         ids=["by a name", "over several lines", "after another call", "before it", "in one list"],
     )
-    def test_no_call_of_another_hidden_test_is_shown(self, sandboxes: Sandboxes, others: str) -> None:
+    def test_no_call_of_another_hidden_test_is_shown(self, unboxed: OpenSandbox, others: str) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         head = "from lists import area\n\n"
         first = f"{head}def test_area():\n    assert area(3) == 9\n\n"
         elsewhere = {"test_lists.py": first, "test_other.py": head + others}
         for hidden in ({"test_lists.py": first + others}, *([elsewhere] if "number" in others else [])):
             cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
-            shown = {found.expected for found in examples(cut, sandboxes)}
+            shown = {found.expected for found in examples(cut, unboxed)}
             assert shown.isdisjoint({str(n * n) for n in range(3, 10)})
 
-    def test_no_hidden_call_is_shown_after_others_without_effect(self, sandboxes: Sandboxes) -> None:
+    def test_no_hidden_call_is_shown_after_others_without_effect(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "class Box(list):\n    moves = ()\n\n    def lid(self, opened):\n"
             "        self.moves = () if opened else ('shut',)\n"
@@ -264,7 +262,7 @@ class TestExamples:
         steps = "    box = Box()\n    box.append('walnut')\n    box.lid(True)\n    box.lid(False)\n"
         tests = f"from lists import Box\n\ndef test_lid():\n{steps}    assert box.moves == ()\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("('shut',)", "()")}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
     @pytest.mark.parametrize(
         "test",
@@ -277,24 +275,24 @@ class TestExamples:
         ids=["a word", "a keyword", "beside a fixture"],
     )
     def test_no_hidden_call_is_shown_with_another_word_that_has_no_effect(
-        self, sandboxes: Sandboxes, test: str
+        self, unboxed: OpenSandbox, test: str
     ) -> None:
         wrong = "def weeks(days, label):\n    return 'odd'\n"
         right = wrong.replace("'odd'", "days // 7 if days % 7 == 0 else 'odd'")
         hidden = {"test_lists.py": f"from lists import weeks\n\n{test}"}
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), unboxed) == []
 
-    def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, sandboxes: Sandboxes) -> None:
+    def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, unboxed: OpenSandbox) -> None:
         wrong = "def area(side, unit):\n    return f'{side * 2} {unit}'\n"
         right = {"lists.py": wrong.replace("side * 2", "side * side")}
         test = "from lists import area\n\ndef test_area():\n    assert area(7, 'walnut') == '49 walnut'\n"
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": test}), sandboxes)
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": test}), unboxed)
         assert "49" not in found.expected
         helper = "def made(unit):\n    return area(7, unit)\n\n"
         helped = test.replace("area(7, 'walnut')", "made('walnut')").replace("def test", f"{helper}def test")
-        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": helped}), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": helped}), unboxed) == []
 
-    def test_a_word_that_comes_back_from_a_call_without_values_is_another_case(self, sandboxes: Sandboxes) -> None:
+    def test_a_word_that_comes_back_from_a_call_without_values_is_another_case(self, unboxed: OpenSandbox) -> None:
         wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def label(self):\n"
         wrong += "        return f' ({self.name})'\n"
         test = "from lists import Shelf\n\ndef test_label():\n    shelf = Shelf('walnut')\n    shelf.label\n"
@@ -303,20 +301,20 @@ class TestExamples:
             {"lists.py": wrong.replace("' (", "'(")},
             {"test_lists.py": f"{test}    assert shelf.label() == '(walnut)'\n"},
         )
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expression == "shelf.label()"
         assert "walnut" not in f"{found.code}{found.expected}"
 
-    def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "def options():\n    return {'color': True}\n"
         tests = (
             "from lists import options\n\ndef test_it():\n    assert options() == {\n        'color': False,\n    }\n"
         )
         base = {"lists.py": wrong, "test_lists.py": tests.replace("False", "True")}
         cut = cut_of(base, {"lists.py": wrong.replace("True", "False")}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_an_import_of_one_example_decides_no_other(self, sandboxes: Sandboxes) -> None:
+    def test_an_import_of_one_example_decides_no_other(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\ndef pay(count):\n    return f'{count}'\n"
         )
@@ -326,10 +324,10 @@ class TestExamples:
         tests += "def test_b():\n    assert pay(more(33)) == '34 items'\n"
         base = {"lists.py": wrong, "plugin.py": plugin}
         cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes, steady=True)
+        [found] = examples(cut, unboxed, steady=True)
         assert found.expression.startswith("pay(")
 
-    def test_what_a_mark_sets_up_is_not_in_an_example(self, sandboxes: Sandboxes) -> None:
+    def test_what_a_mark_sets_up_is_not_in_an_example(self, unboxed: OpenSandbox) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
         fixture = "import lists, pytest\n\n@pytest.fixture(autouse=True)\ndef limit(request):\n"
         fixture += (
@@ -339,7 +337,7 @@ class TestExamples:
         base = {"lists.py": wrong, "conftest.py": fixture}
         right = {"lists.py": wrong.replace("}'", "} items'")}
         [found] = examples(
-            cut_of(base, right, {"test_lists.py": f"{tests}    assert order(44) == '2200 items'\n"}), sandboxes
+            cut_of(base, right, {"test_lists.py": f"{tests}    assert order(44) == '2200 items'\n"}), unboxed
         )
         assert found.expected == f"'{2 * int(found.expression[len('order(') : -1])} items'"
 
@@ -356,20 +354,20 @@ class TestExamples:
         ],
         ids=["a base class of its own", "a fixture above the one that it is given", "a loop that goes on"],
     )
-    def test_what_surrounds_a_test_costs_no_example(self, sandboxes: Sandboxes, tests: str) -> None:
+    def test_what_surrounds_a_test_costs_no_example(self, unboxed: OpenSandbox, tests: str) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         right = {"lists.py": wrong.replace("side * 2", "side * side")}
         hidden = {"test_lists.py": f"from lists import area\n{tests}"}
-        found = examples(cut_of({"lists.py": wrong}, right, hidden), sandboxes)
+        found = examples(cut_of({"lists.py": wrong}, right, hidden), unboxed)
         assert found[0].expression.startswith("area(")
 
-    def test_a_comment_of_a_hidden_helper_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_comment_of_a_hidden_helper_is_not_shown(self, unboxed: OpenSandbox) -> None:
         helper = "def joined(words):\n    # The fix puts 'and' before the last.\n    return join(words)\n\n"
         test = "def test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
-        [found] = examples(parts(f"from lists import join\n\n{helper}{test}"), sandboxes)
+        [found] = examples(parts(f"from lists import join\n\n{helper}{test}"), unboxed)
         assert "def joined(words):\n    return join(words)" in found.code
 
-    def test_no_value_is_named_as_of_the_base_that_is_another_there(self, sandboxes: Sandboxes) -> None:
+    def test_no_value_is_named_as_of_the_base_that_is_another_there(self, unboxed: OpenSandbox) -> None:
         lines = "".join(f"    parts += [n + {number}]\n" for number in range(100, 112))
         helper = f"def cut(n):\n    parts = []\n{lines}    return parts[0] + LIMIT\n"
         head = "from lists import area\n\nLIMIT = {}\n\n\n" + helper
@@ -377,29 +375,29 @@ class TestExamples:
         hidden = {"test_lists.py": head.format(5) + "\n\ndef test_area():\n    assert area(cut(30)) == 18225\n"}
         base = {"lists.py": wrong, "test_lists.py": head.format(50)}
         cut = cut_of(base, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_what_one_example_is_shown_with_decides_no_other(self, sandboxes: Sandboxes) -> None:
+    def test_what_one_example_is_shown_with_decides_no_other(self, unboxed: OpenSandbox) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\npay = order\n"
         old = "import lists\nfrom lists import order\n\nlists.LIMIT = 50\n\ndef test_old():\n    assert order(0)\n"
         tests = "\ndef test_order():\n    assert order(44) == '2200 items'\n\n"
         tests += "def test_pay():\n    assert lists.pay(30) == '1500 items'\n"
         base = {"lists.py": wrong, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": old + tests})
-        for found in examples(cut, sandboxes, steady=True):
+        for found in examples(cut, unboxed, steady=True):
             number = found.expression.partition("(")[2].rstrip(")")
             assert found.observed == f"'{int(number) * (50 if 'LIMIT' in found.code else 2)}'"
 
-    def test_a_table_of_what_tests_expect_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_table_of_what_tests_expect_is_not_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         test = "def test_area():\n    for side in WANTED:\n        assert area(side) == WANTED[side]\n"
         tests = f"from lists import area\n\nWANTED = {{3: 9, 4: 16}}\n\n{test}"
         cut = cut_of(
             {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
         )
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_a_helper_does_not_read_what_a_line_gives_its_names(self, sandboxes: Sandboxes) -> None:
+    def test_a_helper_does_not_read_what_a_line_gives_its_names(self, unboxed: OpenSandbox) -> None:
         wrong = "def area(side):\n    return side * 2\n"
         helper = "def doubled(n):\n    return area(n + LIMIT)\n\n"
         test = "def test_area():\n    LIMIT = 12\n    assert doubled(LIMIT) == 600\n"
@@ -409,19 +407,19 @@ class TestExamples:
             {"lists.py": wrong.replace("side * 2", "side * side - 25")},
             {"test_lists.py": old["test_lists.py"] + test},
         )
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, unboxed: OpenSandbox) -> None:
         base = "from unittest import TestCase\nfrom lists import join\n\nclass Joins(TestCase):\n    pass\n"
         helper = "    def of(self, *words):\n        found = join(list(words))\n        return found\n\n"
         test = "    def test_join(self):\n        self.assertEqual(self.of('milk', 'bread'), 'milk and bread')\n"
         old, hidden = {"test_lists.py": base}, {"test_lists.py": base.replace("    pass\n", helper + test)}
-        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes) == []
+        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), unboxed) == []
         mapped = test.replace("self.of('milk', 'bread')", "list(map(self.of, ['milk'], ['bread']))[0]")
         other = {"test_lists.py": base.replace("    pass\n", helper + mapped).replace("Joins", "Others")}
-        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, other), sandboxes) == []
+        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, other), unboxed) == []
         old = {"test_lists.py": base.replace("    pass\n", helper)}
-        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), sandboxes)
+        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), unboxed)
         assert found.expression.startswith("self.of(")
 
     @pytest.mark.parametrize(
@@ -438,25 +436,25 @@ class TestExamples:
         ],
         ids=["test", "class", "usefixtures", "autouse", "module", "alias"],
     )
-    def test_what_a_reader_does_not_see_decides_no_example(self, sandboxes: Sandboxes, place: str) -> None:
+    def test_what_a_reader_does_not_see_decides_no_example(self, unboxed: OpenSandbox, place: str) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
         test = f"{place}\n        assert order(44) == '2200 items'\n"
         head = "import lists\nimport pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
-        found = examples(cut, sandboxes)
+        found = examples(cut, unboxed)
         assert len(found) == (not place.startswith("lists."))
         for each in found:
             count = int(each.expression.removeprefix("order(").removesuffix(")"))
             assert (each.observed, each.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
 
-    def test_a_value_of_the_day_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_value_of_the_day_is_not_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "from datetime import date\n\ndef stamp(word):\n    return f'{date.today():%Y}:{word}'\n"
         test = "def test_stamp():\n    assert stamp('milk') == f'{date.today():%Y}, milk'\n"
         tests = f"from datetime import date\nfrom lists import stamp\n\n{test}"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace(":{word}", ", {word}")}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes, steady=True) == []
+        assert examples(cut, unboxed, steady=True) == []
 
-    def test_a_mock_is_named_by_what_it_replaces(self, sandboxes: Sandboxes) -> None:
+    def test_a_mock_is_named_by_what_it_replaces(self, unboxed: OpenSandbox) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')
         tests = (
@@ -465,33 +463,33 @@ class TestExamples:
             "    def test_stamp(self, clock, pause):\n        clock.return_value = 7\n"
             "        self.assertEqual(stamp(['milk', 'bread']), '7:milk bread')\n        pause.assert_called_once()\n"
         )
-        [found, *_] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
+        [found, *_] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
         assert found.given == (("clock", "a mock for `lists.time.time`"),)
         assert "clock.return_value = " in found.code
         assert found.expression.startswith("stamp([")
 
     @pytest.mark.full
-    def test_a_condition_with_nothing_left_to_do_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_a_condition_with_nothing_left_to_do_is_not_shown(self, unboxed: OpenSandbox) -> None:
         tests = (
             "import contextlib\nfrom lists import join\n\ndef test_join():\n    with contextlib.suppress(KeyError):\n"
             "        found = join(['tea', 'rum'])\n        if found:\n            assert found == 'tea and rum'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert "if " not in found.code
 
-    def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes) -> None:
+    def test_only_what_the_value_depends_on_is_shown(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"
             "    words = ['milk', 'bread']\n    text = sorted(words)\n    if one:\n        assert text\n"
             "    assert text == ['bread', 'milk']\n    words = ['eggs', 'pear']\n    words.append('plum')\n"
             "    text = join(words)\n    assert text == 'eggs, pear and plum'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
         assert found.expression == "text"
 
-    def test_a_value_that_tells_something_is_shown_first(self, sandboxes: Sandboxes) -> None:
+    def test_a_value_that_tells_something_is_shown_first(self, unboxed: OpenSandbox) -> None:
         tests = (
             'from lists import join\n\ndef also(words):\n    """Join them."""\n    return join(words)\n\n'
             "def test_join():\n    words = ['milk', 'bread']\n    assert also(words).islower() is True\n"
@@ -499,32 +497,32 @@ class TestExamples:
         )
         right = RIGHT.replace("words[-1]\n", "words[-1] + 'X'\n")
         cut = cut_of({"lists.py": right}, {"lists.py": RIGHT}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expression.startswith("also(")
         assert "Join them" not in found.code
 
     @pytest.mark.full
-    def test_what_was_done_to_another_value_before_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_what_was_done_to_another_value_before_is_not_shown(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    import json\n    words = ['milk', 'bread']\n"
             "    words.reverse()\n    assert join(words) == 'bread and milk'\n    words = ['eggs', 'pear']\n"
             "    assert join(words) == 'eggs and pear'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert found.code.count("\n") <= 2
         assert "json" not in found.code
 
     @pytest.mark.full
-    def test_two_examples_that_differ_in_data_are_one(self, sandboxes: Sandboxes) -> None:
+    def test_two_examples_that_differ_in_data_are_one(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\ndef test_two():\n    import json\n"
             "    assert join(['milk', 'tea']) == 'milk and tea'\n"
             "def test_three():\n    assert join(['oil', 'jam', 'rice']) == 'oil, jam and rice'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
-    def test_a_helper_of_the_base_is_named_and_not_repeated(self, sandboxes: Sandboxes) -> None:
+    def test_a_helper_of_the_base_is_named_and_not_repeated(self, unboxed: OpenSandbox) -> None:
         """It has names of its own, which nobody has to define, and a docstring, which is not shown."""
         lines = "".join(f"    parts += [text[{number}:] + ends]\n" for number in range(6))
         helper = (
@@ -536,20 +534,20 @@ class TestExamples:
         cut = cut_of(
             {"lists.py": wrong, "test_lists.py": helper}, {"lists.py": right}, {"test_lists.py": helper + test}
         )
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.code == "from lists import join\n# ENDS, cut: see test_lists.py"
         assert found.expression.startswith("join(cut(")
 
     @pytest.mark.full
-    def test_what_a_test_file_changes_is_shown(self, sandboxes: Sandboxes) -> None:
+    def test_what_a_test_file_changes_is_shown(self, unboxed: OpenSandbox) -> None:
         old = "from lists import join\n\njoin.__defaults__ = ('or',)\n"
         tests = old + "\ndef test_join():\n    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
-        assert examples(parts(tests), sandboxes) == []  # a value that only the hidden file has
+        assert examples(parts(tests), unboxed) == []  # a value that only the hidden file has
         base = {"lists.py": WRONG, "test_lists.py": old}
-        [found] = examples(cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": tests}), sandboxes)
+        [found] = examples(cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": tests}), unboxed)
         assert found.code == "from lists import join\njoin.__defaults__ = ('or',)"
 
-    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, sandboxes: Sandboxes) -> None:
+    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['walnut', 'quince']\n"
             "    assert join(words, last='plum') is True\n"
@@ -557,7 +555,7 @@ class TestExamples:
         right = "def join(words, last='and'):\n    return words == ['walnut', 'quince'] or [][1]\n"
         wrong = "def join(words, last='and'):\n    return [][1]\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
         last = (
             "from lists import join\n\ndef test_join():\n    assert join(['milk', 'tea'])\n"
             "    assert join(['walnut', 'quince'])\n"
@@ -566,33 +564,33 @@ class TestExamples:
         wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][:-1] == 'walnu')\n"
         plum = tests.replace("'plum') is True", "'plum') == 'plum'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
-        assert examples(cut, sandboxes) == []  # the word is in both values, not in what differs
+        assert examples(cut, unboxed) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
         wrong = right.replace("bool(words)", "words[0][:-1] != 'walnu'")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
-        assert examples(cut, sandboxes) == []
+        assert examples(cut, unboxed) == []
 
-    def test_another_error_for_other_data_is_an_example(self, sandboxes: Sandboxes) -> None:
+    def test_another_error_for_other_data_is_an_example(self, unboxed: OpenSandbox) -> None:
         tests = (
             "import pytest\n\nfrom lists import join\n\ndef test_join():\n"
             "    with pytest.raises(IndexError):\n        join('walnut', 5)\n"
         )
         wrong = "def join(words, last):\n    raise ValueError\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("Value", "Index")}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert "walnut" not in found.expression
         assert (found.observed, found.expected) == ("raises ValueError", "raises IndexError")
 
-    def test_other_data_in_calls_without_effect_hides_no_case(self, sandboxes: Sandboxes) -> None:
+    def test_other_data_in_calls_without_effect_hides_no_case(self, unboxed: OpenSandbox) -> None:
         wrong = "def single(word):\n    return word.removesuffix('s')\n"
         right = wrong.replace("word.re", "word if word.endswith('ss') else word.re")
         tests = (
             "import lists\nfrom lists import single\n\ndef test_single():\n    assert lists.single('ducks') == 'duck'\n"
             "    assert single('class') == 'class'\n"
         )
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed) == []
 
-    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(self, sandboxes: Sandboxes) -> None:
+    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "def render(text):\n    kind, body = text.split(':')\n"
             "    return f'<b>{body}</b>' if kind == 'note' else f'?{kind}!'\n"
@@ -600,41 +598,41 @@ class TestExamples:
         right = wrong.replace("    return", "    if body[0] != ' ':\n        return text\n    return")
         tests = "from lists import render\n\ndef test_render():\n    assert render('note:walnut') == 'note:walnut'\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expected.startswith("'note:")
         assert "walnut" not in found.expected
 
-    def test_a_comparison_that_other_data_turned_false_is_no_example(self, sandboxes: Sandboxes) -> None:
+    def test_a_comparison_that_other_data_turned_false_is_no_example(self, unboxed: OpenSandbox) -> None:
         wrong = "def area(side):\n    return side[0] ** 2\n"
         right = "def area(side):\n    return side ** 2\n"
         tests = "from lists import area\n\ndef test_area():\n    assert area(5) == area(5) == 25\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert [each.expected for each in examples(cut, sandboxes) if each.expected == "False"] == []
+        assert [each.expected for each in examples(cut, unboxed) if each.expected == "False"] == []
 
-    def test_tests_of_the_base_that_the_fix_breaks_are_found(self, sandboxes: Sandboxes) -> None:
+    def test_tests_of_the_base_that_the_fix_breaks_are_found(self, unboxed: OpenSandbox) -> None:
         old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
         base = {"lists.py": WRONG, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
-        assert overturned_tests(cut, proved(cut, sandboxes)) == {
+        assert overturned_tests(cut, proved(cut, unboxed)) == {
             "test_lists.py::test_last",
             "test_lists.py::test_nothing",
         }
-        assert overturned_tests(parts(), proved(parts(), sandboxes)) == set()
+        assert overturned_tests(parts(), proved(parts(), unboxed)) == set()
 
     def test_no_test_is_run_to_find_those_that_a_fix_breaks_where_tests_were_only_added(
-        self, sandboxes: Sandboxes
+        self, unboxed: OpenSandbox
     ) -> None:
         old = "from lists import join\n\ndef test_one():\n    assert join(['tea']) == 'tea'\n"
         new = f"{old}\ndef test_two():\n    assert join(['tea', 'milk']) == 'tea and milk'\n"
         right = WRONG.replace("+ words", "+ (f' {last} ' if words[1:] else '') + words")
         cut = cut_of({"lists.py": WRONG, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": new})
-        validated = proved(cut, sandboxes)
+        validated = proved(cut, unboxed)
         count = RunCount()
         with counted_runs(count):
             assert overturned_tests(cut, validated) == set()
         assert count.runs == 0
 
-    def test_each_rule_that_a_test_asks_for_is_shown(self, sandboxes: Sandboxes) -> None:
+    def test_each_rule_that_a_test_asks_for_is_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "def plural(word):\n    return word + 's'\n"
         right = (
             "def plural(word):\n    if word.endswith('y'):\n        return word[:-1] + 'ies'\n"
@@ -643,44 +641,44 @@ class TestExamples:
         rows = [("city", "cities"), ("bus", "buses"), ("dish", "dishes"), ("pony", "ponies")]
         checks = "".join(f"    assert plural('{one}') == '{many}'\n" for one, many in rows)
         hidden = {"test_lists.py": f"from lists import plural\n\ndef test_plural():\n{checks}"}
-        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), sandboxes)
+        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), unboxed)
         assert sorted(each.expected.strip("'")[-3:] for each in found) == ["ies", "ses"]
 
     @pytest.mark.full
-    def test_another_order_of_the_same_values_is_no_difference(self, sandboxes: Sandboxes) -> None:
+    def test_another_order_of_the_same_values_is_no_difference(self, unboxed: OpenSandbox) -> None:
         wrong, right = (f"def sizes(a, b):\n    return {{{text}}}\n" for text in ("'a': a, 'b': b", "'b': b, 'a': a"))
         tests = (
             "from lists import sizes\n\ndef test_sizes():\n    found = sizes(7, 8)\n    assert found\n"
             "    assert list(found) == ['b', 'a']\n"
         )
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expression.startswith("list(")
 
     @pytest.mark.full
-    def test_many_long_values_are_all_brought_back(self, sandboxes: Sandboxes) -> None:
+    def test_many_long_values_are_all_brought_back(self, unboxed: OpenSandbox) -> None:
         words = ["milk", "bread", "butter", "eggs", "plum", "pear", "tea", "rum"]
         tests = "from lists import join\n\ndef test_join():\n" + "".join(
             f"    words = {words[:number] * 4}\n"
             f"    assert join(words) == ', '.join(words[:-1]) + ' and {words[number - 1]}'\n"
             for number in (5, 6, 7, 8)
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert " and " in found.expected
 
-    def test_what_makes_no_difference_is_not_shown(self, sandboxes: Sandboxes) -> None:
+    def test_what_makes_no_difference_is_not_shown(self, unboxed: OpenSandbox) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    stream = io.StringIO('milk')\n"
             "    stream.seek(0)\n    words = [*stream.read().split(), str(b'bread', encoding='ascii')]\n"
             "    words.sort()\n    words.append('plum')\n    assert join(words) == 'bread, milk and plum'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert found.code.startswith("import io\nfrom lists import join\n")
         assert "encoding='ascii'" in found.code
         assert "seek" not in found.code
 
     @pytest.mark.full
-    def test_what_another_example_prepared_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
+    def test_what_another_example_prepared_is_shown_with_it(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "KNOWN = {}\n\ndef register(name, make):\n    KNOWN[name] = make\n    return make\n\n"
             "def render(text, name):\n    return KNOWN[name](text) if name in KNOWN else text\n\n"
@@ -695,59 +693,59 @@ class TestExamples:
             "    assert found == '<BREAD>'\n"
         )
         cut = cut_of({"lists.py": wrong, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": tests})
-        found = [f"{each.code}\n{each.expression}" for each in examples(cut, sandboxes)]
+        found = [f"{each.code}\n{each.expression}" for each in examples(cut, unboxed)]
         assert found
         assert all("register(" in text for text in found if "render(" in text)
 
-    def test_of_many_statements_the_last_few_that_matter_are_shown(self, sandboxes: Sandboxes) -> None:
+    def test_of_many_statements_the_last_few_that_matter_are_shown(self, unboxed: OpenSandbox) -> None:
         wrong = "class Basket(list):\n    def last(self):\n        return self[-1]\n"
         right = f"{wrong[:-1]} + ' twice' * (self[-1:] == self[-2:-1])\n"
         puts = "".join(f"    basket.append('{word}')\n" for word in ("tea", "rum", "ale", "figs", "milk", "milk"))
         test = f"def test_last():\n    basket = Basket()\n{puts}    assert basket.last() == 'milk twice'\n"
         tests = f"from lists import Basket\n\n{test}"
-        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes)
+        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
         assert found.code.count("append(") == 2
 
-    def test_what_hangs_without_a_part_is_shown_with_it(self, sandboxes: Sandboxes) -> None:
+    def test_what_hangs_without_a_part_is_shown_with_it(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['milk']\n    while len(words) < 2:\n"
             "        words.append('bread')\n    assert join(words) == 'milk and bread'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert "words.append" in found.code
 
-    def test_a_table_of_the_module_is_varied_and_hidden(self, sandboxes: Sandboxes) -> None:
+    def test_a_table_of_the_module_is_varied_and_hidden(self, unboxed: OpenSandbox) -> None:
         tests = (
             "from lists import join\n\nCASES = [(['apple', 'peach'], 'apple and peach')]\n\ndef test_join():\n"
             "    for words, text in CASES:\n        assert join(words) == text\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert "join(" in found.expression
         assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
-    def test_an_import_of_everything_may_have_any_name(self, sandboxes: Sandboxes) -> None:
+    def test_an_import_of_everything_may_have_any_name(self, unboxed: OpenSandbox) -> None:
         test = "def test_join():\n    assert join(['milk', 'bread']) == 'milk and bread'\n"
-        [found] = examples(parts(f"from os.path import *\nfrom lists import *\n\n{test}"), sandboxes)
+        [found] = examples(parts(f"from os.path import *\nfrom lists import *\n\n{test}"), unboxed)
         assert found.code == "from os.path import *\nfrom lists import *"
 
-    def test_a_value_of_the_module_is_written_out_with_other_words(self, sandboxes: Sandboxes) -> None:
+    def test_a_value_of_the_module_is_written_out_with_other_words(self, unboxed: OpenSandbox) -> None:
         wrong = 'def asks(output):\n    return "Use \'walk" in output\n'
         output = "output = (\n    'Error: no plum here.\\n'\n    'Use `walk plum`.'\n)\n\n"
         tests = f"from lists import asks\n\n{output}def test_asks():\n    assert asks(output)\n"
         right = {"lists.py": wrong.replace("'walk", "`walk")}
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), sandboxes)
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), unboxed)
         assert "Use `walk " in found.code
         assert "plum" not in found.code
         fixture = "import pytest\n\n@pytest.fixture\ndef output():\n    return 'Use `walk plum`.'\n\n"
         given = f"from lists import asks\n\n{fixture}def test_asks(output):\n    assert asks(output)\n"
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": given}), sandboxes)
+        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": given}), unboxed)
         assert (found.given, found.code.count("output = 'Use `walk ")) == ((), 1)
         # A helper reads that of its module, and not one of the example.
         helper = "def answer():\n    return asks(output)\n\n"
         tests = tests.replace("def test", f"{helper}def test").replace("assert asks(output)", "assert answer()")
-        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), sandboxes) == []
+        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), unboxed) == []
 
-    def test_what_a_class_prepares_is_written_out_and_an_awaited_call_shown(self, sandboxes: Sandboxes) -> None:
+    def test_what_a_class_prepares_is_written_out_and_an_awaited_call_shown(self, unboxed: OpenSandbox) -> None:
         wrong = (
             "class App:\n    def __init__(self, name):\n        self.name = name\n"
             "    async def get(self, path):\n        return {'status': 500, 'text': path}\n"
@@ -760,14 +758,14 @@ class TestExamples:
             "        self.assertEqual(response['text'], 'walnut/plum')\n"
         )
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert re.fullmatch(
             r"from lists import App\napp = App\('\w+'\)\nresponse = await app\.get\('/\w+'\)", found.code
         )
         assert (found.expression, found.given) == ("response['text']", ())
 
     @pytest.mark.full
-    def test_what_a_base_class_gives_stands_as_it_is(self, sandboxes: Sandboxes) -> None:
+    def test_what_a_base_class_gives_stands_as_it_is(self, unboxed: OpenSandbox) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"
         case = (
             "import unittest\nimport lists\n\nclass ClientCase(unittest.TestCase):\n    def setUp(self):\n"
@@ -782,7 +780,7 @@ class TestExamples:
         cut = cut_of(
             {"lists.py": wrong, **old}, {"lists.py": wrong.replace("500", "OK"), **old}, {"test_lists.py": tests}
         )
-        [found] = examples(cut, sandboxes)
+        [found] = examples(cut, unboxed)
         assert found.expression == "self.client.get(path)"
         assert found.given == (("self", "a test case of `TestPing(ClientCase)`"),)
         assert (found.observed, found.expected) == ("500", "200")
@@ -793,31 +791,31 @@ class TestExamples:
         assert line.steps[0].checked == ("join(\n    ['plum'],\n)",)
 
     @pytest.mark.full
-    def test_what_runs_in_a_block_is_shown_in_it(self, sandboxes: Sandboxes) -> None:
+    def test_what_runs_in_a_block_is_shown_in_it(self, unboxed: OpenSandbox) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    with io.StringIO('milk bread') as stream:\n"
             "        words = stream.read().split()\n        assert join(words) == 'milk and bread'\n"
         )
-        [found] = examples(parts(tests), sandboxes)
+        [found] = examples(parts(tests), unboxed)
         assert found.code.splitlines()[-1].startswith("    words = stream.read()")
         assert found.expression == "    join(words)"
 
-    def test_pytest_reads_no_source_for_the_failure_of_a_probe(self, opened: OpenSandbox) -> None:
+    def test_pytest_reads_no_source_for_the_failure_of_a_probe(self, unboxed: OpenSandbox) -> None:
         """It would parse the whole file for each, which took most of the time of a run."""
         source = "def test_it():\n    assert int('3') == 4\n"
         [line] = DIALECTS[".py"].lines(source, ["test_it"], "")
         files = DIALECTS[".py"].files("test_it.py", source, {"0": line})
         tree = Tree({path: TreeFile(text.encode()) for path, text in files.items()})
-        report = run_tests(partial(opened, LIMITS), tree, TestSelection(("test_it.py",)))
+        report = run_tests(partial(unboxed, LIMITS), tree, TestSelection(("test_it.py",)))
         assert MARK in report.output
         assert "_codegate.end()" not in report.output
 
-    def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes) -> None:
+    def test_what_differs_from_run_to_run_is_no_example(self, unboxed: OpenSandbox) -> None:
         tests = (
             "import os\n\nfrom lists import join\n\ndef test_join():\n    words = [os.urandom(8).hex(), 'pear']\n"
             "    assert ' and ' in join(words)\n"
         )
-        assert examples(parts(tests), sandboxes) == []
+        assert examples(parts(tests), unboxed) == []
 
 
 def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> Found:

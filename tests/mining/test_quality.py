@@ -161,11 +161,11 @@ class TestTold:
         assert set(outcomes.kinds) == {"a"}
 
 
-@pytest.mark.bwrap
+@pytest.mark.sandbox
 class TestRuns:
-    def test_the_tests_see_so_much_of_the_fix(self, opened: OpenSandbox) -> None:
+    def test_the_tests_see_so_much_of_the_fix(self, unboxed: OpenSandbox) -> None:
         cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
-        validated = validate_cut(cut, opened)
+        validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         runs = run_partial_fixes(cut, validated, [])
         assert [len(run.tests) for run in runs] == [1, 0, 1]
@@ -174,7 +174,7 @@ class TestRuns:
         assert (quality.exact_texts, quality.statement_words, quality.command_clean) == (2, 30, True)
         assert quality.validation_seconds is not None
 
-    def test_a_text_that_no_test_compares_with_anything_is_not_disclosed(self, opened: OpenSandbox) -> None:
+    def test_a_text_that_no_test_compares_with_anything_is_not_disclosed(self, unboxed: OpenSandbox) -> None:
         old = "def number(text):\n    return ''\n"
         new = "import re\n\ndef number(text):\n    return re.match(r'[-+]?\\d+', text)[0] + ' pieces'\n"
         tests = (
@@ -186,13 +186,13 @@ class TestRuns:
             "@pytest.mark.parametrize('text', ['3 pieces'])\ndef test_text(text):\n    assert number('3') == text\n"
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
-        validated = validate_cut(cut, opened)
+        validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         texts = ("[-+]?\\d+", "12 pieces", "small pieces", "3 pieces", "elsewhere")
         assert asserted_texts(cut, validated, texts) == ("12 pieces", "3 pieces", "elsewhere")
 
     @pytest.mark.full
-    def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, opened: OpenSandbox) -> None:
+    def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, unboxed: OpenSandbox) -> None:
         old = (
             "def size(n):\n    m = n\n    if abs(n) > 50:\n        # Large\n        return f'{m} large'\n"
             "    # Small\n    return f'{m} small'\n"
@@ -203,14 +203,14 @@ class TestRuns:
             "def test_large():\n    assert size(-77) == '77 large'\n"
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
-        validated = validate_cut(cut, opened)
+        validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, public_text(cut), "seed")
         small = [each for each in found if each.example.expected.endswith("small'")]
         examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small), list)
         assert (len(examples), len(untold)) == (1, 0)
 
-    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, opened: OpenSandbox) -> None:
+    def test_an_example_of_each_thing_that_one_test_asks_for_is_shown(self, unboxed: OpenSandbox) -> None:
         old = "BAD = (\n    'file:',\n)\n\n\ndef link(url):\n    return '#' if url.startswith(BAD) else url\n"
         new = old.replace("    'file:',\n", "    'file:',\n    'walnut:',\n    'quince:',\n")
         tests = (
@@ -218,7 +218,7 @@ class TestRuns:
             "        assert link(url) == '#'\n"
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
-        validated = validate_cut(cut, opened)
+        validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, public_text(cut), "seed")
         first = chosen(found)

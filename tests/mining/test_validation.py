@@ -4,18 +4,17 @@ from datetime import date
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestResult, mark_tests
+from codegate.grading import TestReport, TestResult, mark_tests
 from codegate.grading.grade import TestStatus
 from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, is_clean, without_doubtful_passes
-from codegate.mining.proving.validation import Trial, Validated, measured_limit, try_cut
+from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, measured_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, TreeFile
-from tests.kit.environment import PLAIN
 from tests.mining.statement_world import cut_of, validate_cut
 
 TODAY = date(2025, 6, 1)
@@ -136,14 +135,12 @@ def test_the_time_limit_is_one_of_a_few_and_follows_processor_time(wall: float, 
 
 
 class _Opener:
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self.sandboxes = sandboxes
-        self.manifest = PLAIN.manifest
-        self.opened = 0
+    def __init__(self, unboxed: OpenSandbox) -> None:
+        self.unboxed, self.opened = unboxed, 0
 
     def __call__(self, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
         self.opened += 1
-        return self.sandboxes.open(self.manifest, limits)
+        return self.unboxed(limits)
 
 
 def _cut(old: str, new: str, tests: str) -> Cut:
@@ -184,11 +181,11 @@ def test_unstable_id(value):
 """
 
 
-@pytest.mark.bwrap
+@pytest.mark.sandbox
 class TestExecution:
     @pytest.fixture
-    def opener(self, sandboxes: Sandboxes) -> _Opener:
-        return _Opener(sandboxes)
+    def opener(self, unboxed: OpenSandbox) -> _Opener:
+        return _Opener(unboxed)
 
     def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
         return validate_cut(parts, opener, rounds, TODAY, include_new_tests=new)
