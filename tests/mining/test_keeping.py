@@ -1,47 +1,47 @@
-"""Mining that goes on, suites that are refreshed, and smaller ones that are chosen from them."""
+"""Mining that goes on, suites that are refreshed, and problems of one commit."""
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe
 from codegate.errors import Interrupted, UsageError
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
 from codegate.operations.editing import review_suite
+from codegate.operations.suites import mine_commit
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
+from tests.mining.test_junit import COMMAND, RUN
+from tests.running.world import codegate
 
-SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n\n\ndef mean(items):\n    return sum(items)\n"
-TEST = "from pkg.sums import mean, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
-NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
-MEAN = "\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
-FIXED = SUMS.replace("items[0] + sum(items[1:])", "sum(items)")
-BOTH = FIXED.replace(
-    "return sum(items)\n\n\ndef mean(items):\n    return sum(items)",
-    "return sum(items)\n\n\ndef mean(items):\n    return sum(items) / len(items)",
-)
+SUMS = "total() {\n  echo $(($1 + $2))\n}\n\nmean() {\n  echo $(($1 + $2))\n}\n"
+FIXED = SUMS.replace("$1 + $2", "${1:-0} + ${2:-0}", 1)
+BOTH = FIXED.replace("$(($1 + $2))", "$((($1 + $2) / 2))")
+TEST = 'test_total() {\n  [ "$(total 1 2)" = 3 ]\n}\n'
+NOTHING = 'test_nothing() {\n  [ "$(total)" = 0 ]\n}\n'
+MEAN = 'test_mean() {\n  [ "$(mean 1 3)" = 2 ]\n}\n'
+RECIPE = Recipe(tests=shlex.join(COMMAND), report=("report.xml",))
 
 
-def _begin(history: HistoryBuilder) -> None:
-    history.commit(
-        "begin",
-        {
-            "pkg/__init__.py": "",
-            "pkg/sums.py": SUMS,
-            "tests/test_sums.py": TEST,
-            "pyproject.toml": "[project]\nname = 'pkg'\nversion = '1'\n",
-        },
+def _begin(history: HistoryBuilder) -> str:
+    """Commit a bug and its fix, in a language that is run in no time; return the fix's commit."""
+    recipe = json.dumps({"environment": {"tests": RECIPE.tests, "report": RECIPE.report}})
+    begin = {"lib/add.sh": SUMS, "tests/sums_test.sh": TEST, "run.sh": RUN, "codegate.yml": recipe}
+    history.commit("begin", {**begin})
+    return history.commit(
+        f"Fix the total of nothing (#3){BODY}", {"lib/add.sh": FIXED, "tests/sums_test.sh": TEST + NOTHING}
     )
-    history.commit(f"Fix the total of nothing (#3){BODY}", {"pkg/sums.py": FIXED, "tests/test_sums.py": TEST + NOTHING})
 
 
-def _mean(history: HistoryBuilder) -> None:
-    history.commit(
+def _mean(history: HistoryBuilder) -> str:
+    return history.commit(
         f"Fix the mean, which was the sum (#4){BODY}",
-        {"pkg/sums.py": BOTH, "tests/test_sums.py": TEST + NOTHING + MEAN},
+        {"lib/add.sh": BOTH, "tests/sums_test.sh": TEST + NOTHING + MEAN},
     )
 
 
@@ -50,7 +50,7 @@ def _mine(
 ) -> tuple[MineReport, list[MineEvent]]:
     events: list[MineEvent] = []
     return mine_repository(
-        history.folder, out, options.model_copy(update={"rounds": 1}), backend, events.append
+        history.folder, out, options.model_copy(update={"rounds": 1, "recipe": RECIPE}), backend, events.append
     ), events
 
 
@@ -60,7 +60,7 @@ def test_a_stopped_mining_goes_on_where_it_was(
 ) -> None:
     _begin(history)
     _mean(history)
-    options = MineRequest(name="pkg", memory=tmp_path / "memory", rounds=1, jobs=1)
+    options = MineRequest(name="pkg", recipe=RECIPE, memory=tmp_path / "memory", rounds=1, jobs=1)
     stopping = BubblewrapBackend("stopping")
 
     def stop(event: MineEvent) -> None:
@@ -114,7 +114,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     history.commit("Say more", {"README.md": "x"})
     history.commit(
         f"Fix it again (#4){BODY}",
-        {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"},
+        {"lib/add.sh": BOTH + "\n# again\n", "tests/sums_test.sh": TEST + NOTHING + MEAN + "\n"},
     )
     second, events = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert second.problems == ("pkg-3", "pkg-4")
@@ -127,7 +127,7 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     assert second.suite.manifest.scanned == history.git("rev-parse", "HEAD")
 
     # The fix of pkg-3 does not do any more: it is retired, kept, and its id is nobody else's.
-    broken = out / "problems" / "pkg-3" / "fix" / "pkg" / "sums.py"
+    broken = out / "problems" / "pkg-3" / "fix" / "lib" / "add.sh"
     broken.write_text(SUMS + "# nothing\n")
     third, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
     assert third.problems == ("pkg-3", "pkg-4")
@@ -185,7 +185,7 @@ def test_a_refresh_retires_nothing_for_what_the_place_lacks(
 
     # The same fix, on a machine that is too slow for it today.
     manifest = out / "problems" / "pkg-3" / "problem.yml"
-    hurried = re.sub(r"(?m)^(\s+seconds): .*$", r"\1: 0.05", manifest.read_text())
+    hurried = re.sub(r"(?m)^(\s+seconds): .*$", r"\1: 0.001", manifest.read_text())
     assert hurried != manifest.read_text()
     manifest.write_text(hurried)
     report, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True))
@@ -203,11 +203,11 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
     out = tmp_path / "suite"
     _mine(history, out, bwrap_backend, MineRequest(name="pkg"))
     _mean(history)
-    none = "\n\ndef test_none():\n    assert total(None) == 0\n"
-    fixed = BOTH.replace("return sum(items)\n", "return sum(items or ())\n", 1)
+    none = 'test_three() {\n  [ "$(total 1 2 3)" = 6 ]\n}\n'
+    fixed = BOTH.replace("${2:-0}", "${2:-0} + ${3:-0}")
     history.commit(
-        f"Fix the total of None (#5){BODY}",
-        {"pkg/sums.py": fixed, "tests/test_sums.py": TEST + NOTHING + MEAN + none},
+        f"Fix the total of three (#5){BODY}",
+        {"lib/add.sh": fixed, "tests/sums_test.sh": TEST + NOTHING + MEAN + none},
     )
     some, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True, max_problems=1, jobs=1))
     assert len(some.problems) == 2
@@ -215,3 +215,27 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
     assert sorted(rest.problems) == ["pkg-3", "pkg-4", "pkg-5"]
     assert rest.suite is not None
     assert rest.suite.manifest.scanned == history.git("rev-parse", "HEAD")
+
+
+@pytest.mark.bwrap
+def test_one_commit_becomes_a_problem_and_the_others_stay(history: HistoryBuilder, tmp_path: Path) -> None:
+    """The second change calls itself no bug fix, and is taken all the same."""
+    fix = _begin(history)
+    more = history.commit(
+        f"Divide in mean (#4){BODY}", {"lib/add.sh": BOTH, "tests/sums_test.sh": TEST + NOTHING + MEAN}
+    )
+    out = tmp_path / "suite"
+    words = ("--suite", out, "--repository", history.folder, "--sandbox", "bwrap")
+    made = codegate("new", "problem", "--from-commit", fix[:12], *words, "--json", cwd=tmp_path)
+    assert made.code == 0, made.stderr + made.stdout
+    (first,) = made.document["problems"]
+    before = load_suite(out)
+    assert (before.manifest.problems, before.manifest.scanned) == ((first,), None)
+    report = mine_commit(history.folder, out, more, MineRequest(rounds=1, sandbox="bwrap"), lambda _event: None)
+    assert len(report.problems) == 2, report.results
+    assert load_suite(out).problems[0].digest == before.problems[0].digest
+    again = codegate("new", "problem", "--from-commit", more, *words, cwd=tmp_path)
+    assert (again.code, "the suite has a problem of it already" in again.stdout) == (3, True), again.stdout
+    with pytest.raises(UsageError):
+        mine_commit(history.folder, out, "0" * 40, MineRequest(sandbox="bwrap"), lambda _event: None)
+    assert codegate("new", "problem", "x", "--from-commit", fix, *words, cwd=tmp_path).code == 2
