@@ -1,8 +1,8 @@
-"""One thin file per command: parse, call one function, map the result to an exit code."""
+"""The command line, with one file per command."""
 
 
 def main() -> None:
-    """Run the command line and exit with its code (see ``codegate.errors.ExitCode``)."""
+    """Run the command line and exit."""
     from codegate.cli.main import run  # noqa: PLC0415  nothing is imported before it is needed
 
     run()

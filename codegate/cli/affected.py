@@ -1,4 +1,4 @@
-"""``codegate affected``: whether a change touches anything that the gate reads."""
+"""``codegate affected``: tell whether a change needs the gate."""
 
 from pathlib import Path
 from typing import Final
@@ -23,11 +23,11 @@ _MOST_SHOWN: Final = 20
 @click.option("--also", metavar="PATH", multiple=True, help="A further file or folder that matters; repeatable.")
 @json_option
 def command(base: str, head: str, config: str, also: tuple[str, ...]) -> None:
-    """Print gate=true if HEAD changes what the gate reads, else gate=false.
+    """Print gate=true if HEAD changes a file of the gate.
 
-    Changes are counted from the merge base with BASE. The gate reads the configuration, and what it names in BASE or
-    in HEAD: suite, prompts, agents' files, recorded answers, the lock and its baseline. All is read from git, nothing
-    from the work tree. stderr names the files.
+    Otherwise it prints gate=false. Changes are counted from the merge base with BASE. The gate reads the configuration,
+    and what it names in BASE or in HEAD: suite, prompts, agents' files, recorded answers, the lock and its baseline.
+    All is read from git, nothing from the work tree. stderr names the files.
 
     Exits 0 with either answer, and 2 where there is none: a commit is missing, or the clone is shallow.
     """

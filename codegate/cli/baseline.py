@@ -1,4 +1,4 @@
-"""``codegate baseline``: the life of the pinned baseline, from the pinning to the reset."""
+"""``codegate baseline``: pin, show, compare, check, refresh and reset baselines."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -29,7 +29,7 @@ _PREFIX: Final = 12  # digits of a digest
 
 @click.group()
 def command() -> None:
-    """Pin runs as the baseline; show, compare, check, refresh or reset it."""
+    """Pin runs as the baseline; show, check or change it."""
 
 
 _lock_option = click.option(
@@ -52,7 +52,10 @@ _PINNING: Final = (
 
 
 def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
-    """Add ``_PINNING``; ``model`` says in the help whose runs they are."""
+    """Return a decorator that adds ``_PINNING`` to a command.
+
+    ``model`` says in the help whose runs they are.
+    """
 
     def add(function: Decorated) -> Decorated:
         function.__doc__ = f"{function.__doc__}\n\n    RUN: folders of finished runs of {model}; all of them count."
@@ -70,7 +73,10 @@ def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
 def pin_command(
     runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int
 ) -> None:
-    """Pin all samples of all runs: writes the baseline file and the lock that holds its digest."""
+    """Pin all samples of all runs as the baseline.
+
+    Writes the baseline file, and the lock that holds its digest.
+    """
     made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
     _conclude(made, written, out, lock, "pinned")
 
@@ -121,7 +127,10 @@ def reset_command(
     lock: Path,
     min_samples: int,
 ) -> None:
-    """Pin another model instead of the pinned one: the only way that a new snapshot is accepted."""
+    """Pin another model instead of the pinned one.
+
+    This is the only way to accept a new snapshot.
+    """
     pinned = load_lock(lock)
     if out is not None:
         check_new(out)
@@ -158,7 +167,10 @@ def _conclude(
 @_lock_option
 @json_option
 def show_command(lock: Path) -> None:
-    """Show the pinned baseline, after checking its digests: samples, pass rate, age, provenance, conditions."""
+    """Check the digests of the pinned baseline, and show it.
+
+    Shown are its samples, pass rate, age, provenance and conditions.
+    """
     baseline = load_pinned(lock)
     for line in _summary_words(baseline):
         say(line)
@@ -170,7 +182,10 @@ def show_command(lock: Path) -> None:
 @click.argument("new", type=FILE)
 @json_option
 def diff_command(old: Path, new: Path) -> None:
-    """Show what changed from one baseline file to another: OLD and NEW."""
+    """Show what changed from one baseline file to another.
+
+    OLD and NEW are the files.
+    """
     found = difference_of(load_baseline(old), load_baseline(new))
     for line in _difference_words(found):
         say(line)
@@ -182,9 +197,9 @@ def diff_command(old: Path, new: Path) -> None:
 @click.option("--suite", type=FOLDER, help="Also check that a run of this suite would be comparable today.")
 @json_option
 def verify_command(lock: Path, suite: Path | None) -> ExitCode:
-    """Check the baseline against its lock, its age, and a suite.
+    """Check the baseline's lock, age and suite.
 
-    Exits 0 when all is well, 3 when a run could not be compared with it or it has expired, and 2 when lock or
+    Exits 0 when all is well, 3 when a run could not be compared with the baseline or it has expired, and 2 when lock or
     baseline is broken.
     """
     baseline = load_pinned(lock)
@@ -214,7 +229,7 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
 
 
 def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
-    """Return why a run of the suite in ``folder`` would not be comparable, and notes."""
+    """Return why a suite's runs are not comparable, and notes."""
     suite = load_suite(folder)
     sandbox = baseline.samples.conditions.get("sandbox", "")
     manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")
@@ -239,7 +254,7 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _summary(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline as one document, without its single samples."""
+    """Return a baseline as a JSON document, without its samples."""
     counts = counts_of(baseline.samples)
     age = baseline.age()
     whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})

@@ -1,4 +1,4 @@
-"""``codegate calibrate``: the pinned model against itself, without a model call."""
+"""``codegate calibrate``: measure the gate's false alarms."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -41,7 +41,9 @@ def command(
     seed: int,
     config: Path | None,
 ) -> ExitCode:
-    """Split the samples of one model into halves, gate one half against the other, and count the false alarms.
+    """Gate one model against itself and count the false alarms.
+
+    Its samples are split into halves at random, and one half is gated against the other. No model is called.
 
     RUN: folders of finished runs of one candidate, four samples per problem together at least; without any, the
     pinned baseline. Exits 3 when the gate alarms more often than the policy's alpha promises.

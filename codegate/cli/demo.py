@@ -1,9 +1,9 @@
-"""``codegate demo``: the main job from end to end on a bundled history, with real sandboxes and no key.
+"""``codegate demo``: mine, run and gate a bundled history.
 
-A small library's git history is unpacked and mined; a pinned candidate makes the baseline; a good and a worse one
-are compared with it. The candidates are transcripts written by hand, and say so: nothing here measures a model.
-With ``--agent``, a repository's AGENTS.md is gated: the agent is a small one, and its model is a server on loopback in
-this process, which knows each problem's fix and does what AGENTS.md says.
+It uses real sandboxes and needs no key. A small library's git history is unpacked and mined; a pinned candidate makes
+the baseline; a good and a worse one are compared with it. The candidates are transcripts written by hand, and their
+labels say so: nothing here measures a model. With ``--agent``, a repository's AGENTS.md is gated: the agent is a small
+one, and its model is a loopback server in this process that knows each problem's fix and does what AGENTS.md says.
 """
 
 import json
@@ -65,9 +65,10 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 @sandbox_option
 @json_option
 def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
-    """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
+    """Mine a bundled history, and gate two candidates on it.
 
-    With --agent, a change of AGENTS.md that makes an agent worse, and one that does not, are gated instead.
+    The good candidate passes, the worse one has regressed. With --agent, a change of AGENTS.md that makes an agent
+    worse, and one that does not, are gated instead.
 
     Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
     it works: it needs no image. A later demo remembers the proofs of an earlier one of the same version, and says so.
@@ -123,7 +124,7 @@ def _handwritten(name: str) -> CandidateSpec:
 
 
 def _quick_sandbox() -> Choice:
-    """Prefer bubblewrap: the demo then needs no image."""
+    """Return bubblewrap if it works: it needs no image."""
     try:
         select_backend("bwrap", new_run_id()).close()
     except SandboxUnavailable:
@@ -137,7 +138,7 @@ def _bundle() -> Path:
 
 
 def _clear(out: Path) -> None:
-    """Prepare ``out``: remove only files that an earlier demo made."""
+    """Make the folder, without the files of an earlier demo."""
     if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
         raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
@@ -166,7 +167,7 @@ def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice,
 
 
 def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[str, Report]]:
-    """Pin an agent, then yield the gate's report on each change of AGENTS.md."""
+    """Pin an agent; yield the report on each AGENTS.md change."""
     suite = load_suite(out / "suite")
     with _played(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
@@ -193,7 +194,7 @@ def _agent(out: Path, address: str, name: str) -> CandidateSpec:
 
 @contextmanager
 def _played(suite: Suite) -> Iterator[str]:
-    """Serve a model that knows the fix of each problem of ``suite``; yield its address."""
+    """Serve a model that knows every fix; yield its address."""
     bases = base_trees(suite, None, 1)
     fixes = {one.statement.strip(): _Fix.of(bases(one.id), one.fix) for one in suite.problems}
 
@@ -222,7 +223,7 @@ def _played(suite: Suite) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Fix:
-    """The shell command that writes a fix, and how many lines it adds."""
+    """A fix: its shell command, and the lines it adds."""
 
     command: str
     lines: int
@@ -239,7 +240,7 @@ class _Fix:
 
 
 def _answer(messages: list[dict[str, Any]], fixes: Mapping[str, _Fix]) -> dict[str, Any]:
-    """Return the model's answer to a conversation, in the format of Chat Completions."""
+    """Return the model's answer, in the format of Chat Completions."""
     prompt = next((message["content"] for message in messages if message["role"] == "user"), "")
     fix = next((own for statement, own in fixes.items() if statement in prompt), _Fix("true", 0))
     single_line = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")

@@ -1,4 +1,4 @@
-"""``codegate doctor``: what this machine has, and what is missing."""
+"""``codegate doctor``: show what this machine has and lacks."""
 
 import os
 import re
@@ -31,7 +31,7 @@ Level: TypeAlias = Literal["ok", "warn", "missing"]
 
 @dataclass(frozen=True)
 class _Check:
-    """A finding: its level, the details, and what it is needed for."""
+    """The result of one check."""
 
     level: Level
     detail: str
@@ -41,7 +41,9 @@ class _Check:
 @click.command()
 @json_option
 def command() -> ExitCode:
-    """Check git, the sandboxes, disk space, the codegate.yml of this folder, its models, and keys.
+    """Check what codegate needs on this machine.
+
+    That is git, the sandboxes, disk space, the codegate.yml of this folder, its models, and keys.
 
     ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git or with
     a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
@@ -79,14 +81,14 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
 
 
 def _configuration() -> tuple[Level, str]:
-    """Return how many candidates ``codegate.yml`` has and whose models end; raises UsageError if it cannot be used."""
+    """Return the candidates of ``codegate.yml``: number, models that end."""
     candidates = load_config(Path(CONFIG_NAME)).candidates
     ends = [one.words for one in endings(candidates)]
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 
 def _git() -> tuple[Level, str]:
-    """Return the version of git that runs here, refusing one that is too old."""
+    """Return git's version; raise UsageError if it is too old."""
     words = git(Path(), "version").decode("utf-8", "replace").strip()
     found = re.match(r"git version (\d+)\.(\d+)", words)
     if found is None or tuple(map(int, found.groups())) < _OLDEST_GIT:
@@ -96,7 +98,7 @@ def _git() -> tuple[Level, str]:
 
 
 def _sandbox(choice: str) -> tuple[Level, str]:
-    """Return a sandbox's parts and limitations, untested: a run's preflight tests them."""
+    """Return a sandbox's parts and limitations, untested."""
     backend = select_backend(choice, new_run_id())
     try:
         found = backend.describe()

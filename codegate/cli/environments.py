@@ -13,17 +13,17 @@ from codegate.wording import count_of
 
 @click.group()
 def command() -> None:
-    """Move built environments between machines, keep them between runs, or remove old ones."""
+    """Export, import or remove built environments."""
 
 
 @command.command("export")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def export_command(folder: Path) -> None:
-    """Write the environments built on this machine into FOLDER, made if absent.
+    """Write this machine's built environments into FOLDER.
 
-    Those that FOLDER has already are not written again. It also gets environments.json, with the SHA-256 of each
-    archive.
+    FOLDER is made if it is absent. Environments that it has already are not written again. It also gets
+    environments.json, with the SHA-256 of each archive.
     """
     count = len(export_built(folder))
     say(f"{count_of(count, 'environment')} of this machine in {folder}")
@@ -35,11 +35,10 @@ def export_command(folder: Path) -> None:
 @click.option("--index", type=FILE, help="A copy of environments.json that you trust; default: the one in FOLDER.")
 @json_option
 def import_command(folder: Path, index: Path | None) -> ExitCode:
-    """Take the environments in FOLDER that this machine does not have yet.
+    """Import environments from FOLDER that this machine lacks.
 
-    An archive decides what runs beside your tests. Without --index their SHA-256 shows damage, and not who wrote them:
-    import what you exported yourself.
-    An archive that has another SHA-256 is left, and the exit code is 2.
+    An archive decides what runs beside your tests. Without --index its SHA-256 shows damage, and not who wrote it:
+    import what you exported yourself. An archive that has another SHA-256 is left out, and the exit code is 2.
     """
     count, refused = import_built(folder, read_index(index or folder / INDEX).sha256)
     say(f"{count_of(count, 'environment')} taken from {folder}")
@@ -55,10 +54,10 @@ def import_command(folder: Path, index: Path | None) -> ExitCode:
 )
 @json_option
 def prune_command(days: int) -> None:
-    """Remove environments that no mining, run or validation used for a while, and their images on a Docker daemon.
+    """Remove environments that were not used for a while.
 
-    A removed environment is built again when it is needed. A build removes the least recently used ones if all take
-    more than 8 GB, or CODEGATE_CACHE_GB.
+    Their images on a Docker daemon are removed, too. A removed environment is built again when it is needed. A build
+    removes the least recently used ones if all take more than 8 GB, or CODEGATE_CACHE_GB.
     """
     count, size = prune_built(days)
     say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")

@@ -1,4 +1,4 @@
-"""``codegate gate``: a finished run against the pinned baseline, or against floors alone."""
+"""``codegate gate``: compare a finished run with the pinned baseline."""
 
 from pathlib import Path
 
@@ -22,9 +22,10 @@ from codegate.running import Gate, Journal
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
 @json_option
 def command(run: Path, baseline: Path | None, config: Path | None, rules: str | None, reports: Path | None) -> ExitCode:
-    """Compare every candidate of RUN (a run's folder) with the pinned baseline.
+    """Compare every candidate of RUN with the pinned baseline.
 
-    Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with `gate.must_pass`.
+    RUN is a run's folder. Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with
+    `gate.must_pass`.
 
     With --rules-from the lock, its baseline and the policy are those of a commit, whatever the work tree says, and RUN
     has to be of that commit's suite (`codegate run --rules-from`).

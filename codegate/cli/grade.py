@@ -1,4 +1,4 @@
-"""``codegate grade``: patches from a predictions file, graded by execution."""
+"""``codegate grade``: grade the patches of a predictions file."""
 
 import threading
 from functools import partial
@@ -25,7 +25,10 @@ from codegate.suite.exchange import predictions_for
 @sandbox_option
 @partial(json_option, words="Print one outcome per line on stdout.")
 def command(suite: Path, predictions: Path, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
-    """Grade the patches in --predictions on SUITE. Exits 0 when every patch got a grade, 4 when one could not."""
+    """Grade the patches in --predictions on SUITE.
+
+    Exits 0 when every patch got a grade, 4 when one could not.
+    """
     loaded = load_suite(suite)
     read = predictions_for(loaded, predictions)
     stop = threading.Event()

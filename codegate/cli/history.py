@@ -1,4 +1,4 @@
-"""``codegate history``: a line for each finished run, the trend, and the nightly watch."""
+"""``codegate history``: record runs, show the trend, watch a model."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -42,7 +42,7 @@ def _history_option(function: Decorated) -> Decorated:
 
 @click.group()
 def command() -> None:
-    """Keep a line of each finished run; show the trend; watch the pinned model night by night."""
+    """Record finished runs, show the trend, watch the pinned model."""
 
 
 @command.command("append")
@@ -51,9 +51,9 @@ def command() -> None:
 @_history_option
 @json_option
 def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None:
-    """Append RUN (folders of finished runs) to the history: one line for each candidate.
+    """Append finished runs to the history.
 
-    A run that is there already is not added again.
+    RUN: folders of finished runs. Each candidate of a run gets one line. Runs that are there already are not added.
     """
     added, entries = append(path, [load_run(folder) for folder in runs], name)
     for entry in added:
@@ -70,7 +70,7 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None
 @click.option("--html", type=FILE, help="Also write a dashboard: one page that needs nothing else.")
 @json_option
 def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None) -> None:
-    """Show the trend of every candidate, which model did what on which suite, and what is alarming.
+    """Show every candidate's trend, results by suite, and alarms.
 
     With --json: the data of the dashboard's charts.
     """
@@ -107,9 +107,9 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
 @_history_option
 @json_option
 def human_command(source: Path, path: Path) -> None:
-    """Record how people did on the history's problems, for a column of the dashboard.
+    """Record how people did on the history's problems.
 
-    Names are not kept. What was recorded before is replaced; no gate reads it.
+    The dashboard shows it in a column of its own; no gate reads it. Names are not kept. An earlier record is replaced.
     """
     problems = {name for entry in read_history(path) for name in entry.counts}
     people = record_people(path, source, problems)
@@ -124,10 +124,10 @@ def human_command(source: Path, path: Path) -> None:
 @click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
 @json_option
 def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
-    """Compare the runs of the pinned model since the pinning with the baseline, night by night.
+    """Compare the pinned model's nightly runs with the baseline.
 
-    Exits 1 for an alarm of level PAGE: the last seven nights together are worse (exact test, one-sided p < 0.002),
-    or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
+    These are its runs since the pinning. Exits 1 for an alarm of level PAGE: the last seven nights together are worse
+    (exact test, one-sided p < 0.002), or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
     """
     pinned = load_pinned(baseline)
     found = watch(path, pinned, stale_days=stale_days)

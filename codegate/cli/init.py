@@ -1,4 +1,4 @@
-"""``codegate init``: a configuration file to start from, and the workflows that gate pull requests with it."""
+"""``codegate init``: write a configuration file and GitHub workflows."""
 
 import contextlib
 import json
@@ -103,11 +103,12 @@ def command(
     force: bool,
     yes: bool,
 ) -> ExitCode:
-    """Write a codegate.yml to start from, and let git ignore runs/ and review.html.
+    """Write a codegate.yml to start from.
 
-    It has the recipe (`environment`) that the repository's CI, or else its lock files, imply, each line with its
-    source. --try executes it in a sandbox, which says whether the repository is ready to mine; where it is not, the
-    command ends with 2. Until a try has proved it, the recipe is a comment, and mining looks for one by itself.
+    It also lets git ignore runs/ and review.html. The file has the recipe (`environment`) that the repository's CI, or
+    else its lock files, imply, each line with its source. --try executes it in a sandbox, which says whether the
+    repository is ready to mine; where it is not, the command ends with 2. Until a try has proved it, the recipe is a
+    comment, and mining looks for one by itself.
 
     Existing files are kept. If suites/mine is there, the limit of model calls is enough for its baseline and its gate.
 
@@ -204,7 +205,10 @@ def command(
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
-    """Write a missing file, or (``force``) any, and say so; return whether it was written."""
+    """Write a file and return whether it was written.
+
+    An existing file is kept without ``force``. Either is printed.
+    """
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
         say(f"{path} is {'up to date' if same else 'left as it is'}")
@@ -215,7 +219,7 @@ def _write(path: Path, text: str, *, force: bool) -> bool:
 
 
 def _ignore(path: Path) -> bool:
-    """Have git ignore runs and the page of a review; return whether the file had to be changed."""
+    """Add missing lines to .gitignore; return whether it changed."""
     text = read_text(path, _MOST_READ) if os.path.lexists(path) else ""
     known = {line.strip().strip("/") for line in text.splitlines()}
     new = [name for name in _IGNORED if name.strip("/") not in known]
@@ -227,10 +231,10 @@ def _ignore(path: Path) -> bool:
 
 
 def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
-    """Build a recipe, run tests with it and say what became of it.
+    """Build a recipe, run tests with it, print the result.
 
-    Returns the recipe of those proposed that works, and what the tests showed; None where none is whole. The user's
-    ``own`` recipe is tried as it is.
+    Returns the proposed recipe that works and what its tests showed; None for the first if the user's ``own`` recipe
+    was tried, and for both if none works.
     """
     if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
@@ -263,7 +267,7 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
 
 
 def _following(out: Path, part: str) -> list[str]:
-    """Return the next commands, up to a pinned baseline, or to a gate if there is one."""
+    """Return the commands that a user runs next."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
@@ -280,7 +284,7 @@ def _following(out: Path, part: str) -> list[str]:
 
 
 def _entry(spec: CandidateSpec) -> str:
-    """Return the first keys of a candidate's entry, with comments on other values."""
+    """Return a candidate's entry, with comments on other values."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
         lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
@@ -292,7 +296,7 @@ def _entry(spec: CandidateSpec) -> str:
 
 
 def _limit(suite: Path, spec: CandidateSpec) -> str:
-    """Return the lines about ``max_model_calls``: a sufficient number, with the reason."""
+    """Return the lines on ``max_model_calls``: a sufficient limit, explained."""
     if not spec.calls_a_model:
         return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"
     if not (suite / "suite.yml").exists():
@@ -311,7 +315,10 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
 
 
 def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
-    """Return the text of every workflow by its path, after checking the repository."""
+    """Return the text of every workflow by its path.
+
+    Raises UsageError if this is no repository's root, or another gate is there.
+    """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
     gate, other = (_MATRIX, _GATE) if matrix else (_GATE, _MATRIX)
@@ -326,7 +333,7 @@ def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
 
 
 def _own_action() -> str:
-    """Return the action at the commit that this installation was built from, or of this checkout."""
+    """Return the action at this installation's or checkout's commit."""
     package = Path(codegate.__file__).parent
     with contextlib.suppress(GitError, OSError):
         built = package / _COMMIT_FILE
@@ -341,7 +348,7 @@ def _own_action() -> str:
 
 
 def _default_branch() -> str:
-    """Return the branch of pull requests: the remote's default, else the checked-out one."""
+    """Return the remote's default branch, else the checked-out one."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         with contextlib.suppress(GitError):
             found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""``codegate judge``: what a model says of a run's patches, against what execution showed."""
+"""``codegate judge``: compare a model's judgement of patches with execution."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -21,11 +21,12 @@ from codegate.running.config import priced
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
 @json_option
 def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
-    """Ask a model about each patch of RUN (a run's folder), and show how often it agrees with the hidden tests.
+    """Ask a model about patches; compare it with hidden tests.
 
-    The judge gets the statement and the patch, no test, and answers pass or fail. What it said is kept in judge.jsonl
-    in the run's folder: judging again asks only about what is missing. Without a judge, what is kept there is shown.
-    The budget and the limits in codegate.yml hold for the run and its judge together.
+    RUN is a run's folder. The judge gets the statement and the patch of each attempt, no test, and answers pass or
+    fail. Its answers are kept in judge.jsonl in the run's folder: judging again asks only about what is missing.
+    Without a judge, what is kept there is shown. The budget and the limits in codegate.yml hold for the run and its
+    judge together.
 
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """

@@ -1,4 +1,4 @@
-"""``codegate lint``: problems in a suite's files, with stable codes."""
+"""``codegate lint``: check a suite's files without running anything."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -18,10 +18,10 @@ from codegate.suite import load_suite
 @click.option("--fix", is_flag=True, help="Take over edited statements and recipes; write missing titles and canaries.")
 @json_option
 def command(suite: Path, fix: bool) -> ExitCode:
-    """Check the files of SUITE: one line `CODE problem: message` for each finding.
+    """Check the files of SUITE.
 
-    Nothing is executed; `codegate validate` proves by execution that each problem is sound. Exits 0 without findings, 3
-    with some, and 2 when the suite cannot be read at all.
+    Each finding is a line `CODE problem: message`. Nothing is executed; `codegate validate` proves by execution that
+    each problem is sound. Exits 0 without findings, 3 with some, and 2 when the suite cannot be read at all.
     """
     for path in take_texts_over(suite) if fix else ():
         say(f"{path}: the edited text is taken over, which changes the suite's digest")

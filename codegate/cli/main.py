@@ -1,4 +1,4 @@
-"""The ``codegate`` command: imports only the subcommand that is asked for, and maps errors to exit codes."""
+"""The ``codegate`` command: lazy subcommands, errors as exit codes."""
 
 import contextlib
 import errno
@@ -53,7 +53,7 @@ _MACHINE: Final = frozenset({
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a subcommand's module only when it is called."""
+    """A group that imports only the called subcommand's module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -75,7 +75,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; the error for an unknown name suggests the nearest one."""
+        """Return the subcommand; for an unknown one suggest the nearest."""
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], _COMMANDS, 1)
             raise UsageError(
@@ -89,7 +89,10 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; a closed pipe on stdout is a fault of the infrastructure (click would exit 1)."""
+        """Run the subcommand; raise InfrastructureError for a closed stdout.
+
+        click itself would exit with 1.
+        """
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -116,7 +119,7 @@ _EVERYWHERE: Final = _level_options(hidden=True)
 
 
 def _add_levels(command: click.Command) -> None:
-    """Add the output options to a command and its subcommands, hidden in their help."""
+    """Add hidden output options to a command and its subcommands."""
     command.params += [one for one in _EVERYWHERE if one not in command.params]
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         _add_levels(inner)
@@ -153,7 +156,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _explain(error: BaseException) -> int:
-    """Print the error that ended the command; return its exit code."""
+    """Print the error that ended a command; return its code."""
     match error:
         case CodegateError():
             known = error
@@ -186,7 +189,7 @@ def _explain(error: BaseException) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit with ``code``, even if the last lines cannot be written and Python would change it."""
+    """Exit with ``code``, even if stdout cannot be written."""
     try:
         sys.stdout.flush()
     except OSError:

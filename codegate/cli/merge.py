@@ -1,4 +1,4 @@
-"""``codegate merge``: the shards of a run become the run; with a baseline, the gate right after it."""
+"""``codegate merge``: join a run's shards and gate the run."""
 
 from pathlib import Path
 
@@ -31,12 +31,12 @@ def command(
     config: Path | None,
     reports: Path | None,
 ) -> ExitCode:
-    """Put the SHARDS of a run together, report it, and compare it with the baseline that it was planned with.
+    """Join a run's SHARDS, report the run and gate it.
 
-    SHARDS are the folders that `codegate run --shard` wrote, or a folder that they are in. Every shard has to be there
-    exactly once, finished, and of the same run; else the command exits with 2, names them and writes nothing. What it
-    writes is a run like any other. No model is called: where a candidate regressed, `codegate run --resume` on the
-    merged run samples the pinned model again.
+    It is compared with the baseline that it was planned with. SHARDS are the folders that `codegate run --shard` wrote,
+    or a folder that they are in. Every shard has to be there exactly once, finished, and of the same run; else the
+    command exits with 2, names them and writes nothing. What it writes is a run like any other. No model is called:
+    where a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
     """
     settings, home = read_settings(config)
     policy = settings.gate

@@ -1,4 +1,4 @@
-"""``codegate mine``: make a suite from a repository's own history, and maintain it."""
+"""``codegate mine``: make a suite of past bug fixes."""
 
 import re
 import shlex
@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
 class _MineGroup(click.Group):
-    """``codegate mine REPOSITORY …``, or a subcommand; any other word is a repository."""
+    """``codegate mine``, where an unknown word is a repository."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in self.commands:
@@ -66,7 +66,10 @@ class _History(click.Command):
 
 
 class _Clone(click.Path):
-    """The folder of a clone; an address comes with the command that clones it."""
+    """The folder of a clone.
+
+    For an address, the error names the command that clones it.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and _ADDRESS.match(value):
@@ -82,7 +85,7 @@ class _Clone(click.Path):
 
 @click.group(cls=_MineGroup)
 def command() -> None:
-    """Mine a suite from a repository's past bug fixes, and keep it."""
+    """Mine a suite from a repository's past bug fixes."""
 
 
 @command.command(
@@ -108,10 +111,10 @@ def command() -> None:
 def history(
     repository: Path, out: Path, request: MineRequest, pull_requests: bool, strict: bool, profile: bool
 ) -> ExitCode:
-    """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
+    """Mine a suite of proven problems from REPOSITORY's history.
 
-    The result of each change is recorded: after an interrupt the same command continues, without --fresh. Exits 0 when
-    at least one problem was found, 3 when none was.
+    REPOSITORY is a local clone. The result of each change is recorded: after an interrupt the same command continues,
+    without --fresh. Exits 0 when at least one problem was found, 3 when none was.
     """
     rounds = max(request.rounds, _STRICT_ROUNDS) if strict else request.rounds
     request = request.model_copy(update={"rounds": rounds, "memory": cache_folder() / "mining"})
@@ -140,7 +143,10 @@ def history(
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
 @json_option
 def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
-    """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
+    """Choose problems of SUITE for a smaller suite.
+
+    They are taken in turns from its components, tiers and years, the freshest first.
+    """
     chosen = write_selection(load_suite(suite), out, size, seed)
     fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
     say(f"{out}: {count_of(len(chosen.problems), 'problem')}{fewer}")
@@ -156,7 +162,10 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
 @repository_option
 @json_option
 def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> ExitCode:
-    """Write SUITE as SWE-bench rows or Harbor task folders; problems that are left out are named."""
+    """Write SUITE as SWE-bench rows or Harbor task folders.
+
+    Problems that are left out are named.
+    """
     report = export_suite(load_suite(suite), out, kind, repository, slug)
     say(f"{out}: {count_of(len(report.ids), 'problem')}")
     for problem, reason in report.left_out.items():
@@ -191,10 +200,10 @@ def import_command(
     repository: Path | None,
     sandbox: Choice,
 ) -> ExitCode:
-    """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
+    """Make a suite of the rows or tasks in FILE.
 
-    Environments are built by the recipe of --config. Without one, base trees of rows say it; tasks get pytest, and
-    numpy where a test imports it.
+    Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`. Environments are built by the
+    recipe of --config. Without one, base trees of rows say it; tasks get pytest, and numpy where a test imports it.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """
@@ -235,7 +244,7 @@ def import_command(
 )
 @json_option
 def report_command(suite: Path, config: Path | None) -> ExitCode:
-    """Show the mining funnel of SUITE, and the quality of its problems."""
+    """Show SUITE's mining funnel and the quality of its problems."""
     mined = read_summary(suite)
     if mined is not None and not (suite / "suite.yml").exists():
         reasons = ", ".join(f"{count} {reason}" for reason, count in list(mined.get("reasons", {}).items())[:_LONGEST])

@@ -1,4 +1,4 @@
-"""``codegate new problem``: a problem by hand, of one commit, or with an issue's text."""
+"""``codegate new``: add a problem, by hand or from history."""
 
 import os
 from pathlib import Path

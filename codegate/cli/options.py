@@ -21,7 +21,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class Finite(click.FloatRange):
-    """A number in a range, which ``nan`` is outside of."""
+    """A number in a range; ``nan`` is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number; see ``click.ParamType.convert``."""
@@ -30,7 +30,10 @@ class Finite(click.FloatRange):
 
 
 def usd(value: str) -> Decimal:
-    """Return an exact sum of US dollars; its name is what help calls a value."""
+    """Return a text as an exact sum of US dollars.
+
+    The function's name is the metavar in the help.
+    """
     try:
         dollars = Decimal(value)
     except InvalidOperation:
@@ -41,10 +44,10 @@ def usd(value: str) -> Decimal:
 
 
 def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add an option for each field of ``model`` that has a description; the command gets the model as ``request``.
+    """Return a decorator that adds a model's fields as options.
 
-    Type, bounds, default and help are the field's. A field with several values is an option to repeat, named by its
-    singular.
+    The command gets the model as ``request``. Each field with a description is an option with the field's type, bounds,
+    default and help. A field with several values is a repeatable option, named in the singular.
     """
     schema = model.model_json_schema()["properties"]
     # Of alternatives the first counts: the others are null, or a number as text.
@@ -65,7 +68,7 @@ def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Calla
 
 
 def _option(name: str, shape: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
-    """Return the option of a field, which is given by its JSON Schema."""
+    """Return the option of a field, given its JSON Schema."""
     many, default, examples = shape.get("type") == "array", shape.get("default"), shape.get("examples", ())
     return click.option(
         f"--{(name.removesuffix('s') if many else name).replace('_', '-')}",
@@ -103,7 +106,7 @@ def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the low
 
 
 def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
-    """Add ``--json``; ``codegate.cli.output`` knows whether it was given."""
+    """Add ``--json``, which ``json_wanted`` returns."""
     return click.option(
         "--json",
         is_flag=True,
@@ -127,7 +130,10 @@ config_option = click.option(
 
 
 def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
-    """Return the option ``--jobs``; ``shown`` stands for a default that is computed."""
+    """Return the option ``--jobs``.
+
+    ``shown`` describes a computed default in the help.
+    """
     return click.option(
         "--jobs", type=click.IntRange(1, 256), default=default, show_default=shown, help="Concurrent sandboxes."
     )

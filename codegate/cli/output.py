@@ -1,4 +1,4 @@
-"""Output of commands: lines for people, or with ``--json`` one document on stdout."""
+"""Output of commands: lines for people, or one JSON document."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ _json_wanted = False
 
 
 def want_json(wanted: bool) -> None:
-    """Set whether stdout is for JSON, and people's lines go to stderr."""
+    """Set whether stdout is for JSON only."""
     global _json_wanted  # noqa: PLW0603 - a process has one stdout
     _json_wanted = wanted
 
@@ -35,16 +35,19 @@ def json_wanted() -> bool:
 
 
 def say(text: str = "") -> None:
-    """Print lines for people, without keys and without commands to a terminal or CI system.
+    """Print lines for people, safe for terminals and CI systems.
 
-    They go to stderr if stdout is for JSON, unless only errors are wanted there.
+    Keys are removed. The lines go to stderr if stdout is for JSON, and nowhere if stderr is then for errors only.
     """
     if not (_json_wanted and is_quiet()):
         _print(text, err=_json_wanted)
 
 
 def note(text: str) -> None:
-    """Print lines on stderr, above a progress bar; nothing if only errors are wanted."""
+    """Print lines on stderr, above a progress bar.
+
+    Nothing is printed if only errors are wanted.
+    """
     if is_quiet():
         return
     if _above:
@@ -55,7 +58,10 @@ def note(text: str) -> None:
 
 @contextmanager
 def notes_through(write: Callable[[str], None]) -> Iterator[None]:
-    """Print notes by ``write`` in a ``with`` block, so that they do not break a bar."""
+    """Print notes by ``write`` in a ``with`` block.
+
+    A progress bar uses this, so that notes do not break it.
+    """
     _above.append(write)
     try:
         yield
@@ -75,7 +81,10 @@ class _Notes(logging.Handler):
 
 
 def set_level(name: str) -> None:
-    """Set the level of stderr: ``error``, ``info`` (notes, progress) or ``debug`` (a log, too)."""
+    """Set the level of stderr: ``error``, ``info`` or ``debug``.
+
+    ``info`` has notes and progress, ``debug`` a log as well.
+    """
     _log.setLevel(name.upper())
     _log.propagate = False
     if not _log.handlers:
@@ -83,7 +92,7 @@ def set_level(name: str) -> None:
 
 
 def is_quiet() -> bool:
-    """Return whether only errors are to be printed on stderr."""
+    """Return whether stderr is for errors only."""
     return _log.level >= logging.ERROR
 
 
@@ -110,15 +119,15 @@ def _json(document: Any, indent: int | None = None) -> str:
 
 
 def emit(document: Any) -> None:
-    """Print the one machine-readable document, if it is wanted."""
+    """Print the command's JSON document if ``--json`` was given."""
     if _json_wanted:
         click.echo(_json(document, indent=2))
 
 
 def print_error(error: CodegateError) -> None:
-    """Print an expected error as one line on stderr, and as a document with ``--json``.
+    """Print an expected error as one line on stderr.
 
-    A command at the end of the remedy gets its own line, to be pasted.
+    With ``--json`` it is also a document on stdout. A command at the end of the remedy gets its own line, to be pasted.
     """
     advice, _, command = error.remedy.partition("\n")
     _print(f"codegate: {' '.join(f'{error.cause} {advice}'.split())}", err=True)
@@ -130,11 +139,11 @@ def print_error(error: CodegateError) -> None:
 
 
 def columns() -> int:
-    """Return the width of tables: the terminal's, else 100, whatever ``COLUMNS`` says."""
+    """Return the width of tables: the terminal's, else 100."""
     stream = sys.stderr if _json_wanted else sys.stdout
     return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or _WIDTH
 
 
 def on_terminal() -> bool:
-    """Return whether people's output goes to a terminal that can redraw a line."""
+    """Return whether stderr is a terminal."""
     return sys.stderr.isatty()

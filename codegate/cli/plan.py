@@ -1,4 +1,4 @@
-"""``codegate plan``: what a gate on a suite can find and what it costs, before any model call."""
+"""``codegate plan``: show what a gate finds and costs."""
 
 import shlex
 from collections.abc import Sequence
@@ -45,11 +45,12 @@ _UNKNOWN: Final = "–"
 @request_options(PlanRequest)
 @json_option
 def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> ExitCode:
-    """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
+    """Show what a gate on SUITE finds and costs.
 
-    The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
-    difficulty. Without --pilot no model is called: what it costs is from the prompts themselves, prices, limits and
-    earlier runs. Where a key is set, the provider's list of models says which model ends, and when.
+    That is the drop that it finds in 4 of 5 cases, how often it ends without an answer, and its cost. The gate is
+    simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual difficulty. Without
+    --pilot no model is called: what it costs is from the prompts themselves, prices, limits and earlier runs. Where a
+    key is set, the provider's list of models says which model ends, and when.
 
     With --pilot each candidate is run on a few problems first, within the limits of codegate.yml. What that costs and
     takes is the measure of the rest, with 95 % intervals. The command that is printed continues the run: the answers of
@@ -110,7 +111,7 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
 
 
 def _pilot(run: Run, journal: Journal) -> tuple[str, dict[str, Any]]:
-    """Return the pilot's result and how to continue its run, as text and as a document."""
+    """Return the pilot's result as text and as a document."""
     priced = all(one.prices is not None for one in run.manifest.candidates if one.calls_a_model)
     usd = float(journal.calls.spending().usd) if priced else None
     command = shlex.join((*command_again(), "--resume", str(journal.folder)))
@@ -131,7 +132,7 @@ def _calls_words(calls: CallNeeds, limit: int | None) -> str:
 
 
 def _gate_table(statement: PowerStatement) -> Table:
-    """Return how often a gate ends in each verdict, by kind of candidate."""
+    """Return a table of how often each verdict is reached."""
     cases = {
         "equal on these problems": statement.equal,
         f"worse by {statement.margin * 100:g} pp": statement.worse,
@@ -145,7 +146,7 @@ def _gate_table(statement: PowerStatement) -> Table:
 
 
 def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> Table:
-    """Return the expense of a gate and of a baseline, a column for each candidate."""
+    """Return a table: what a gate and a baseline cost."""
     header = ("", *(one.spec.label for one in every))
     columns = [_cells(one, options) for one in every]
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])
@@ -197,7 +198,7 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
 
 
 def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
-    """Return the values as text, with the widest range of their intervals in brackets."""
+    """Return the values as text, with their interval in brackets."""
     words, ends = _range(_values(values), form, unit), _interval(values)
     return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
 
@@ -212,7 +213,10 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 
 
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
-    """Return the forecasts as a document by label, or label and key if labels repeat."""
+    """Return the forecasts as a document by label.
+
+    If labels repeat, by label and key.
+    """
     labels = [one.spec.label for one in every]
     return {
         label if labels.count(label) == 1 else f"{label} ({one.spec.key()[:8]})": _json(one, options)

@@ -1,4 +1,4 @@
-"""The configuration or the defaults that a run is gated by, and the output of its report."""
+"""Read what a run is gated by; print its report."""
 
 from pathlib import Path
 
@@ -30,7 +30,10 @@ def project_by(
     suite: Path | None = None,
     repository: Path | None = None,
 ) -> Project:
-    """Return the project by the rules of ``commit``; its files last until the command ends."""
+    """Return the project by the rules of ``commit``.
+
+    Its files are removed when the command ends.
+    """
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)
 
@@ -52,13 +55,16 @@ def project_by(
 
 
 def read_settings(config: Path | None) -> tuple[Config, Path]:
-    """Return the configuration or the defaults, and the folder of their paths."""
+    """Return the configuration and the folder of its paths.
+
+    Without a file: the defaults.
+    """
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
 def conclude(report: Report) -> ExitCode:
-    """Print the report of a finished run and where its files are, and return the exit code."""
+    """Print a finished run's report; return the exit code."""
     if json_wanted():
         click.echo(render_json(report.view))
     say(render_console(report.view, width=columns()))

@@ -1,4 +1,4 @@
-"""``codegate pool``: one suite of several repositories' suites."""
+"""``codegate pool``: join several repositories' suites into one."""
 
 from pathlib import Path
 
@@ -24,10 +24,10 @@ from codegate.wording import count_of
 )
 @json_option
 def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> ExitCode:
-    """Write the problems of every SUITE as one suite into the folder OUT.
+    """Write the problems of every SUITE as one suite.
 
-    It carries the base trees itself, so that it runs without the repositories. The tag `repository` says where a
-    problem is from.
+    OUT is its folder. It carries the base trees itself, so that it runs without the repositories. The tag `repository`
+    says where a problem is from.
     """
     pairs = dict(one.partition("=")[::2] for one in named)
     if not all(pairs.values()):

@@ -1,4 +1,4 @@
-"""Progress of a run or of mining: a bar on a terminal, plain lines elsewhere; always on stderr."""
+"""Show progress on stderr: a bar on terminals, else lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,7 +18,7 @@ class _Show(Protocol):
 
 @contextmanager
 def run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows each outcome, and the work in between."""
+    """Yield a function that shows the progress of a run."""
     with _shown() as show:
 
         def step(step: Progress) -> None:
@@ -30,7 +30,7 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
-    """Yield a function that shows each unit's result, and the work in between."""
+    """Yield a function that shows the progress of mining."""
     with _shown() as show:
 
         def step(event: "MineEvent") -> None:
@@ -41,7 +41,7 @@ def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
 
 @contextmanager
 def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a function that shows how much is done, and the work under way."""
+    """Yield a function that shows the number done, and words."""
     with _shown() as show:
         yield lambda done, total, text: show(done, total, text, important=False, waiting=True)
 

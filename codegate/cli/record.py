@@ -1,4 +1,4 @@
-"""``codegate record``: a run's answers as transcripts for ``replay``."""
+"""``codegate record``: write a run's answers as transcripts for ``replay``."""
 
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from codegate.operations.runs import record_run
 @click.option("--out", type=FOLDER, default="recorded", show_default=True, help="Folder of the transcripts.")
 @json_option
 def command(run: Path, out: Path) -> ExitCode:
-    """Write the answers of RUN as transcripts, and print the candidates that replay them, for a codegate.yml in --out.
+    """Write the answers of RUN as transcripts for replay.
 
-    Replaying needs no network and no key, and is graded like any run. For an agent, its patch is replayed.
+    It prints the candidates that replay them, for a codegate.yml in --out. Replaying needs no network and no key, and
+    is graded like any run. For an agent, its patch is replayed.
     """
     written = record_run(run, out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]

@@ -1,4 +1,4 @@
-"""``codegate report``: a run's reports again, with or without a baseline; and its answers as predictions."""
+"""``codegate report``: write a run's reports, predictions or spans."""
 
 from pathlib import Path
 
@@ -47,7 +47,9 @@ def command(
     suite: Path | None,
     slug: str | None,
 ) -> None:
-    """Write HTML, JUnit, JSON, CSV and Markdown reports of one or more RUNS (folders).
+    """Write reports of one or more RUNS.
+
+    RUNS are runs' folders. The formats are HTML, JUnit, JSON, CSV and Markdown.
 
     With --format predictions: every answer as a line of SWE-bench's predictions, which `codegate grade`,
     `codegate run --predictions` and other tools read. Instances are named by problem, or as an export of --suite
@@ -95,6 +97,6 @@ def command(
 
 
 def _open(page: Path) -> None:
-    """Show a page in the user's browser, or say where it is."""
+    """Show a page in the browser, or print its path."""
     opened = click.launch(page.absolute().as_uri(), wait=True) == 0
     say(f"{'opened' if opened else 'no browser could be started; open'} {page}")

@@ -1,4 +1,4 @@
-"""``codegate review``: a page to judge a suite's problems by, and the decisions that come of it."""
+"""``codegate review``: write a page of problems; drop rejected ones."""
 
 import shlex
 from pathlib import Path
@@ -26,10 +26,11 @@ _PAGE = Path("review.html")
 def command(
     suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None
 ) -> ExitCode:
-    """Write a page with the statement, the fix and the hidden tests of every problem of SUITE.
+    """Write a page that shows every problem of SUITE.
 
-    Open it in a browser and mark the problems to drop: it shows the command that writes the decisions, with --drop and
-    --keep. A dropped problem stays in the suite's files as `retired`, and takes part in no run.
+    It has the statements, fixes and hidden tests. Open it in a browser and mark the problems to drop: it shows the
+    command that writes the decisions, with --drop and --keep. A dropped problem stays in the suite's files as
+    `retired`, and takes part in no run.
     """
     loaded = review_suite(load_suite(suite), drop, keep)
     statuses = {problem.id: problem.manifest.status for problem in loaded.problems}

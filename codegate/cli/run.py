@@ -1,4 +1,4 @@
-"""``codegate run``: candidates on a suite; with a baseline, the gate right after it."""
+"""``codegate run``: run candidates on a suite and gate them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,14 +31,14 @@ _PLANNED: Final = frozenset({
 @request_options(RunRequest)
 @json_option
 def command(suite: Path | None, request: RunRequest) -> ExitCode:
-    """Run candidates on SUITE, and compare them with the pinned baseline if there is one.
+    """Run candidates on SUITE, and gate them.
 
-    The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
-    codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops
-    sampling candidates whose verdict is settled. Without a baseline the critical floors of `gate.cohorts` in
-    codegate.yml decide alone, with `gate.must_pass`; without floors the exit code is 0 when every outcome has a grade,
-    and 4 when infrastructure faults left some without. A run that --max-model-calls, --max-minutes or --budget-usd
-    stopped exits 2 and can be resumed.
+    They are compared with the pinned baseline if there is one. The baseline is what --baseline names, else what
+    `baseline` in codegate.yml names, else codegate.lock; only codegate.lock may be missing. A gated run looks at its
+    verdicts after each sample of every problem, and stops sampling candidates whose verdict is settled. Without a
+    baseline the critical floors of `gate.cohorts` in codegate.yml decide alone, with `gate.must_pass`; without floors
+    the exit code is 0 when every outcome has a grade, and 4 when infrastructure faults left some without. A run that
+    --max-model-calls, --max-minutes or --budget-usd stopped exits 2 and can be resumed.
 
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
@@ -106,7 +106,10 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
 
 
 def command_again() -> tuple[str, ...]:
-    """Return the words of ``codegate run`` that continue this command's run, without the run's folder."""
+    """Return the ``codegate run`` command that continues this run.
+
+    It lacks the run's folder.
+    """
     context = click.get_current_context()
     words = ["codegate", "run"]
     for one in context.command.params:

@@ -1,4 +1,4 @@
-"""``codegate sweep``: what each setting of a run's candidates does."""
+"""``codegate sweep``: show the effect of each setting of candidates."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -15,9 +15,10 @@ from codegate.running import load_run
 @click.argument("runs", metavar="RUN [RUN ...]", type=FOLDER, nargs=-1, required=True)
 @json_option
 def command(runs: tuple[Path, ...]) -> None:
-    """Show the effect of each setting of the candidates of one or more RUNS (folders).
+    """Show the effect of each setting of the candidates.
 
-    Score by setting, the effect of each setting, the most sensitive problems, and where a setting helps and hurts.
+    RUNS are folders of one or more runs. Shown are the score by setting, the effect of each setting, the most sensitive
+    problems, and where a setting helps and hurts.
     `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
     nothing is gated: the exit code is 0 whatever it shows.
     """

@@ -1,4 +1,4 @@
-"""``codegate upgrades``: newer models and agents than codegate.yml pins."""
+"""``codegate upgrades``: find newer models and agents than those pinned."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -23,10 +23,11 @@ from codegate.running import CONFIG_NAME
 )
 @json_option
 def command(config: Path, write: str | None) -> ExitCode:
-    """Show which pinned models end, and what newer models and agents could replace those that codegate.yml pins.
+    """Show which pinned models end, and what could replace them.
 
-    Models are looked for in their providers' lists, where a key is set, and agents in npm's registry or PyPI. A model
-    could be replaced by the newest in the list whose name differs in its numbers only. What ends soonest stands first.
+    Newer models and agents could replace what codegate.yml pins. Models are looked for in their providers' lists, where
+    a key is set, and agents in npm's registry or PyPI. A model could be replaced by the newest in the list whose name
+    differs in its numbers only. What ends soonest stands first.
 
     --write changes the file to one proposal, in all candidates that pin the same, and keeps its comments and layout.
 

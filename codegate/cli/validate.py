@@ -1,4 +1,4 @@
-"""``codegate validate``: every problem proven again."""
+"""``codegate validate``: prove every problem of a suite again."""
 
 from pathlib import Path
 
@@ -20,12 +20,12 @@ from codegate.sandbox import Choice
 @sandbox_option
 @json_option
 def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
-    """Prove that on every problem of SUITE the reference fix passes and no change fails.
+    """Prove by execution that every problem of SUITE is sound.
 
-    What is flaky or fails is quarantined in the suite's files. A problem whose quarantine has expired is released when
-    it is proven, and quarantined anew when not. Where the suite was proved is written to its proved.json: runs in two
-    sandboxes can be compared when it is proved in both. Exits 0 when all is proven, 3 when something was quarantined, 4
-    when something could not be run.
+    In a sound problem the reference fix passes and the unchanged tree fails. What is flaky or fails is quarantined in
+    the suite's files. A problem whose quarantine has expired is released when it is proven, and quarantined anew when
+    not. Where the suite was proved is written to its proved.json: runs in two sandboxes can be compared when it is
+    proved in both. Exits 0 when all is proven, 3 when something was quarantined, 4 when something could not be run.
     """
     with waiting_progress() as waiting:
         report = validate(
