@@ -1,8 +1,8 @@
 """Recorded builds for mining.
 
-One build serves changes of about the same time. It is tried first even on changes whose own inputs (recipe, lock and
-manifest files) are others. The base tree's own, exact build is made only if some of the fixed tests fail that are not
-known to fail in such a build too.
+One build serves changes of about the same time. It is tried first even on a change whose inputs (recipe, lock and
+manifest files) differ. An exact build of the change's own base tree is made only if some fixed tests fail that are not
+known to fail in an exact build, too.
 """
 
 import shlex
@@ -38,8 +38,8 @@ class Recorded:
     Attributes:
         recipe: what it was built by.
         date: commit date of the tree that it serves.
-        asked: inputs that were asked for, if parts of the recipe failed; empty: the environment's own.
-        layer: the build's result; None: the build is of a suite that is refreshed.
+        asked: inputs of the whole recipe, if parts of it failed; empty: the environment's own inputs.
+        layer: the build's result; None: the build belongs to a suite that is refreshed.
     """
 
     environment: Environment
@@ -56,7 +56,7 @@ class Rung:
 
     Attributes:
         exact: it was built from the inputs of the change's own base tree.
-        later: it was built from a tree that may have the fix.
+        later: it was built from a later tree, which may have the fix.
     """
 
     environment: Environment
@@ -70,8 +70,8 @@ class RecordedBuilds:
 
     Args:
         known: builds of a suite that is refreshed.
-        proposed: returns the recipes that the files of an older tree propose, for changes that ``recipe`` does not fit.
-        written: ``recipe`` is the project's own, of which nothing is left out.
+        proposed: returns recipes found in the files of a tree, for changes that ``recipe`` does not fit.
+        written: ``recipe`` is the project's own, so no part of it is left out.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class RecordedBuilds:
         """Yield the builds that may serve a change, best first.
 
         Raises:
-            RECIPE_ERRORS: the first of a recipe that does not work, after all that do.
+            RECIPE_ERRORS: the first error of a recipe, after the builds of all recipes that work.
             SandboxError: the sandbox failed, or a package index cannot be reached.
         """
         near = self._nearest(date)
@@ -151,9 +151,9 @@ class RecordedBuilds:
         return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
-        """Return whether the build itself may be why tests fail.
+        """Return whether the build itself may make tests fail.
 
-        True if one of them is not known to fail in a build of its own tree.
+        True if one of ``failing`` is not known to fail in an exact build.
         """
         with self._guard:
             if rung.exact:
@@ -206,7 +206,7 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
-    """Return how a recipe runs tests, by default as ``own``."""
+    """Return how a recipe runs tests, by default like ``own``."""
     if recipe.tests is None:
         if own is None:
             return None

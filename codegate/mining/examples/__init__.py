@@ -1,1 +1,1 @@
-"""Probes: lines of failing tests with other values, run before and after the fix."""
+"""Find executed examples: lines of failing tests with other values."""

@@ -1,7 +1,7 @@
-"""Examples for statements: a probe's result before the fix and after it, both seen by execution.
+"""Examples: a call's results before the fix and after.
 
-The statement shows what a call gives today and what it should give. Neither is taken from the hidden tests: the call
-has other values, and a solution that knows this one call only does not pass them.
+Both results come from execution. Neither is taken from the hidden tests: the call has other values, and a solution that
+knows only this one call does not pass them.
 """
 
 import json
@@ -58,16 +58,16 @@ _QUOTED: Final = re.compile(r"\d+|([\"'`])(?:\\.|(?!\1).)*\1")
 
 @dataclass(frozen=True)
 class Example:
-    """One call, and its results.
+    """One call and its results before and after the fix.
 
     Attributes:
         code: imports and statements that lead to the value.
-        expression: the value's expression; empty where ``code`` itself raises.
+        expression: the value's expression; empty if ``code`` itself raises.
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
-        expected: the same after it.
-        given: names that the test framework provides, and what each is.
+        expected: the same after the fix.
+        given: names that the test framework provides, each with a description.
         fence: language of its Markdown code block.
-        tests: failing tests, named as by ``function_of``, that it illustrates: its own and those of the same shape.
+        tests: failing tests that it illustrates, as ``function_of`` names them: its own and those of the same shape.
     """
 
     code: str
@@ -79,9 +79,10 @@ class Example:
     tests: tuple[str, ...] = ()
 
     def may_be_shown(self, hidden: Collection[str]) -> bool:
-        """Return whether it is short, deterministic and free of ``hidden`` literals.
+        """Return whether a statement may show the example.
 
-        The value before the fix may have some: anyone who runs the base sees it, and a test may forbid it by a literal.
+        It must be short, deterministic and without ``hidden`` literals. Only the value before the fix may have some:
+        anyone who runs the base sees it.
         """
         texts = (self.observed, self.expected)
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
@@ -92,7 +93,7 @@ class Example:
 
     @property
     def poor(self) -> bool:
-        """Return whether its value says little: a count, a boolean, a null or a type."""
+        """Return whether it shows a count, boolean, null or type."""
         counted = _COUNTS.fullmatch(self.expression) and not self.crashes
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 
@@ -107,9 +108,9 @@ class Example:
         return _ERROR.match(self.expected) is not None
 
     def echoes(self, names: Iterable[str]) -> bool:
-        """Return whether it shows only that the fix adds one of ``names``.
+        """Return whether it only shows that a name is new.
 
-        Before the fix the name is unknown; after it, the value is one that ``code`` itself passes in.
+        Before the fix the name is unknown; after the fix the value is one that ``code`` itself passes in.
         """
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
@@ -117,7 +118,7 @@ class Example:
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return a sort key; the clearest example has the smallest.
 
-        ``own``: the values with the test's own literals; ``renamed``: its own words and numbers, by their replacements.
+        ``own`` are the values with the test's own literals, ``renamed`` its words and numbers by their replacements.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
@@ -133,8 +134,8 @@ class Example:
 def own_form(value: str, renamed: Mapping[str, str]) -> str:
     """Return a value with the test's own words put back.
 
-    Numbers become 0 if any was replaced. If the result is not the test's own value, a replaced word means something to
-    the code, and the example shows another case.
+    If any number was replaced, all numbers become 0. If the result is not the test's own value, the code treats a
+    replaced word specially, and the example shows another case.
     """
     text = value.lower()
     for other in sorted(renamed, key=len, reverse=True):
@@ -151,15 +152,15 @@ def changes(observed: str, expected: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Found:
-    """An example of one test, with what it is chosen by.
+    """An example of one test, with facts for ranking.
 
     Attributes:
-        test: the function, as ``function_of`` names it.
+        test: the test function, as ``function_of`` names it.
         rank: sort key; the clearest example has the smallest.
-        shape: its code without its values.
-        values: what its code records after the fix.
-        before: likewise before it.
-        own: what the test's own literals give, before the fix and after it.
+        shape: the example's code without its literals.
+        values: the values that its code records after the fix.
+        before: the values that its code records before the fix.
+        own: the values with the test's own literals, before and after the fix.
     """
 
     test: str
@@ -178,12 +179,12 @@ class Found:
 
     @property
     def minimal(self) -> bool:
-        """Return whether its code is only what its value needs."""
+        """Return whether its code has only what its value needs."""
         return not self.rank[0]
 
     @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return the expression and its differing parts, ignoring literals and numbers."""
+        """Return the expression without literals, and the changed parts."""
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
         differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
@@ -193,7 +194,10 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return at most ``_MAX_TRIED``: the clearest of each row, then the second of each."""
+    """Return the clearest of each row, then the second.
+
+    At most ``_MAX_TRIED`` are returned.
+    """
     turns: Counter[object] = Counter()
     ordered = []
     for each in sorted(found, key=rank):
@@ -203,9 +207,10 @@ def of_all_rows(
 
 
 def chosen(found: Iterable[Found]) -> list[Example]:
-    """Return the clearest examples of up to three tests, no two of one shape.
+    """Return the clearest examples of up to three tests.
 
-    One more of these tests is added if the first says little (``poor``), or if only one of the two raises an error.
+    No two have the same shape. A second example of one of these tests is added if the first is ``poor``, or if one of
+    the two raises an error and the other does not.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, Found] = {}
@@ -229,7 +234,10 @@ def chosen(found: Iterable[Found]) -> list[Example]:
 
 
 def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Example]:
-    """Return ``examples``, filled up to three with other rules of their tests."""
+    """Return ``examples`` and others of their tests, three in all.
+
+    An added example has another ``rule`` than those before it.
+    """
     added = list(examples)
     by_example = {each.example: each for each in found}
     shown = [by_example[replace(each, tests=())] for each in examples]
@@ -245,7 +253,7 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
 
 
 def function_of(test: str) -> str:
-    """Return ``file::function`` of a test's id: no class, row or subtest."""
+    """Return a test id's ``file::function``, without class, row and subtest."""
     path, _, name = test.partition("[")[0].partition("::")
     return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
 
@@ -253,8 +261,7 @@ def function_of(test: str) -> str:
 def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
     """Return the base's test functions that the fix breaks.
 
-    The hidden tests replace them, so they do not show what has to keep working. A test file that only gains tests is
-    not run.
+    The hidden tests replace them. A test file that only gains tests is not run.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
     failing: set[str] = set()
@@ -268,7 +275,7 @@ def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
 
 
 def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
-    """Return whether the hidden version of a file may change a test of the base."""
+    """Return whether a file's hidden version may change existing tests."""
     file = cut.hidden[path]
     old, new = decode(cut.base[path].data), decode(file.data) if file is not None else ""
     lines = iter(new.splitlines())
@@ -279,7 +286,7 @@ def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
 
 
 def public_text(cut: Cut) -> str:
-    """Return the base files' text, which is no secret; cut at ``_MAX_PUBLIC``."""
+    """Return the base files' text, at most ``_MAX_PUBLIC`` characters."""
     texts, left = [], _MAX_PUBLIC
     for file in cut.base.values():
         if left > 0 and not file.is_link and b"\0" not in file.data[:1000]:
@@ -311,7 +318,10 @@ class Probing:
         self.errors = ""
 
     def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:
-        """Return each test's records by its id; set ``errors`` to what did not compile."""
+        """Return the records by test id; set ``errors``.
+
+        These are the compiler's or collection's messages.
+        """
         report = self._validated.run(self._trees[state], self._tests, isolated, later=later)
         self.errors = "\n".join(error.text for error in report.collection_errors)
         read = ((test, records(result.message)) for test, result in report.results.items())
@@ -319,7 +329,7 @@ class Probing:
 
 
 def records(message: str) -> list[Record] | None:
-    """Return what a probe recorded, or None if ``message`` is not a probe's."""
+    """Return the records in a probe's message, or None."""
     _, mark, rest = message.partition(MARK)
     if not mark:
         return None

@@ -1,4 +1,4 @@
-"""Make examples of differences, but none that repeats a hidden test or needs hidden files."""
+"""Make examples without repeating hidden tests or needing hidden files."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ class TestFile:
         base: the file before the fix; empty if there was none.
         literals: its literals that the base lacks.
         hidden: those of ``literals`` that may not be shown.
-        modules: new hidden modules, which no reader has.
+        modules: new hidden modules, which a reader of the statement does not have.
         names: names that other hidden files add or redefine.
         known: words of the base's sources and of its paths.
     """
@@ -57,10 +57,10 @@ class ProbeDifference:
 
 
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
-    """Return a difference as an example, or None if it may not be shown.
+    """Return a difference as an example, or None.
 
-    None if it repeats a call of a hidden test, or needs what cannot be shown. No hidden file has the drawn literals, so
-    it repeats a call only if they have no effect.
+    It is not allowed if it repeats a call of a hidden test, or needs code that cannot be shown. No hidden file has the
+    drawn literals, so it repeats a call only if the literals have no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
@@ -91,9 +91,9 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 
 
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether a hidden test makes this call: no replaced literal has an effect.
+    """Return whether a hidden test makes this call.
 
-    A word that only comes back in the value has none.
+    It does if no replaced literal has an effect. A word that only comes back in the value has none.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -113,7 +113,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value in lower case with the test's own words and numbers in place of others.
+    """Return a lower-case value with the test's own words.
 
     A word may be part of another one, and a number may have commas.
     """
@@ -135,12 +135,15 @@ def _texts(steps: Iterable[Step]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _is_of_base(dialect: Dialect, base: str, part: str) -> bool:
-    """Return whether a file has an import or definition before the fix."""
+    """Return whether ``base`` already has an import or definition."""
     return part in (dialect.context(base, dialect.declared(part)) or ())
 
 
 def _shortened(file: TestFile, parts: list[str]) -> str:
-    """Return imports and definitions; of long ones, only name those of the base."""
+    """Return imports and definitions as one text.
+
+    If it is long, definitions of the base are only named.
+    """
     dialect = file.dialect
     shown = {part: uncommented(part, dialect.parse) for part in parts}
     of_base = {part for part in parts if _is_of_base(dialect, file.base, part)}
@@ -153,7 +156,7 @@ def _shortened(file: TestFile, parts: list[str]) -> str:
 
 
 def _is_value(dialect: Dialect, definition: str) -> bool:
-    """Return whether a definition is a value, such as a table of what tests expect."""
+    """Return whether a definition is data, such as a table."""
     nodes = dialect.parse(definition).named_children
     value = not any(re.search("import|function|class|decorated", node.type) for node in nodes)
     return value and bool(literals_of(dialect, definition))

@@ -1,6 +1,6 @@
 """Write a statement from quotations and executed examples.
 
-People's words are quoted as theirs or not shown. A statement needs an executed example, or enough words that pass the
+People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that pass the
 gates.
 """
 
@@ -55,10 +55,10 @@ class StatementText:
 
     Attributes:
         mode: ``sources``: from the repository's texts and executed examples; ``rewrite``: by a model.
-        words: of ``text``, without signatures.
-        sources: where its words are from, each once.
-        dropped: why the gates removed texts, for people.
-        model: the snapshot that rewrote it.
+        words: number of words in ``text``.
+        sources: kinds of sources that its words come from, each once.
+        dropped: why the gates refused texts, for people.
+        model: the model snapshot that rewrote it.
     """
 
     mode: Literal["sources", "rewrite"]
@@ -81,10 +81,10 @@ def write_statement(
     gates: Gates | None = None,
     overturned: Collection[str] = (),
 ) -> StatementText | str:
-    """Return the statement, or why there is none.
+    """Return the statement, or the reason why there is none.
 
-    ``later``: entries of later changelogs that name the change or its issue. ``gates``: what it may not show, and what
-    it must; default: those of ``cut``. ``overturned``: functions of the base's tests that expect what the fix changes.
+    ``later`` are entries of later changelogs that name the change or its issue. ``gates`` are by default those of
+    ``cut``. ``overturned`` are functions of the base's tests that expect the old behaviour.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     dropped: list[str] = []
@@ -135,7 +135,10 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section with names and texts that a solver cannot guess."""
+    """Return the section of required names and texts, or "".
+
+    A solver cannot guess them.
+    """
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
@@ -147,8 +150,8 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 
 
 def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
-    """Return a sentence on the exception of most failing tests."""
-    # Empty if it is ``quoted`` already. That a new name is not there yet is no crash.
+    """Return a sentence on most failing tests' exception, if any."""
+    # Empty if ``quoted`` names it already. An exception about a new name that is not there yet is no crash.
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
@@ -167,7 +170,10 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
 
 
 def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
-    """Return the function of the base that raised, as a clause, or an empty string."""
+    """Return a clause on where the exception was raised.
+
+    "" if that is not a file of the base, or the gates refuse it.
+    """
     if file not in cut.base or "`" in file:
         return ""
     own = function in IDENTIFIER.findall(decode(cut.base[file].data))  # a code object may have any name
@@ -176,7 +182,7 @@ def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
 
 
 def _crash_result(cut: Cut, outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return a test's result if an exception of the code failed it, or None."""
+    """Return a test's result if the code's exception failed it."""
     if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
         return None  # the test itself raises it
     result = outcomes.evidence.get(test)
@@ -189,7 +195,7 @@ def _exception_of(result: TestResult) -> str:
 
 
 def _difference(example: Example) -> str:
-    """Return a heading with an example's call, and its results if they are short."""
+    """Return an example's call, and short results, as heading."""
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()
