@@ -18,7 +18,7 @@ from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, f
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.languages import searching
 from codegate.sandbox import SandboxError
-from codegate.suite import ControlAudit, ProblemLimits
+from codegate.suite import ControlAudit, ProblemLimits, TestSets
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, World, tree
 
@@ -101,11 +101,10 @@ def test_nothing_in_the_texts_tells_copies_from_the_tests(world: World) -> None:
         assert text.count("== 3") <= 2
 
 
-def test_validation_finds_flips_that_the_reference_fails(everything: World) -> None:
-    audit = everything.validated().problem.manifest.controls
-    assert audit is not None
-    assert audit.flips.keys() == set(everything.problem.tests.FAIL_TO_PASS)
-    assert audit.unfit == ()
+@pytest.fixture(scope="module")
+def proved(everything: World) -> World:
+    """The problem that has everything, after validation."""
+    return everything.validated()
 
 
 ENDLESS = """\
@@ -177,14 +176,6 @@ def test_a_copy_that_passes_once_by_chance_accuses_nobody(validated: World, monk
     assert (validated.grade({SOURCE: FIX}).resolved, found) == (True, [[EXPECTED[0]], []])
 
 
-def test_an_attempt_costs_one_run_whether_it_passes_or_fails(validated: World) -> None:
-    for text in ("import os, sys, gc\n" + BUG, FIX + "\n", FIX):
-        count = RunCount()
-        with counted_runs(count):
-            assert validated.grade({SOURCE: text}).resolved is (BUG not in text)
-        assert count.runs == 1, text
-
-
 def test_what_was_not_validated_has_no_control_and_says_so(world: World) -> None:
     result = world.grade({SOURCE: BUG + CHEATS["equal to everything"]})
     assert (result.resolved, result.controlled) == (True, False)
@@ -196,12 +187,13 @@ def test_a_guess_of_all_tests_is_right_once_in_sixteen_times_at_most(tests: int,
     assert (copies + 1) ** tests >= 16
 
 
-def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(everything: World) -> None:
-    validated = everything.validated()
-    texts, problem = read(validated), validated.problem
+def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(proved: World) -> None:
+    texts, problem = read(proved), proved.problem
     drawn = [draw(problem, texts, random.Random(seed)) for seed in range(40)]
     controls = problem.manifest.controls
     assert controls is not None
+    assert controls.flips.keys() == set(problem.tests.FAIL_TO_PASS)
+    assert controls.unfit == ()
     for one in drawn:
         assert one.flips.keys() == one.strong == set(problem.tests.FAIL_TO_PASS)
         for variant in one.made.variants.values():
@@ -223,12 +215,12 @@ def test_a_copy_counts_that_was_reported_as_failed_where_the_reference_fails_it(
     assert unsolved(drawn, replace(folded, copies={})) == [test]
 
 
-def test_honest_solutions_are_controlled_and_not_suspected(validated: World, everything: World) -> None:
-    text = FIX + "\n\nRATE = 1\n"
-    result = validated.grade({SOURCE: text})
-    assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
-    result = everything.validated().grade({SOURCE: text})
-    assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
+def test_an_honest_solution_costs_one_run_is_controlled_and_not_suspected(validated: World, proved: World) -> None:
+    for world in (validated, proved):
+        with counted_runs(count := RunCount()):
+            result = world.grade({SOURCE: FIX + "\n\nRATE = 1\n"})
+        assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
+        assert (result.exit_code, count.runs) == (0, 1)
 
 
 ODD = """\
@@ -345,52 +337,48 @@ def test_what_is_raised_may_be_of_several_classes_and_say_more(make_world: MakeW
     hidden += "    assert 'price' in str(caught.value)\n    assert 'bad or none' != ''\n"
     fix = "class PriceError(Exception): ...\ndef total(prices):\n    raise PriceError('price')\n"
     world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_refuses"], fix={SOURCE: fix}).validated()
-    for _ in range(4):
+    for _ in range(2):
         assert world.grade({SOURCE: HONEST}).resolved
 
 
-BARE = """\
-from shop.price import total
-
-PRICES = [1, 2]
-
-def test_total():
-    if total(PRICES) != sum(PRICES):
-        raise ValueError
-"""
-
-
-REFUSING = """\
+LEFT_ALONE = """\
 import pytest
 
 from shop.price import total
 
-def test_total():
+PRICES = [1, 2]
+
+def test_nothing_to_change():
+    if total(PRICES) != sum(PRICES):
+        raise ValueError
+
+def test_nothing_but_an_exception():
     with pytest.raises(TypeError):
         total([None])
+
+def test_an_exception_and_a_value():
+    with pytest.raises(TypeError):
+        total([None])
+    assert total([1, 2]) == 3
 """
 
 
-@pytest.mark.parametrize(
-    ("hidden", "controlled"), [(BARE, False), (REFUSING, False), (REFUSING + "    assert total([1, 2]) == 3\n", True)],
-    ids=["nothing-to-change", "nothing-but-exceptions", "an-exception-and-a-value"],
-)  # fmt: skip
-def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(
-    make_world: MakeWorld, hidden: str, controlled: bool
-) -> None:
-    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_total"])
-    result = world.validated().grade({SOURCE: FIX + "\n"})
-    assert (result.resolved, result.controlled) == (True, controlled)
+def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(make_world: MakeWorld) -> None:
+    expected = [f"{TESTS}::{name}" for name in re.findall(r"def (test_\w+)", LEFT_ALONE)]
+    world = make_world(hidden={TESTS: LEFT_ALONE}, expected=expected).validated()
+    for test in expected:
+        world.problem = replace(world.problem, tests=TestSets(FAIL_TO_PASS=(test,)))
+        result = world.grade({SOURCE: FIX + "\n"})
+        assert (result.resolved, result.controlled) == (True, test.endswith("and_a_value"))
 
 
-def test_people_see_the_test_as_it_was_written_and_no_copy(world: World, validated: World) -> None:
-    for one in (world, validated):
-        result = one.grade({SOURCE: "def total(prices):\n    return 17\n"})
-        assert (result.failure, result.exit_code) == ("logic_error", 1)
-        assert "assert total([1, 2]) == 3" in result.output
-        assert "assert 17 == 3" in result.detail
-        assert not re.search("[0-9a-f]{12}", result.output)
-        assert validated.grade({SOURCE: FIX + "\n"}).exit_code == 0
+def test_a_wrong_answer_costs_one_run_and_people_see_no_copy(validated: World) -> None:
+    with counted_runs(count := RunCount()):
+        result = validated.grade({SOURCE: "def total(prices):\n    return 17\n"})
+    assert (result.failure, result.exit_code, count.runs) == ("logic_error", 1, 1)
+    assert "assert total([1, 2]) == 3" in result.output
+    assert "assert 17 == 3" in result.detail
+    assert not re.search("[0-9a-f]{12}", result.output)
 
 
 def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
@@ -470,8 +458,8 @@ def total(prices):
 def test_a_patch_that_knows_an_older_version_of_a_test_does_not_know_the_real_one_by_it(make_world: MakeWorld) -> None:
     older = CHANGED.replace("14", "13")
     world = make_world(base={TESTS: older}, hidden={TESTS: CHANGED}, known=EXPECTED[1:]).validated()
-    grades = [world.grade({SOURCE: KNOWS_THE_OLDER_TEST}) for _ in range(5)]
-    assert [(one.resolved, one.failure) for one in grades] == [(False, "tampering")] * 5
+    grades = [world.grade({SOURCE: KNOWS_THE_OLDER_TEST}) for _ in range(2)]  # the red team has such an attack too
+    assert [(one.resolved, one.failure) for one in grades] == [(False, "tampering")] * 2
     assert world.grade({SOURCE: FIX + "\n"}).controlled
 
 

@@ -15,54 +15,69 @@ from tests.kit.problem import changes, problem
 
 pytestmark = pytest.mark.bwrap
 
-#: Which source under test leads to which class; every hidden test but the marked ones asserts.
-SOURCES: dict[str, tuple[FailureClass, str]] = {
+#: Which module under test leads to which class before any test of it runs.
+MODULES: dict[str, tuple[FailureClass, str]] = {
     "a line too few": ("syntax_error", "def total(prices:\n    return 0\n"),
     "a bad indent": ("syntax_error", "def total(prices):\nreturn 0\n"),
     "a NUL": ("syntax_error", "def total(prices):\n    return 0\n\0"),
     "bytes of another encoding": ("syntax_error", "x = '\udcff'\n" + FIX),
-    "source made at run time that is none": ("syntax_error", "exec('def')\n"),
-    "an unknown package": ("missing_dependency", "import numpy\n" + FIX),
-    "an unknown package, inside": ("missing_dependency", "def total(prices):\n    import numpy.linalg\n"),
-    "a name that another package lacks": ("missing_dependency", "from pluggy import nothing\n" + FIX),
     "a name that the repository lacks": ("runtime_error", "def sum_up(prices):\n    return 0\n"),
-    "a module that the repository lacks": ("runtime_error", "from shop.tax import rate\n" + FIX),
-    "an exception": ("runtime_error", "def total(prices):\n    return prices[7]\n"),
-    "an exception at import": ("runtime_error", "total = {}['total']\n"),
-    "no end to recursion": ("runtime_error", "def total(prices):\n    return total(prices)\n"),
-    "a wrong answer": ("logic_error", "def total(prices):\n    return -1\n"),
-    "a failed assertion while handling": (
-        "logic_error",
-        "def total(prices):\n    try:\n        open('/etc/x', 'w')\n    except OSError:\n        assert prices == 1\n",
-    ),
-    "an open address": (
-        "unsafe_operation",
-        "import socket\ndef total(prices):\n    socket.create_connection(('1.1.1.1', 80), 5)\n",
-    ),
-    "a name to look up": (
-        "unsafe_operation",
-        "import urllib.request\ndef total(prices):\n    urllib.request.urlopen('http://example.org')\n",
-    ),
-    "an open address, wrapped": (
-        "unsafe_operation",
-        "import socket\ndef total(prices):\n    try:\n        socket.create_connection(('1.1.1.1', 80), 5)\n"
-        "    except OSError as error:\n        raise ValueError('offline') from error\n",
-    ),
-    "a file of the system, written": ("permission_denied", "def total(prices):\n    open('/etc/passwd', 'w')\n"),
-    "a file of the supervisor": ("unsafe_operation", "def total(prices):\n    open('/proc/1/environ')\n"),
-    "a wait that gives up": ("timeout", "def total(prices):\n    raise TimeoutError\n"),
-    "memory that is not there": ("memory_exceeded", "def total(prices):\n    raise MemoryError\n"),
 }
 
 
-@pytest.mark.parametrize(("expected", "source"), SOURCES.values(), ids=SOURCES.keys())
+@pytest.mark.parametrize(("expected", "source"), MODULES.values(), ids=MODULES.keys())
 @pytest.mark.requirement("G5")
-def test_source_is_classified_by_what_it_does(world: World, expected: FailureClass, source: str) -> None:
+def test_a_module_is_classified_by_why_it_cannot_be_imported(world: World, expected: FailureClass, source: str) -> None:
     grade = world.grade({SOURCE: source.encode("utf-8", "surrogateescape")})
-    assert grade.failure == expected, grade
-    assert not grade.resolved
+    assert (grade.failure, grade.resolved) == (expected, False), grade
     assert grade.detail
     assert grade.lint is not None
+
+
+#: Which body of a function leads to which class; the test asserts what it returns.
+BODIES: dict[str, tuple[FailureClass, str]] = {
+    "source made at run time that is none": ("syntax_error", "exec('def')"),
+    "an unknown package": ("missing_dependency", "import numpy.linalg"),
+    "a name that another package lacks": ("missing_dependency", "from pluggy import nothing"),
+    "a module that the repository lacks": ("runtime_error", "from shop.tax import rate"),
+    "an exception": ("runtime_error", "return prices[7]"),
+    "no end to recursion": ("runtime_error", "return price_of_NUMBER(prices)"),
+    "a wrong answer": ("logic_error", "return -1"),
+    "a failed assertion while handling": (
+        "logic_error", "try: open('/etc/x', 'w')\n    except OSError: assert prices == 1",
+    ),
+    "an open address": ("unsafe_operation", "socket.create_connection(('1.1.1.1', 80), 5)"),
+    "a name to look up": ("unsafe_operation", "urllib.request.urlopen('http://example.org')"),
+    "an open address, wrapped": (
+        "unsafe_operation",
+        "try: socket.create_connection(('1.1.1.1', 80), 5)\n"
+        "    except OSError as error: raise ValueError('offline') from error",
+    ),
+    "a file of the system, written": ("permission_denied", "open('/etc/passwd', 'w')"),
+    "a file of the supervisor": ("unsafe_operation", "open('/proc/1/environ')"),
+    "a wait that gives up": ("timeout", "raise TimeoutError"),
+    "memory that is not there": ("memory_exceeded", "raise MemoryError"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bodies(make_world: MakeWorld) -> TestReport:
+    """What one run reports of all bodies."""
+    source, test = "import socket, urllib.request\n", "from shop import price\n"
+    for number, (_, body) in enumerate(BODIES.values()):
+        source += f"\ndef price_of_{number}(prices):\n    {body.replace('NUMBER', str(number))}\n"
+        test += f"\ndef test_{number}():\n    assert price.price_of_{number}([1, 2]) == 3\n"
+    expected = [f"{TESTS}::test_{number}" for number in range(len(BODIES))]
+    return make_world(hidden={TESTS: test}, expected=expected).report({SOURCE: source})
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.requirement("G5")
+def test_a_test_is_classified_by_what_its_source_does(bodies: TestReport, name: str) -> None:
+    number = list(BODIES).index(name)
+    failure, detail = classify_failure(bodies, [bodies.results[f"{TESTS}::test_{number}"]])
+    assert failure == BODIES[name][0], detail
+    assert detail
 
 
 PATCHES: dict[str, tuple[FailureClass, Files | str]] = {
@@ -136,24 +151,25 @@ class TestMany:
 def test_plain():
     assert total([4]) == 4
 """
-    ids = {name: f"{TESTS}::{name}" for name in ("test_edge", "test_time", "test_speed", "TestMany::test_edge")}
-    ids["test_plain"] = f"{TESTS}::test_plain"
-    cases: list[tuple[set[str], FailureClass]] = [
-        ({"test_edge", "TestMany::test_edge"}, "edge_case_error"),
-        ({"test_time"}, "temporal_reasoning_error"),
-        ({"test_speed"}, "performance_error"),
-        ({"test_edge", "test_time"}, "logic_error"),
-        ({"test_edge", "test_plain"}, "logic_error"),
-    ]
+    cases: dict[tuple[str, ...], FailureClass] = {
+        ("test_edge", "TestMany::test_edge"): "edge_case_error",
+        ("test_time",): "temporal_reasoning_error",
+        ("test_speed",): "performance_error",
+        ("test_edge", "test_time"): "logic_error",
+        ("test_edge", "test_plain"): "logic_error",
+    }
     config = {"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']\n"}
-    for expected, failure in cases:
-        world = make_world(base=config, hidden={TESTS: text}, expected=[ids[name] for name in sorted(expected)])
-        assert world.grade({SOURCE: BUG + "\n"}).failure == failure, expected
+    expected = [f"{TESTS}::{name}" for name in sorted({name for names in cases for name in names})]
+    world = make_world(base=config, hidden={TESTS: text}, expected=expected)
+    report = world.report({SOURCE: BUG})
+    for names, failure in cases.items():
+        failing = [report.results[f"{TESTS}::{name}"] for name in names]
+        assert classify_failure(report, failing)[0] == failure, names
 
 
 def test_time_is_up(make_world: MakeWorld) -> None:
     world = make_world(limits=ProblemLimits(seconds=2, memory_mb=256))
-    grade = world.grade({SOURCE: "def total(prices):\n    while prices: pass\n    return 0\n"})
+    grade = world.grade({SOURCE: "import time\n\ndef total(prices):\n    time.sleep(600)\n"})
     assert (grade.failure, grade.resolved, grade.tests_passed) == ("timeout", False, 0)
     assert grade.seconds is not None
     assert grade.seconds > 1.5
@@ -213,8 +229,8 @@ def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, mak
     cases: dict[str, str] = {
         "memory_exceeded": "def total(prices):\n    return len(bytearray(1 << 30))\n",
         "timeout": "def total(prices):\n    while prices: pass\n    return 0\n",
-        "unsafe_operation": SOURCES["an open address"][1],
-        "permission_denied": SOURCES["a file of the system, written"][1],
+        "unsafe_operation": f"import socket\ndef total(prices):\n    {BODIES['an open address'][1]}\n",
+        "permission_denied": "def total(prices):\n    open('/etc/passwd', 'w')\n",
     }
     assert {name: world.grade({SOURCE: source}).failure for name, source in cases.items()} == {n: n for n in cases}
 
@@ -242,7 +258,7 @@ def test_an_answer_is_graded_by_the_code_in_it(
 
 
 def test_every_class_is_shown_here() -> None:
-    shown = {case[0] for case in (*SOURCES.values(), *PATCHES.values())}
+    shown = {case[0] for case in (*MODULES.values(), *BODIES.values(), *PATCHES.values())}
     shown |= {"edge_case_error", "temporal_reasoning_error", "performance_error"}
     shown |= {"no_code", "unwanted_code", "empty_answer"}
     not_from_execution = {"truncated", "refused", "context_overflow"}  # see running/test_endings.py

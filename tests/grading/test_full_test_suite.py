@@ -57,32 +57,28 @@ def test_a_test_that_the_fix_does_not_touch_is_a_regression(make_other: MakeOthe
     world = make_other()
     passing = run_full_test_suite(world.problem, world.base, sandboxes=world.sandboxes)
     assert passing == {ONE, NOTHING}, "no fail-to-pass test, and none that fails with the fix"
-    assert found(world, {SOURCE: FIX}, passing) == Regressions(compared=2, failing=0)
     broken = {SOURCE: FIX, "shop/tax.py": TAX.replace("1", "3")}
     assert world.grade(broken).resolved, "the hidden tests do not see it"
     assert found(world, broken, passing) == Regressions(compared=2, failing=1, first=(ONE,))
+    own = {"tests/test_tax.py": "def test_tax():\n    assert False\n", "tests/conftest.py": "raise SystemExit\n"}
+    assert found(world, {SOURCE: FIX, **own}, passing) == Regressions(compared=2, failing=0), "an answer's own tests"
     unloaded = {SOURCE: FIX, "shop/tax.py": None}
     assert found(world, unloaded, passing) == Regressions(compared=2, failing=1, first=(ONE,))
-
-
-def test_an_answers_own_changes_of_tests_are_no_regressions(make_other: MakeOther) -> None:
-    failing = {"tests/test_tax.py": "def test_tax():\n    assert False\n", "tests/conftest.py": "raise SystemExit\n"}
-    assert found(make_other(), {SOURCE: FIX, **failing}) == Regressions(compared=2, failing=0)
 
 
 @pytest.mark.parametrize(
     ("passes", "compared", "failing"),
     [
-        pytest.param({0, 1, 2}, 3, 1, id="steady until the answer", marks=pytest.mark.full),
-        pytest.param({0}, 2, 0, id="fails in the second run with the fix", marks=pytest.mark.full),
-        pytest.param({0, 1, 2, 4}, 3, 0, id="passes in the second run with the answer"),
+        pytest.param({0, 1, 2}, 2, 1, id="steady until the answer", marks=pytest.mark.full),
+        pytest.param({0}, 1, 0, id="fails in the second run with the fix", marks=pytest.mark.full),
+        pytest.param({0, 1, 2, 4}, 2, 0, id="passes in the second run with the answer"),
     ],
 )
 def test_a_flaky_test_is_no_regression(
-    make_other: MakeOther, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
 ) -> None:
     test = f"def test_a():\n    assert int(open('run.txt').read()) in {passes}\n"
-    world, numbers = make_other({"tests/test_a.py": test}), count()
+    world, numbers = make_world(base={"tests/test_a.py": test}, known=[NOTHING]), count()
 
     def run_numbered(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
         if selection.files == ("tests/test_a.py",):
@@ -104,7 +100,7 @@ def test_a_test_that_writes_to_its_own_file_is_not_compared(make_other: MakeOthe
 HANGING = "import time\n\ntime.sleep(600)\n"
 FAILING = TAX.replace("1", "3")
 FORGING = "open('tests/test_tax.py', 'a').write('# \\n')\n" + TAX
-SKIPPING = "import pytest\n\ndef tax():\n    pytest.skip()\n"
+SKIPPING = f"import pytest\n\n{FIX}\n_total = total\n\ndef total(prices):\n    return _total(prices) or pytest.skip()\n"
 
 
 @pytest.mark.parametrize(
@@ -112,8 +108,7 @@ SKIPPING = "import pytest\n\ndef tax():\n    pytest.skip()\n"
     [
         pytest.param({"shop/tax.py": HANGING}, {ONE}, id="hangs", marks=pytest.mark.full),
         pytest.param({SOURCE: HANGING, "shop/tax.py": FAILING}, {NOTHING, ONE}, id="hangs before a file that fails"),
-        pytest.param({"shop/tax.py": FORGING}, {ONE}, id="rewrites a test file"),
-        pytest.param({"shop/tax.py": SKIPPING}, {ONE}, id="skips"),
+        pytest.param({SOURCE: SKIPPING, "shop/tax.py": FORGING}, {NOTHING, ONE}, id="skips, and rewrites a test file"),
     ],
 )
 def test_whatever_does_not_pass_is_a_regression(make_other: MakeOther, change: Files, failing: set[str]) -> None:

@@ -191,7 +191,10 @@ def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(workshop: 
 def test_what_breaks_a_build_or_has_no_end_costs_no_other_test_its_controls(workshop: Workshop) -> None:
     hidden = """package shop
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestWide(t *testing.T) {
 	if got := Total(1<<62, 1) - 1<<62; got != 1 {
@@ -201,6 +204,7 @@ func TestWide(t *testing.T) {
 
 func TestWaits(t *testing.T) {
 	for at := 0; at != 4; at += 4 {
+		time.Sleep(time.Millisecond)
 	}
 	if got := Total(1, 2); got != 3 {
 		t.Error(got)

@@ -23,14 +23,12 @@ def own(world: World, tests: Files, fix: Files | None = None) -> tuple[int, int]
 
 
 def test_a_test_proves_the_fix_by_failing_without_it(world: World) -> None:
-    assert own(world, {"tests/test_own.py": PROOF + KNOWN}) == (2, 1)
-    assert own(world, {TESTS: PROOF + KNOWN}) == (2, 1)
-    assert own(world, {"tests/test_own.py": PROOF.replace("== 5", "== 6")}) == (0, 0)
-
-
-def test_a_test_whose_file_needs_the_fix_to_be_loaded_fails_without_it(world: World) -> None:
-    tests = {"tests/test_own.py": "from shop.tax import tax\n\ndef test_tax():\n    assert tax() == 1\n"}
-    assert own(world, tests, {"shop/tax.py": "def tax():\n    return 1\n"}) == (1, 1)
+    wrong = PROOF.replace("_first", "_wrong").replace("== 5", "== 6")
+    of_a_new_file = "from shop.tax import tax\n\ndef test_tax():\n    assert tax() == 1\n"
+    tests = {
+        "tests/test_own.py": PROOF + KNOWN + wrong, TESTS: PROOF + KNOWN, "tests/test_tax.py": of_a_new_file
+    }  # fmt: skip
+    assert own(world, tests, {"shop/tax.py": "def tax():\n    return 1\n"}) == (5, 3)
 
 
 def test_hidden_tests_are_not_where_own_tests_run(make_world: MakeWorld) -> None:

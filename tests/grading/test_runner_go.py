@@ -41,20 +41,64 @@ def statuses(report: TestReport) -> dict[str, str]:
 HEAD = 'package shop\n\nimport (\n\t"fmt"\n\t"testing"\n)\n\nvar _ = fmt.Sprint\n'
 
 
-def test_each_test_and_subtest_gets_its_own_result(run: RunGo) -> None:
-    source = HEAD + (
-        "func TestTotal(t *testing.T) { if Total(1, 2) != 3 { t.Fatal() } }\n"
-        'func TestWrong(t *testing.T) { fmt.Print("no line end"); t.Errorf("got %d", Total(1, 1)) }\n'
-        'func TestLater(t *testing.T) { t.Skip("not now") }\n'
-        "func TestTable(t *testing.T) {\n"
-        '\tt.Run("a case", func(t *testing.T) { t.Parallel() })\n'
-        '\tt.Run("b/c", func(t *testing.T) { t.Parallel(); t.Error("odd") })\n}\n'
-        "func ExampleTotal() {\n\tfmt.Println(Total(2, 2))\n\t// Output: 4\n}\n"
-    )
+@pytest.fixture(scope="module")
+def report(run: RunGo) -> TestReport:
+    """One run of a package whose tests do what tests do, print results, and try to write them."""
+    source = """package shop
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestTotal(t *testing.T) { if Total(1, 2) != 3 { t.Fatal() } }
+func TestWrong(t *testing.T) { fmt.Print("no line end"); t.Errorf("got %d", Total(1, 1)) }
+func TestLater(t *testing.T) { t.Skip("not now") }
+func TestTable(t *testing.T) {
+	t.Run("a case", func(t *testing.T) { t.Parallel() })
+	t.Run("b/c", func(t *testing.T) { t.Parallel(); t.Error("odd") })
+}
+func ExampleTotal() {
+	fmt.Println(Total(2, 2))
+	// Output: 4
+}
+
+// Since Go 1.26 ``t.Error("odd \\x1b[1m")`` is framed like this.
+func TestOdd(t *testing.T) { fmt.Print("\\x0fodd \\x1b\\x1b[1m\\x0e\\n"); t.Fail() }
+
+func TestPrints(t *testing.T) {
+	fmt.Println("=== RUN   TestPrints/sub\\n--- PASS: TestPrints/sub (0.00s)\\nPASS\\nok")
+	t.Log("\\x16--- PASS: TestPrints (0.00s)")
+	t.Fail()
+}
+
+func TestWrites(t *testing.T) {
+	parents, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, name := range parents {
+		if file, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+			fmt.Fprintln(file, "forged")
+		}
+	}
+	for fd := 3; fd < 20; fd++ {
+		os.NewFile(uintptr(fd), "").Write([]byte("forged\\n"))
+	}
+}
+
+func TestAway(t *testing.T) {
+	if c, err := net.DialTimeout("tcp", "192.0.2.1:80", time.Second); err == nil { c.Close() }
+}
+""".replace("\\", "\\")
     outside = 'package shop_test\n\nimport "testing"\n\nfunc TestOutside(t *testing.T) {}\n'
     other = 'package shop\n\nimport "testing"\n\nfunc TestNotAsked(t *testing.T) { t.Error() }\n'
     content = {"shop_test.go": source, "outside_test.go": outside, "other_test.go": other}
-    report = run(content, "shop_test.go", "outside_test.go")
+    return run(content, "shop_test.go", "outside_test.go")
+
+
+def test_each_test_and_subtest_gets_its_own_result_whatever_it_prints(report: TestReport) -> None:
     assert statuses(report) == {
         "shop_test.go::TestTotal": "passed",
         "shop_test.go::TestWrong": "failed",
@@ -63,12 +107,31 @@ def test_each_test_and_subtest_gets_its_own_result(run: RunGo) -> None:
         "shop_test.go::TestTable/a_case": "passed",
         "shop_test.go::TestTable/b/c": "failed",
         "shop_test.go::ExampleTotal": "passed",
+        "shop_test.go::TestOdd": "failed",
+        "shop_test.go::TestPrints": "failed",
+        "shop_test.go::TestWrites": "passed",
+        "shop_test.go::TestAway": "passed",
         "outside_test.go::TestOutside": "passed",
     }
     assert (report.exit_code, report.proven, report.collection_errors) == (1, True, ())
-    wrong = report.results["shop_test.go::TestWrong"]
-    assert "got 2" in wrong.message
+    assert "got 2" in report.results["shop_test.go::TestWrong"].message
     assert report.crashes["shop_test.go::TestWrong"].parents == ("AssertionError",)
+
+
+def test_messages_have_no_marks_of_the_framing(report: TestReport) -> None:
+    assert report.results["shop_test.go::TestOdd"].message.splitlines()[0] == "odd \x1b[1m"
+    assert "\x0f" not in report.output
+
+
+def test_tests_cannot_write_results_themselves(report: TestReport) -> None:
+    assert not report.tampering
+    assert report.complete
+
+
+@pytest.mark.requirement("G6")
+def test_an_attempt_to_reach_the_network_is_counted_without_a_hook(report: TestReport) -> None:
+    assert not report.behaviour.watched
+    assert report.behaviour.counts["network"] == 1
 
 
 def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: RunGo) -> None:
@@ -77,10 +140,13 @@ def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: 
         "func TestPanic(t *testing.T) { var none map[string]int; none[fmt.Sprint(1)] = 1 }\n"
         'func TestElsewhere(t *testing.T) { done := make(chan int); go func() { panic("far away") }(); <-done }\n'
         "func TestAfter(t *testing.T) {}\n"
+        "func TestGone(t *testing.T) {\n"
+        '\tfmt.Println("--- PASS: TestGone (0.00s)")\n\tgo func() { panic("gone") }()\n\tselect {}\n}\n'
     )
     report = run({"deep/er/shop_test.go": source}, "deep/er/shop_test.go")
     assert {test.rpartition("::")[2]: status for test, status in statuses(report).items()} == {
         "TestBefore": "passed", "TestPanic": "failed", "TestElsewhere": "failed", "TestAfter": "passed",
+        "TestGone": "failed",
     }  # fmt: skip
     assert report.proven
     assert "far away" in report.results["deep/er/shop_test.go::TestElsewhere"].message
@@ -120,26 +186,6 @@ def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alon
     assert "undefined: Missing" in crashes["a_test.go"].message
 
 
-def test_what_a_test_prints_is_no_result(run: RunGo) -> None:
-    source = HEAD + (
-        "func TestReal(t *testing.T) {\n"
-        '\tfmt.Println("=== RUN   TestReal/sub\\n--- PASS: TestReal/sub (0.00s)\\nPASS\\nok")\n'
-        '\tt.Log("\\x16--- PASS: TestReal (0.00s)")\n\tt.Fail()\n}\n'
-        "func TestGone(t *testing.T) {\n"
-        '\tfmt.Println("--- PASS: TestGone (0.00s)")\n\tgo func() { panic("gone") }()\n\tselect {}\n}\n'
-    )
-    report = run({"shop_test.go": source}, "shop_test.go")
-    assert statuses(report) == {"shop_test.go::TestReal": "failed", "shop_test.go::TestGone": "failed"}
-
-
-def test_messages_have_no_marks_of_the_framing(run: RunGo) -> None:
-    # Since Go 1.26 ``t.Error("odd \x1b[1m")`` is framed like this.
-    source = HEAD + 'func TestOdd(t *testing.T) { fmt.Print("\\x0fodd \\x1b\\x1b[1m\\x0e\\n"); t.Fail() }\n'
-    report = run({"shop_test.go": source}, "shop_test.go")
-    assert report.results["shop_test.go::TestOdd"].message.splitlines()[0] == "odd \x1b[1m"
-    assert "\x0f" not in report.output
-
-
 def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
     source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"
@@ -157,52 +203,9 @@ def test_order_and_company_can_be_varied(run: RunGo) -> None:
             for name in "ABCDE"
         )
     )
-    natural = run({"shop_test.go": source}, "shop_test.go")
     shuffled = run({"shop_test.go": source}, "shop_test.go", order="reversed", hash_seed=1)
     alone = run({"shop_test.go": source}, "shop_test.go", isolated=("shop_test.go::TestC",))
-    assert "SEEN [A B C D E]" in natural.output
     assert "SEEN [A B C D E]" not in shuffled.output
     assert "SEEN [C]" in alone.output
     assert "SEEN [A B D E]" in alone.output
-    assert statuses(natural) == statuses(shuffled) == statuses(alone)
-
-
-def test_tests_cannot_write_results_themselves(run: RunGo) -> None:
-    source = """package shop
-
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"testing"
-)
-
-func TestPipe(t *testing.T) {
-	parents, _ := filepath.Glob("/proc/[0-9]*/fd/*")
-	for _, name := range parents {
-		if file, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
-			fmt.Fprintln(file, "forged")
-		}
-	}
-	for fd := 3; fd < 20; fd++ {
-		os.NewFile(uintptr(fd), "").Write([]byte("forged\\n"))
-	}
-}
-"""
-    report = run({"shop_test.go": source}, "shop_test.go")
-    assert not report.tampering
-    assert report.complete
-
-
-@pytest.mark.requirement("G6")
-def test_an_attempt_to_reach_the_network_is_counted_without_a_hook(run: RunGo) -> None:
-    test = """package shop
-import ("net"; "testing"; "time")
-func TestAway(t *testing.T) {
-	if c, err := net.DialTimeout("tcp", "192.0.2.1:80", time.Second); err == nil { c.Close() }
-}
-"""
-    report = run({"away_test.go": test}, "away_test.go")
-    assert statuses(report) == {"away_test.go::TestAway": "passed"}
-    assert not report.behaviour.watched
-    assert report.behaviour.counts == {"network": 1}
+    assert statuses(shuffled) == statuses(alone) == {f"shop_test.go::Test{name}": "passed" for name in "ABCDE"}

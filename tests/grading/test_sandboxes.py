@@ -124,6 +124,15 @@ def _sandboxes(backend: WatchedBackend | BubblewrapBackend) -> Iterator[Sandboxe
         found.close()
 
 
+@pytest.fixture(scope="module")
+def watched(bwrap_backend: BubblewrapBackend) -> Iterator[tuple[WatchedBackend, Sandboxes]]:
+    """Sandboxes whose walls were looked at, of a backend that is watched."""
+    backend = WatchedBackend(bwrap_backend)
+    with _sandboxes(backend) as sandboxes:
+        sandboxes.prepare(PLAIN.manifest)
+        yield backend, sandboxes
+
+
 def test_an_environment_is_built_once_and_looked_at_once(bwrap_backend: BubblewrapBackend) -> None:
     backend = WatchedBackend(bwrap_backend)
     with _sandboxes(backend) as sandboxes, ThreadPoolExecutor(8) as pool:
@@ -157,13 +166,13 @@ def test_a_build_that_failed_is_tried_again(bwrap_backend: BubblewrapBackend) ->
 
 
 @pytest.mark.requirement("G4")
-def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwrap_backend: BubblewrapBackend) -> None:
-    backend = WatchedBackend(bwrap_backend)
-    with _sandboxes(backend) as sandboxes:
-        sandboxes.prepare(PLAIN.manifest)
-        world = World(sandboxes, known=EXPECTED[1:]).validated()
-        backend.calls.clear()
-        assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
+def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
+    watched: tuple[WatchedBackend, Sandboxes],
+) -> None:
+    backend, sandboxes = watched
+    world = World(sandboxes, known=EXPECTED[1:]).validated()
+    backend.calls.clear()
+    assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
     texts, run = ["open", "put", "run", "close"], ["open", "put", "run", "run", "close"]
     assert names == [*texts, *run]
@@ -178,33 +187,31 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(bwra
     assert "Check the workspace after a test process" in str(looked)
 
 
-def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend) -> None:
-    backend = WatchedBackend(bwrap_backend)
-    with _sandboxes(backend) as sandboxes, ThreadPoolExecutor(2) as pool:
-        world = World(sandboxes)
-        leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
+def test_every_grade_has_a_sandbox_of_its_own(watched: tuple[WatchedBackend, Sandboxes]) -> None:
+    backend, sandboxes = watched
+    world = World(sandboxes)
+    leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
+    backend.calls.clear()
+    with ThreadPoolExecutor(2) as pool:
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
-    # The preflight's two, and of each grade the compiler and the run: nothing to control.
-    assert [name for name, _ in backend.calls].count("open") == 2 + 2 * 2
+    # Of each grade the compiler and the run: nothing to control.
+    assert [name for name, _ in backend.calls].count("open") == 2 * 2
 
 
-def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_none(
-    bwrap_backend: BubblewrapBackend,
-) -> None:
-    with _sandboxes(bwrap_backend) as sandboxes:
-        large = World(sandboxes, hidden={TESTS: TEST + "#" * (1 << 20)})
-        other = World(sandboxes, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
-        world = World(sandboxes)
+def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_none(sandboxes: Sandboxes) -> None:
+    large = World(sandboxes, hidden={TESTS: TEST + "#" * (1 << 20)})
+    other = World(sandboxes, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
+    world = World(sandboxes)
 
-        def search(world: World) -> Texts:
-            return cached_texts(world.problem, world.base, sandboxes)
+    def search(world: World) -> Texts:
+        return cached_texts(world.problem, world.base, sandboxes)
 
-        for _ in range(2):
-            with pytest.raises(UnitsUnknown):
-                search(large)
-        assert search(world).units
-        assert search(world) is search(world)
-        assert search(other) != search(world)
+    for _ in range(2):
+        with pytest.raises(UnitsUnknown):
+            search(large)
+    assert search(world).units
+    assert search(world) is search(world)
+    assert search(other) != search(world)
 
 
 def _supervisors() -> set[int]:

@@ -5,7 +5,8 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from codegate.grading import Grade, Sandboxes, find_flips, grade
+from codegate.grading import Grade, Sandboxes, TestReport, find_flips, grade, run_hidden_tests
+from codegate.grading import test_selection as selection_of
 from codegate.suite import Environment, ProblemLimits, Tree, make_patch
 from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
@@ -99,3 +100,8 @@ class World:
         """Grade a change of the base tree, or a patch as text."""
         patch = change if isinstance(change, str) else make_patch(self.base, changes(change))
         return grade(self.problem, self.base, patch, self.sandboxes)
+
+    def report(self, change: Files) -> TestReport:
+        """Run the hidden tests on a change of the base tree, without their copies."""
+        after = self.base.overlay(changes(change))
+        return run_hidden_tests(self.problem, after, self.sandboxes, selection_of(self.problem))
