@@ -202,18 +202,12 @@ _FileT = TypeVar("_FileT", bound=BaseModel)
 
 
 def samples_each(samples: CandidateSamples) -> int:
-    """Return the most samples that any problem has.
-
-    In a complete baseline every problem has that many.
-    """
+    """Return the most samples of any problem."""
     return max((len(entries) for entries in samples.samples.values()), default=0)
 
 
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
-    """Return one line for each missing or lost sample.
-
-    A complete run has the samples 0 to k-1 of every problem.
-    """
+    """Return one line for each missing or lost sample."""
     width = samples_each(samples)
     lines: list[str] = []
     for problem in sorted(samples.problem_digests):
@@ -247,10 +241,7 @@ def write_lock(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a lock that pins ``baseline_path``, and return it.
-
-    Raises UsageError unless the baseline is valid and below the lock's folder.
-    """
+    """Write a lock that pins ``baseline_path``; raises UsageError."""
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
     try:
@@ -282,10 +273,7 @@ def load_lock(lock_path: Path) -> Lock:
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Return the lock in ``data``; raises like ``load_lock``.
-
-    Errors name ``place`` as the file.
-    """
+    """Return the lock in ``data``; errors name ``place``."""
     lock = parsed(f"lock {place}", data, Lock, _REPIN)
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
@@ -293,10 +281,7 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Return the baseline that the lock at ``lock_path`` pins.
-
-    Raises UsageError unless the file has exactly the pinned bytes.
-    """
+    """Return the pinned baseline; raises UsageError for any other bytes."""
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
@@ -354,10 +339,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 
 
 def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
-    """Return the strict JSON in ``data`` as a ``model``.
-
-    Raises UsageError that names ``place`` and ends with ``remedy``.
-    """
+    """Return strict JSON as ``model``; raises UsageError with ``remedy``."""
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)

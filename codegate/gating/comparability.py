@@ -103,10 +103,7 @@ def _parts_that_differ(harness: Mismatch) -> Mismatch:
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return the differences of an agent's system prompt and tools.
-
-    There are none if one side is unknown.
-    """
+    """Return differences of prompt and tools, if both are known."""
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [
@@ -166,10 +163,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without problems that one side quarantined.
-
-    The third value lists these problems.
-    """
+    """Return both sides without quarantined problems, and these."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -205,10 +199,7 @@ def without_changed(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without the problems in ``gone``.
-
-    ``gone`` gives the reason for each.
-    """
+    """Return the samples without the problems in ``gone``."""
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 

@@ -64,10 +64,7 @@ _POPULATION_LEVEL: Final = 0.7
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Both sides to compare, and the terms of the comparison.
-
-    The problems in ``left_out`` are on neither side.
-    """
+    """Both sides, without ``left_out``, and the terms of their comparison."""
 
     baseline: CandidateSamples
     candidate: CandidateSamples
@@ -279,10 +276,7 @@ def _demands(
     *,
     pending: bool,
 ) -> tuple[Decision, str] | None:
-    """Return the decision by floors and ``must_pass``.
-
-    None if they do not change ``decision``.
-    """
+    """Return the decision, if floors or ``must_pass`` change it."""
     policy = sides.terms.policy
     if broken := broken_floors(groups):
         worst = broken[0]

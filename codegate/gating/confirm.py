@@ -63,10 +63,7 @@ def confirm(
 
 
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
-    """Return a phrase if fresh samples alone do not regress.
-
-    None if the measured drop against them is large enough, or if a floor or ``must_pass`` decided.
-    """
+    """Return a phrase if fresh samples alone do not confirm."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None
@@ -95,10 +92,7 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return the baseline with the fresh samples added.
-
-    Problems that only ``fresh`` has stay out.
-    """
+    """Return the baseline with the fresh samples of its problems."""
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()

@@ -82,10 +82,7 @@ def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, f
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return the change on the problems that both sides have.
-
-    None if they share no problem.
-    """
+    """Return the change on the problems that both sides have."""
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None

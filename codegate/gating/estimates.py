@@ -54,10 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """Candidate minus baseline, with its 95 % interval.
-
-    All are None when a side is unknown.
-    """
+    """Candidate minus baseline, with its 95 % interval; None: unknown."""
 
     n: int = 0
     value: float | None = None
@@ -185,10 +182,7 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
 
 
 def quantile_ranks(n: int, level: float) -> tuple[int | None, int | None]:
-    """Return the ranks, from 1, that bound a quantile.
-
-    They are of the ``n`` sorted values; each end is at 2.5 %.
-    """
+    """Return the ranks, from 1, of a quantile's interval ends."""
     odds = math.log(level) - math.log1p(-level)
     term = n * math.log1p(-level)  # log P(B = 0)
     below, above, cumulated = None, None, 0.0

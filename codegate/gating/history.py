@@ -89,10 +89,7 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Return the history's entry for a candidate.
-
-    Raises UsageError if its run is unfinished or has no valid time.
-    """
+    """Return a candidate's entry; raises UsageError for an unfinished run."""
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):
@@ -122,10 +119,7 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
-    """Return the entries, oldest run first.
-
-    Raises UsageError if the file is missing or broken.
-    """
+    """Return the entries, oldest run first; raises UsageError."""
     if not os.path.lexists(path):
         raise UsageError(f"{path} does not exist.", "`codegate history append RUN` writes it.")
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
@@ -157,10 +151,7 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[History
 
 
 def _lines(path: Path) -> Iterator[HistoryEntry]:
-    """Yield each entry once.
-
-    A merge of two branches may have duplicated lines.
-    """
+    """Yield each entry once; merged branches may have duplicated lines."""
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:

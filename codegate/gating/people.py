@@ -27,10 +27,7 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class People(Strict):
-    """How many people tried the problems, and their results.
-
-    ``counts`` are (passes, tries) by problem.
-    """
+    """How many people tried; ``counts`` are (passes, tries) by problem."""
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)
@@ -44,10 +41,7 @@ class People(Strict):
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
     def rate_on(self, problems: Collection[str]) -> Estimate:
-        """Return the people's pass rate on ``problems``.
-
-        Problems that nobody tried do not count.
-        """
+        """Return the pass rate on those ``problems`` that people tried."""
         return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
 
 
@@ -57,10 +51,7 @@ def people_path(history: Path) -> Path:
 
 
 def read_people(history: Path) -> People | None:
-    """Return the people's counts beside a history, if any.
-
-    Raises UsageError if the file is broken.
-    """
+    """Return the people's counts, if any; raises UsageError if broken."""
     path = people_path(history)
     if not os.path.lexists(path):
         return None

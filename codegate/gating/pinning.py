@@ -43,10 +43,7 @@ class DriftShown(CodegateError):
 
 @dataclass(frozen=True)
 class RunSamples:
-    """The samples of one candidate in one finished run.
-
-    ``looks`` is how many looks the run planned: 1 unless it was gated.
-    """
+    """The samples of one candidate in one finished run."""
 
     run: str
     finished: str
@@ -59,10 +56,7 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who pins, on which commit and when.
-
-    None is unknown; for ``at`` it is now.
-    """
+    """Who pins, on which commit and when; None is unknown."""
 
     who: str | None = None
     commit: str | None = None
@@ -256,10 +250,7 @@ def _pooled_run(part: RunSamples) -> PooledRun:
 
 
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
-    """Return the samples of both sides, left before right.
-
-    Problems that one side has in quarantine are left out.
-    """
+    """Return both sides' samples, without problems that one quarantined."""
     left, right, _ = without_quarantined(left, right)
     if differing := differences(left, right, "model").mismatches:
         named = [

@@ -65,10 +65,7 @@ class RateModel:
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return a baseline's rate model.
-
-    Raises ValueError if it has no graded sample.
-    """
+    """Return a baseline's rate model; raises ValueError without graded samples."""
     samples = without_copies(baseline).samples
     counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
     if not counts:
@@ -90,10 +87,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return the rate model for a suite without a baseline.
-
-    ``clusters`` has the pull request of each problem.
-    """
+    """Return the rate model without a baseline, from pull requests."""
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
@@ -118,10 +112,7 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Return how gates end if the candidate lost ``drop``.
-
-    The drop is of the mean pass rate over all problems, in 0..1.
-    """
+    """Return how gates end after a drop of the rate."""
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
@@ -192,10 +183,7 @@ class PowerStatement:
 
     @property
     def expected_samples(self) -> tuple[int, int]:
-        """Return the fewest expected and the most possible samples.
-
-        They are of one candidate on all problems.
-        """
+        """Return the fewest expected and the most possible samples."""
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
@@ -247,10 +235,7 @@ def power_statement(
 def least_drop(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> float | None:
-    """Return the smallest drop found in 4 of 5 gates.
-
-    It is in steps of .005; None if no drop is.
-    """
+    """Return the smallest drop found in 4 of 5 gates."""
     steps = range(1, int(model.rate * 200) + 1)
 
     def found(step: int) -> bool:

@@ -158,10 +158,7 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return the cluster of each problem.
-
-    A problem without a source is a cluster of its own.
-    """
+    """Return each problem's cluster; without a source, its own."""
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
 
 

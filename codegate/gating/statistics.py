@@ -193,10 +193,7 @@ Named = TypeVar("Named", bound=Hashable)
 
 
 def holm(p_values: Mapping[Named, float]) -> dict[Named, float]:
-    """Return the p-values adjusted for their number.
-
-    Holm's step-down rule (Holm 1979, Scand. J. Stat. 6:65).
-    """
+    """Return the p-values adjusted for their number (Holm 1979)."""
     adjusted: dict[Named, float] = {}
     highest = 0.0
     for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
@@ -211,10 +208,7 @@ _TINY = 1e-300
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of the incomplete beta function.
-
-    NIST DLMF 8.17.22, by Lentz's method.
-    """
+    """Return the incomplete beta's continued fraction (DLMF 8.17.22, Lentz's method)."""
     c = 1.0
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
@@ -273,10 +267,7 @@ def cdf(t: float, df: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def quantile(p: float, df: float) -> float:
-    """Return the t with P(T <= t) = p.
-
-    ``p`` is strictly between 0 and 1; bisection to the last bits.
-    """
+    """Return the t with P(T <= t) = p."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a quantile needs a probability strictly between 0 and 1, not {p}")
     tail = min(p, 1.0 - p)

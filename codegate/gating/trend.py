@@ -46,10 +46,7 @@ AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "st
 
 @dataclass(frozen=True)
 class Slope:
-    """The change of the pass rate per 30 days.
-
-    Fitted by least squares over ``n`` runs, with its 95 % interval.
-    """
+    """Change per 30 days by least squares, with its interval."""
 
     value: float
     low: float
@@ -160,10 +157,7 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
 
 
 def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> int | None:
-    """Return how many whole days ago the newest run finished.
-
-    None without a run; 0 for a time in the future.
-    """
+    """Return how many whole days ago the newest run finished."""
     if not entries:
         return None
     newest = max(datetime.fromisoformat(entry.at) for entry in entries)
@@ -172,10 +166,7 @@ def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> 
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm, with one sentence for people.
-
-    ``page``: act now, ``warn``: act soon.
-    """
+    """An alarm for people; ``page`` is more urgent than ``warn``."""
 
     kind: AlarmKind
     level: Literal["page", "warn"]
@@ -198,10 +189,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Watch:
-    """The last nights, with excluded runs and alarms.
-
-    ``left_out`` has each run's reason.
-    """
+    """The last nights, the excluded runs with reasons, and alarms."""
 
     nights: tuple[Night, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -214,10 +202,7 @@ class Watch:
 
 
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
-    """Compare the pinned candidate's later runs with the pinned samples.
-
-    ``entries`` has the oldest first.
-    """
+    """Compare the pinned candidate's later runs with the pinned samples."""
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
@@ -299,10 +284,7 @@ def _drop_words(change: Change) -> str:
 def history_alarms(
     entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
 ) -> tuple[Alarm, ...]:
-    """Return the alarms that need no baseline.
-
-    ``entries`` has the oldest first.
-    """
+    """Return the alarms that need no baseline, oldest entry first."""
     alarms = []
     for series in series_of(entries):
         before, last = series.entries[-2:] if len(series.entries) > 1 else (series.entries[-1],) * 2

@@ -179,8 +179,5 @@ class Verdict(Strict):
 
 
 def worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts from worst to best, infrastructure first.
-
-    Equal kinds keep their order.
-    """
+    """Return the verdicts from worst to best, infrastructure first."""
     return tuple(sorted(verdicts, key=lambda verdict: _WORST.index(verdict.kind)))

@@ -109,7 +109,7 @@ def _below(file: str, path: str) -> str:
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a file of a commit, if any; raises for links."""
+    """Return a commit's file, if any; raises UsageError for links."""
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")

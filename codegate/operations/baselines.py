@@ -90,7 +90,7 @@ def keep(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a baseline and its lock, keeping the lock's other fields."""
+    """Write a baseline and its lock; other lock fields stay."""
     if os.path.lexists(lock):
         pinned = load_lock(lock)
         transport, environments = transport or pinned.transport, environments or pinned.environments
@@ -99,19 +99,13 @@ def keep(
 
 
 def check_new(path: Path) -> None:
-    """Raise UsageError if the file exists.
-
-    Another lock may pin it.
-    """
+    """Raise UsageError if the file exists; it may be pinned."""
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
 
 
 def origin() -> Origin:
-    """Return who pins, on which commit.
-
-    In a workflow they are the workflow's, else those of git.
-    """
+    """Return who pins on which commit, from workflow or git."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
     return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))

@@ -90,10 +90,7 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
 
 
 def fix_suite(suite: Suite) -> Suite:
-    """Add missing canaries and titles, and return the suite.
-
-    Titles are made from ids.
-    """
+    """Add missing canaries and titles, and return the suite."""
     for path in _without_canary(suite):
         place = suite.folder / path
         write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())

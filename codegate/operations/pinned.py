@@ -119,10 +119,7 @@ def find_pinned(
 def _read_lock(
     github: GitHub | None, base: str | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the base commit's lock, its bytes, and notes.
-
-    A note says if the pull request's lock differs.
-    """
+    """Return the base commit's lock, its bytes, and notes."""
     where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if base is not None:

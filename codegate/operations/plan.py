@@ -51,10 +51,7 @@ class CandidateForecast:
     dollars: SampleDollars
 
     def gate(self) -> tuple[list[Estimate], float | None]:
-        """Return the dollars of a gate: expected range and maximum.
-
-        The maximum has its confirmation, at the same prices.
-        """
+        """Return a gate's dollars, expected and most, with its confirmation."""
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         most = None if worst is None else float(worst * (samples.most + samples.again))
         return [expected.times(samples.fewest), expected.times(samples.most)], most
@@ -67,7 +64,7 @@ class CandidateForecast:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the gate of ``run`` can find and what it takes.
+    """What the gate of ``run`` can find and needs.
 
     ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
     how often the requested drop is found, 0..1; ``endings`` say which model ends when.
@@ -148,10 +145,7 @@ def usual_power(suite: Suite) -> PowerStatement:
 def _forecasts(
     suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
-    """Yield each model-calling candidate's expense.
-
-    Prompts that cannot be measured are announced.
-    """
+    """Yield each model-calling candidate's expense; announce prompts without size."""
     for spec in run.candidates:
         if not spec.calls_a_model:
             continue
@@ -166,10 +160,7 @@ def _forecasts(
 
 
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
-    """Return the baseline's runs that are still below ``runs``.
-
-    Their folders may have any name. Missing runs are announced.
-    """
+    """Return the baseline's runs below ``runs``; announce the missing."""
     if pinned is None:
         return []
     wanted = [run.id for run in pinned.runs]

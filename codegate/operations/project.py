@@ -59,10 +59,7 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return the facts about a repository or its part ``path``.
-
-    None if it is no git repository.
-    """
+    """Return the facts about a git repository, or None."""
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:

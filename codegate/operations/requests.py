@@ -27,10 +27,7 @@ Conflicts = Iterator[tuple[Any, str, str]]
 
 
 class SuiteRequest(Strict):
-    """Options of both plan and run.
-
-    None: as the configuration says.
-    """
+    """Options of plan and run; None: as the configuration says."""
 
     candidates: tuple[str, ...] = Field(
         default=(), description="provider:model[@base_url]; may be given several times."

@@ -1,4 +1,4 @@
-"""The project that a step runs, and the commit that decides.
+"""The project that a step runs, and what decides it.
 
 In a pull request the proposal names the candidates and their prices. Everything else decides whether it passes and what
 it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
@@ -109,10 +109,7 @@ class Project:
 
 @contextmanager
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
-    """Yield the project by the rules of ``commit``.
-
-    Its baseline is fetched, and temporary files are removed afterwards.
-    """
+    """Yield project and baseline by the rules of ``commit``."""
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:
@@ -292,10 +289,7 @@ def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[Ca
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write ``path`` of ``commit`` into ``folder``.
-
-    Raises UsageError for any link.
-    """
+    """Write ``path`` of ``commit`` into ``folder``; raises for links."""
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
@@ -329,10 +323,7 @@ def inside(workspace: Path, relative: str, what: str) -> Path:
 
 
 def relative(workspace: Path, path: str, what: str) -> str:
-    """Return ``path`` relative to the workspace, without following links.
-
-    Raises UsageError if it leads out.
-    """
+    """Return the path below the workspace; links are not followed."""
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")

@@ -258,10 +258,7 @@ def _pypi(package: str) -> str:
 
 
 def _asked(what: str, address: str, accepted: str) -> dict[str, object]:
-    """Return the JSON object at ``address``.
-
-    No message has the address, which may hold a password.
-    """
+    """Return the JSON at ``address``, which no message may show."""
     import requests  # noqa: PLC0415
 
     content = b""

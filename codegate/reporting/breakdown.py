@@ -66,10 +66,7 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return the turns that graded attempts reached, up to ``limit``.
-
-    Empty if no attempt took a second turn.
-    """
+    """Return the turns that graded attempts reached, if above one."""
     solved_at = {
         problem: [
             (outcome.attempt.iterations, outcome.grade.resolved)
@@ -122,10 +119,7 @@ def _rate(samples: Sequence[Graded], name: str) -> float:
 
 
 def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the two-sided exact p of "no side has more".
-
-    Only problems that differ count (Dixon and Mood 1946).
-    """
+    """Return the two-sided exact sign test (Dixon and Mood 1946)."""
     more = sum(a > b for a, b in zip(ours, theirs, strict=True))
     less = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)

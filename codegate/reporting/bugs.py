@@ -13,10 +13,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def bug(change: ProblemOrigin | ProblemView) -> Title:
-    """Return a title with number, date and its first link.
-
-    For example ``Keep the last cent (#41, 2025-03-02)``.
-    """
+    """Return ``Keep the last cent (#41, 2025-03-02)``, with a link."""
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
     title = change.title.removesuffix(f"({number})").rstrip() if number else change.title
@@ -24,10 +21,7 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 
 
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
-    """Return the web addresses of pull request, commit and issues.
-
-    They have the form of GitHub's, by name; empty without a project.
-    """
+    """Return a change's web addresses by name, as on GitHub."""
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}
     found = {}

@@ -134,10 +134,7 @@ def _run(run: Run, terms: ReportTerms) -> RunView:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return what a confirmation cost, as text.
-
-    It is no candidate's cost, but on the same bill.
-    """
+    """Return what a confirmation cost; no candidate's costs have it."""
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
@@ -186,10 +183,7 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Return how a judge agrees with execution on one candidate.
-
-    None if it judged none of its attempts.
-    """
+    """Return how the judge's verdicts agree with execution, if any."""
     if judged is None:
         return None
     verdicts = judged.verdicts
@@ -202,10 +196,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share of attempts that got the verdict ``right``.
-
-        They are those that execution found ``solved`` or not; ``right`` None is the verdict that agrees.
-        """
+        """Return the share that got ``right``; None: the true verdict."""
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
         return share(counts, of="attempts")
@@ -242,10 +233,7 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
 
 
 def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a doubt if several models answered.
-
-    ``models`` has the attempts of each.
-    """
+    """Return a doubt if several models answered."""
     if len(models) < 2:
         return ()
     named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
@@ -253,10 +241,7 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a sentence if the model's name has no date.
-
-    It names the models that answered.
-    """
+    """Return what answered if the model's name has no date."""
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
@@ -290,10 +275,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return signs that the model has seen the answers.
-
-    A patch equal to the fix is no sign.
-    """
+    """Return signs that the model has seen the answers."""
     if spec.provider == "reference":
         return ()
     recited = {outcome.problem for outcome in outcomes if outcome.recited}
@@ -323,10 +305,7 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
 
 
 def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
-    """Return how many harness parts were used, as text.
-
-    It names those that no attempt used.
-    """
+    """Return how many harness parts were used, and which not."""
     if spec.agent is None or spec.harness is None:
         return ""
     attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]

@@ -14,10 +14,7 @@ class Name(str):
 
 
 class ProblemName(Name):
-    """A problem's name with a link into the HTML report.
-
-    ``anchor`` is the element of its first failed attempt, "" without one.
-    """
+    """A problem's name, with its first failed attempt as ``anchor``."""
 
     anchor: str
 
@@ -42,10 +39,7 @@ class Title(str):
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table; ``note`` explains it.
-
-    ``id`` is its element in a page.
-    """
+    """A titled table with a ``note``; ``id`` names its element."""
 
     id: str
     title: str

@@ -90,10 +90,7 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Return the table with the failure in the second column.
-
-    Phones show only two or three columns.
-    """
+    """Return the failure as second column, which phones still show."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 

@@ -15,10 +15,7 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 
 @dataclass(frozen=True)
 class Graded:
-    """One graded sample of a run or baseline.
-
-    ``score`` is 0..100, or None if the baseline does not have it.
-    """
+    """One graded sample; ``score`` is 0..100, None if not kept."""
 
     passed: bool
     score: float | None

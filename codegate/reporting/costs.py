@@ -49,10 +49,7 @@ def costs_of(
     sandbox_hour_usd: Decimal | None,
     calls: int | None,
 ) -> Costs:
-    """Return the costs of one candidate's outcomes.
-
-    ``calls`` are all model calls that the run made for it, failed tries included.
-    """
+    """Return a candidate's costs; ``calls`` include those of failed tries."""
     paid: list[Decimal | None] = []
     pairs: list[tuple[float, float]] = []
     seconds = 0.0
@@ -86,10 +83,7 @@ def costs_of(
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:
-    """Return the sandbox time of an outcome.
-
-    Without an attempt it is 0: that outcome waited for its model alone.
-    """
+    """Return an outcome's sandbox time; without an attempt, 0."""
     if outcome.attempt is None:
         return 0.0
     return math.fsum(

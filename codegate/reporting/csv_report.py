@@ -37,10 +37,7 @@ def text(value: object) -> str:
 
 
 def render_csv(view: ReportView) -> str:
-    """Return one row per attempt, with a header.
-
-    Every field is quoted, unknown values are empty (RFC 4180).
-    """
+    """Return one row per attempt; unknown values are empty."""
     runs = {run.id: run for run in view.runs}
     rows = []
     for row in view.problems:
@@ -76,10 +73,7 @@ def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
-    """Yield the row of each number in a measure.
-
-    A row has name, value, low, high, n and what n counts.
-    """
+    """Yield a measure's numbers: name, value, low, high, n, unit."""
     match value:
         case Estimate():
             yield name, value.value, value.low, value.high, value.n, value.of

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def chart_points(series: Series) -> tuple[Point, ...]:
-    """Return a point for each run with a pass rate.
-
-    They are placed by time, from left to right.
-    """
+    """Return a point for each run with a pass rate."""
     runs = [(entry, pass_rate(entry.counts)) for entry in series.entries]
     times = [datetime.fromisoformat(entry.at).timestamp() for entry, _ in runs]
     first, length = times[0], (times[-1] - times[0]) or 1.0
@@ -37,10 +34,7 @@ def chart_points(series: Series) -> tuple[Point, ...]:
 
 
 def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], people: People | None = None) -> str:
-    """Return the page of a history.
-
-    ``people`` is what people solved of the same problems.
-    """
+    """Return a history's page, with people's results if known."""
     cells = matrix_of(entries)
     rates: dict[str, dict[str, Estimate]] = {}
     for cell in cells:

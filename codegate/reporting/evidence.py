@@ -44,10 +44,7 @@ NO_EVIDENCE = Evidence()
 
 
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
-    """Return the evidence about the runs, read from disk.
-
-    ``terms`` override the prices of the runs.
-    """
+    """Return the evidence about the runs; ``terms`` override their prices."""
     by_run = {journal.manifest.id: journal for journal in journals}
 
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:

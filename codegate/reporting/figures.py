@@ -69,9 +69,9 @@ def share(value: Estimate) -> Figure:
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
-    """Return an estimate: ``1.52 s [1.20 s–4.00 s] n=24``.
+    """Return an estimate as text: ``1.52 s [1.20 s–?] n=24``.
 
-    An unknown interval is left out; an end that the data do not bound is a question mark.
+    An end that the data do not bound is a question mark.
     """
     if value.value is None:
         return UNKNOWN
@@ -156,10 +156,7 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return each notable behaviour of a candidate, with its problem.
-
-    Notable is what honest code seldom does.
-    """
+    """Return what a candidate tried that honest code seldom does."""
     column = view.candidates.index(candidate)
     return [
         (row.id, attempt.behaviour.summary)

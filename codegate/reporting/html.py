@@ -25,10 +25,7 @@ _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so th
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """Where the marks of an interval plot are, in pixels.
-
-    The drawing is ``WIDTH`` wide.
-    """
+    """An interval plot's marks, in pixels of ``WIDTH``."""
 
     zero: float
     margin: float
@@ -39,10 +36,7 @@ class IntervalPlot:
 
 
 def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return where a verdict's marks are; 0 is the middle.
-
-    None without an interval.
-    """
+    """Return where a verdict's marks are; 0 is the middle."""
     if verdict.interval is None or verdict.difference is None:
         return None
     low, high = verdict.interval
@@ -84,10 +78,7 @@ def _pass_rates(view: ReportView) -> Table:
 
 
 def _cost_points(view: ReportView) -> tuple[Point, ...]:
-    """Return points of pass rate by cost, from $0.
-
-    Empty with fewer than two known costs.
-    """
+    """Return pass rate by cost, if two costs are known."""
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = known([
@@ -103,10 +94,7 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return the value of a full bar in a row.
-
-    None if there are too few figures to compare.
-    """
+    """Return a row's full bar, None without figures to compare."""
     drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
     if any(cell.is_share for cell in drawn):
         return 1.0

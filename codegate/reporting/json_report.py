@@ -48,10 +48,7 @@ def render_json(view: ReportView) -> str:
 
 
 def read_result(data: bytes) -> ReportView:
-    """Return the view that ``render_json`` wrote as ``data``.
-
-    Raises UsageError for anything else.
-    """
+    """Return the view in ``data``; raises UsageError for other data."""
     if len(data) > MAX_RESULT_BYTES:
         raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
     try:

@@ -77,10 +77,7 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def _head(names: Sequence[str]) -> str:
-    """Return the header rows of a table.
-
-    Column titles that are no ``Name`` are our own text.
-    """
+    """Return a table's header rows; titles but ``Name`` are ours."""
     titles = (name if isinstance(name, Name) else Figure(name) for name in names)
     return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 
@@ -96,10 +93,7 @@ def _cell(text: str) -> str:
 
 @cache
 def markdown_template(name: str) -> "Template":
-    """Return a Markdown template that escapes what it prints.
-
-    ``Markup`` and ``Figure`` are printed as they are.
-    """
+    """Return a template that escapes all but ``Markup`` and ``Figure``."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 

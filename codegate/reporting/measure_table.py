@@ -18,10 +18,7 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return each known measure as a row, by candidate.
-
-    The note names the measures that no candidate has.
-    """
+    """Return each known measure by candidate, the others as note."""
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
@@ -32,10 +29,7 @@ def measures(view: ReportView) -> Table:
 
 
 def ranking(view: ReportView) -> Table:
-    """Return the candidates from best to worst, with main figures.
-
-    Empty for a single candidate.
-    """
+    """Return several candidates from best to worst, with main figures."""
     entries = [entry for entry in view.candidates if entry.pass_rate.value is not None]
     order = sorted(entries, key=lambda entry: _place(entry, entries))
     rows = []
@@ -84,10 +78,7 @@ def _points(share: Estimate) -> float:
 
 
 def judge_table(entries: Iterable[CandidateView]) -> Table:
-    """Return the judge's verdicts against execution, by candidate.
-
-    Candidates that were not judged are left out.
-    """
+    """Return the judge's verdicts against execution, by judged candidate."""
     return Table(
         "judge",
         "Judge against execution",

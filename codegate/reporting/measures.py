@@ -177,19 +177,13 @@ _P95: Final = partial(empirical_quantile, level=0.95)
 
 
 def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
-    """Return two counts of tokens, part and whole.
-
-    None if one is unknown.
-    """
+    """Return counts of tokens, part and whole, if both known."""
     part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
     return None if part is None or whole is None or part > whole else (part, whole)
 
 
 def _answered(outcome: Outcome) -> tuple[int, int] | None:
-    """Return whether the provider answered.
-
-    None for a fault before the request.
-    """
+    """Return whether the provider answered; None if never asked."""
     refused = outcome.fault is not None and outcome.fault.cause.startswith("provider.")
     return (1, 1) if outcome.attempt else (0, 1) if refused else None
 
@@ -271,10 +265,7 @@ def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
 
 
 def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
-    """Return a sentence for each limit that truncated answers.
-
-    It says how many, and what to raise.
-    """
+    """Return how many answers each limit truncated, and the remedy."""
     outcomes = [outcome for many in found.values() for outcome in many]
     endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)
     advice = limit_advice(spec, outcomes)

@@ -50,10 +50,7 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
 
 
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
-    """Return the lines of a unified diff, with their kinds.
-
-    Lines with hashes of blobs are left out.
-    """
+    """Return a unified diff's lines with kinds, without blob hashes."""
     lines = patch.split("\n")
     return [(_diff_kind(line), line) for line in (lines if lines[-1] else lines[:-1]) if not line.startswith("index ")]
 

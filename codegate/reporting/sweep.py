@@ -51,10 +51,7 @@ Combinations = Mapping[tuple[str, ...], Samples]
 
 @dataclass(frozen=True)
 class SettingScore:
-    """One value of a setting, averaged over the other settings.
-
-    A combination of values has ``setting`` "".
-    """
+    """A setting's value, averaged over the others; "": a combination."""
 
     setting: str
     value: str
@@ -250,10 +247,7 @@ def _pair(tables: Sequence[Table]) -> Pair:
 
 
 def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]:
-    """Return the effect in each group of problems.
-
-    p is adjusted for the number of groups.
-    """
+    """Return the effect in each group, p adjusted for groups."""
     compared = {group: test(tables) for group, tables in groups.items()}
     adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
     return tuple(
@@ -263,17 +257,14 @@ def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]
 
 
 def _on_one(tables: Tables) -> _Compared:
-    """Return the change on one problem, with an exact p.
-
-    The test is stratified by the other settings.
-    """
+    """Return one problem's change; p is stratified by other settings."""
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
 
 
 def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
-    """Return the mean change, with its interval and p.
+    """Return the mean change with its interval and p.
 
     It is the gate's test for bugs like these, in both directions.
     """
@@ -291,10 +282,7 @@ def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
 
 
 def _limits(every: Sequence[Strata], comparisons: int) -> str:
-    """Return a note if no single problem could be significant.
-
-    Even a problem that goes from never to always solved would not show then.
-    """
+    """Return a note if no single problem could be significant."""
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)
 

@@ -19,18 +19,12 @@ _LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
-    """Return the id of an attempt's element.
-
-    Problem, candidate and sample are given by their places.
-    """
+    """Return the id of an attempt's element, from its places."""
     return f"p{problem}c{candidate}s{sample}"
 
 
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems that a candidate solves less often.
-
-    It is compared with the baseline; changes beyond chance come first.
-    """
+    """Return the problems solved less often than by the baseline."""
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
     return Table(
@@ -42,10 +36,7 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems that a candidate solves more often.
-
-    It is compared with the baseline; changes beyond chance come first.
-    """
+    """Return the problems solved more often than by the baseline."""
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
     rows = {row.id: row for row in view.problems}
     return Table(
@@ -111,10 +102,7 @@ def mismatches(verdict: Verdict) -> Table:
 
 
 def statistics(verdict: Verdict) -> Table:
-    """Return the numbers behind a verdict.
-
-    Empty if nothing was compared.
-    """
+    """Return the numbers behind a verdict, if anything was compared."""
     rows = [
         ("Candidate", figures.percent(verdict.candidate_rate)),
         ("Baseline", figures.percent(verdict.baseline_rate)),

@@ -20,10 +20,7 @@ _SECONDS: Final = 60.0
 
 
 def collector() -> str | None:
-    """Return the environment variable that names a collector for traces.
-
-    None: no spans are to be sent.
-    """
+    """Return the environment variable that names a collector for traces."""
     off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if off or "otlp" not in (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"):
         return None
@@ -31,10 +28,7 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Send a run's spans, and return a sentence about it.
-
-    Those of its confirmation are sent too.
-    """
+    """Send a run's spans and its confirmation's; return a sentence."""
     variable = collector()
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")

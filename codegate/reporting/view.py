@@ -231,10 +231,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report says.
-
-    ``sweep`` is None unless some candidates differ in a setting alone.
-    """
+    """Everything that a report says; ``sweep`` is None without settings."""
 
     runs: tuple[RunView, ...]
     candidates: tuple[CandidateView, ...]

@@ -85,10 +85,7 @@ def weighted_score(
 
 
 def _falling(measure: Estimate, half: float) -> Estimate:
-    """Return the points of a measure that should be small.
-
-    100 at 0, 50 at ``half``, never 0.
-    """
+    """Return 100 points at 0, 50 at ``half``, never 0."""
 
     def points(value: float) -> float:
         return 100 * half / (half + value)
