@@ -8,7 +8,7 @@ from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.policy import conclude, project_by, read_settings, rules_option
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
-from codegate.operations.rules import check_run
+from codegate.operations.rules import check_made_by
 from codegate.operations.runs import gate
 from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
@@ -40,7 +40,7 @@ def command(run: Path, baseline: Path | None, config: Path | None, rules: str | 
     else:
         project = project_by(rules, config, baseline)
         settings = project.settings
-        check_run(journal.manifest, project)
+        check_made_by(journal.manifest, project)
         if (by := project.gate or project.floors) is None:
             raise UsageError(f"{rules} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     return conclude(gate(journal, by, reports=reports, terms=terms_of(settings)))

@@ -6,8 +6,7 @@ import click
 
 from codegate.cli.output import columns, json_wanted, note, say
 from codegate.errors import ExitCode
-from codegate.operations.requests import STAND_IN
-from codegate.operations.rules import Places, Project, relative, rules_from
+from codegate.operations.rules import STAND_IN, Places, Project, relative, rules_from
 from codegate.operations.runs import Report
 from codegate.reporting import render_console, render_json
 from codegate.running import Config

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from codegate.errors import UsageError
-from codegate.operations.rules import Places, inside, relative
+from codegate.operations.rules import Places, real_path, relative
 from codegate.running.shards import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
@@ -26,7 +26,7 @@ def _what(info: ValidationInfo) -> str:
 
 
 def _inside(path: str, info: ValidationInfo) -> str:
-    inside(info.data["workspace"], path, _what(info))
+    real_path(info.data["workspace"], path, _what(info))
     return relative(info.data["workspace"], path, _what(info))
 
 
@@ -34,7 +34,7 @@ def _folder(path: str | Path, info: ValidationInfo) -> Path:
     """Return a folder for files of this step's: neither a link, which a checkout may bring, nor git's own."""
     workspace, text = info.data["workspace"], str(path)
     chosen: Path = workspace / relative(workspace, text, _what(info))
-    if chosen != inside(workspace, text, _what(info)):
+    if chosen != real_path(workspace, text, _what(info)):
         raise UsageError(f"{_what(info)} leads over a symbolic link.", "Name another folder.")
     if chosen == workspace or ".git" in (part.lower() for part in chosen.relative_to(workspace).parts):
         raise UsageError(f"{_what(info)} is no folder to write to.", "Name a folder in the workspace.")

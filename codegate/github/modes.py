@@ -17,7 +17,7 @@ from codegate.github.step import Job, Result, annotations, figures
 from codegate.github.workflow import notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
-from codegate.operations.rules import Project, Skipped, inside, project_of
+from codegate.operations.rules import Project, Skipped, project_of, real_path
 from codegate.operations.runs import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunSpec
@@ -148,7 +148,7 @@ def _of_same_model(project: Project) -> Baseline | None:
 def mine(job: Job) -> Result:
     """Mine the workspace's history into the folder that the input ``suite`` names, or into the reports' folder."""
     inputs = job.inputs
-    suite = inside(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
+    suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
     lines = ProgressLines(job.log.log)
     report = suites.mine(
         inputs.workspace,

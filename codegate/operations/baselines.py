@@ -155,7 +155,7 @@ def append(
     runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
-    return tuple(append_history(history, entries)), entries
+    return append_history(history, entries), entries
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:

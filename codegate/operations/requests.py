@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.operations.rules import Project
+from codegate.operations.rules import STAND_IN, Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_file, load_config, priced
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
@@ -18,9 +18,6 @@ from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Folder, Strict
 from codegate.suite import images_of, load_suite
-
-STAND_IN: Final = (CandidateSpec(provider="reference"),)
-"""Candidates of a configuration that is read for its other keys."""
 
 Conflicts = Iterator[tuple[Any, str, str]]
 """Whether options exclude each other, what they say, and which to leave out."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from codegate.candidates import CandidateSpec, Prices, listed, with_helpers
 from codegate.errors import CodegateError, ExitCode, UsageError
@@ -22,6 +22,9 @@ from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable
 from codegate.strict import Strict, shown
 from codegate.suite import GitError, git, images_of, load_suite, read_commit, read_yaml
+
+STAND_IN: Final = (CandidateSpec(provider="reference"),)
+"""Candidates of a configuration that is read for its other keys."""
 
 
 class Skipped(CodegateError):
@@ -123,10 +126,10 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
         yield project
 
 
-def check_run(manifest: RunManifest, project: Project) -> None:
+def check_made_by(manifest: RunManifest, project: Project) -> None:
     """Raise UsageError unless the project's rules made the run.
 
-    Suite, grader and prompts must be the same, and all problems must be in the run.
+    Suite, grader, prompts and problems have to be the project's.
     """
     suite = load_suite(project.suite)
     check_resumable(manifest, suite)
@@ -186,9 +189,9 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
     return Project(
         settings=settings,
         changed=_changed(inputs.workspace, base, suite, config, rules, proposed) if base is not None else (),
-        suite=inside(root, suite, "the suite"),
-        lock=inside(root, lock, "the lock of the baseline").relative_to(root).as_posix() if given else None,
-        repository=inside(inputs.workspace, repository, "the repository") if repository else None,
+        suite=real_path(root, suite, "the suite"),
+        lock=real_path(root, lock, "the lock of the baseline").relative_to(root).as_posix() if given else None,
+        repository=real_path(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=trusted,
     )
@@ -205,7 +208,7 @@ def _changed(
 
 
 def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None) -> Config | None:
-    place = inside(root, path, "the configuration")
+    place = real_path(root, path, "the configuration")
     return load_config(place, harness) if needed or place.exists() else None
 
 
@@ -215,7 +218,7 @@ def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[Ca
     if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
     if not inputs.candidates:
-        return configured or (CandidateSpec(provider="reference"),)
+        return configured or STAND_IN
     found: list[CandidateSpec] = []
     for name in inputs.candidates:
         known = [spec for spec in configured if name in {spec.label, spec.model, f"{spec.provider}:{spec.model}"}]
@@ -308,11 +311,8 @@ def _link(path: str, commit: str) -> UsageError:
     )
 
 
-def inside(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path of ``relative`` in the workspace.
-
-    Raises UsageError if it leads out: the workspace's content may come from a stranger's branch.
-    """
+def real_path(workspace: Path, relative: str, what: str) -> Path:
+    """Return the real path; raises UsageError outside of the workspace."""
     try:
         chosen = (workspace / relative).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12

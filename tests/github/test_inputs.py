@@ -7,7 +7,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, read_inputs
-from codegate.operations.rules import inside
+from codegate.operations.rules import real_path
 from codegate.running.shards import ShardChoice
 from tests.github.runner import variables
 
@@ -117,8 +117,8 @@ def test_what_is_written_goes_over_no_link_and_not_to_git(tmp_path: Path, name: 
 
 def test_paths_that_no_system_has(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`x`"):
-        inside(tmp_path, "a\0b", "`x`")
-    assert inside(tmp_path, "a" * 5000, "`x`").parent == tmp_path  # no such file, and nothing that breaks
+        real_path(tmp_path, "a\0b", "`x`")
+    assert real_path(tmp_path, "a" * 5000, "`x`").parent == tmp_path  # no such file, and nothing that breaks
 
 
 def test_a_workspace_behind_a_link(tmp_path: Path) -> None:
