@@ -21,10 +21,11 @@ from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
-from codegate.running.plan import BASELINE_SAMPLES, call_needs
+from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
 from codegate.strict import read_text, shown
 from codegate.suite import GitError, git, load_suite

@@ -16,6 +16,7 @@ from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
 from codegate.errors import ExitCode
 from codegate.gating.estimates import Estimate
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import TYPICAL_RATE, PowerStatement
 from codegate.operations.plan import CandidateForecast, plan
 from codegate.operations.requests import PlanRequest
@@ -23,7 +24,7 @@ from codegate.reporting import render_tables
 from codegate.reporting.cells import Table
 from codegate.running import Journal, Run, RunOptions
 from codegate.running.expenses import ASSUMED_OUTPUT, BYTES_PER_TOKEN
-from codegate.running.plan import BASELINE_SAMPLES, CallNeeds
+from codegate.running.plan import CallNeeds
 from codegate.strict import shown
 from codegate.wording import count_of
 

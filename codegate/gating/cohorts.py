@@ -44,7 +44,7 @@ def cohorts(
         and (p := suite_test([pairs[problem] for problem in found], margin=policy.margin).p_regression) is not None
     }
     adjusted = holm(drops)
-    shared = level / max(sum(rule.tier == "critical" for rule in policy.cohorts.values()), 1)
+    shared = level / max(len(policy.critical_floors), 1)
     described = []
     for tag in sorted(shown):
         group = [pairs[problem] for problem in shown[tag]]

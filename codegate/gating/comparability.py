@@ -170,9 +170,7 @@ def without_quarantined(
         for problem, reason in other.excluded.items()
         if reason.startswith(QUARANTINED) and problem in ran.problem_digests and problem not in other.problem_digests
     }
-
-    exclusions = tuple(Exclusion(problem=name, side="both", reason=gone[name]) for name in sorted(gone))
-    return _without(baseline, gone), _without(candidate, gone), exclusions
+    return _without_both(baseline, candidate, gone)
 
 
 def without_changed(
@@ -185,17 +183,22 @@ def without_changed(
     """
     old, new = baseline.problem_digests, candidate.problem_digests
     gone: dict[str, str] = {}
-    for name in sorted(name for name in {*old, *new} if old.get(name) != new.get(name)):
-        absent = "is new" if name not in old else "is gone" if name not in new else "has changed"
-        gone[name] = f"{CHANGED}{absent} since the baseline was made"
-    exclusions = tuple(Exclusion(problem=name, side="both", reason=reason) for name, reason in gone.items())
+    for name in old.keys() | new.keys():
+        if old.get(name) != new.get(name):
+            how = "is new" if name not in old else "is gone" if name not in new else "has changed"
+            gone[name] = f"{CHANGED}{how} since the baseline was made"
     left, right = (
-        _without(side, gone).model_copy(
-            update={"conditions": {name: value for name, value in side.conditions.items() if name != "suite"}}
-        )
+        side.model_copy(update={"conditions": {key: own for key, own in side.conditions.items() if key != "suite"}})
         for side in (baseline, candidate)
     )
-    return left, right, exclusions
+    return _without_both(left, right, gone)
+
+
+def _without_both(
+    baseline: CandidateSamples, candidate: CandidateSamples, gone: Mapping[str, str]
+) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
+    exclusions = tuple(Exclusion(problem=name, side="both", reason=gone[name]) for name in sorted(gone))
+    return _without(baseline, gone), _without(candidate, gone), exclusions
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:

@@ -46,13 +46,13 @@ from codegate.gating.samples import (
     Matched,
     clusters_of,
     copied,
-    counted,
     flips,
     match,
+    tally,
     without_copies,
 )
 from codegate.gating.sentence import mismatch_reason, population_sentence, reason_of
-from codegate.gating.statistics import mean
+from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
 from codegate.wording import count_of, few
 
@@ -147,7 +147,7 @@ def compare(
     if differing.mismatches:
         return sides.verdict("incomparable", mismatch_reason(differing))
     blocked = _blocked(sides)
-    if blocked and not any(counted(entries) for entries in candidate.samples.values()):
+    if blocked and not any(tally(entries)[1] for entries in candidate.samples.values()):
         return sides.verdict("inconclusive", blocked, futile=True, excluded=sides.left_out)
     matched = match(baseline, candidate)
     known: dict[str, Any] = {"problems": len(matched.pairs), "excluded": sides.left_out + matched.excluded}
@@ -188,9 +188,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         for tag, meant in sides.unseen().items()
     ]
     groups = cohorts(matched.pairs, sides.tags, policy, terms.level_regressed)
-    unsolved = tuple(
-        sorted(p for p in set(policy.must_pass) if p in matched.pairs and not matched.pairs[p].candidate_passed)
-    )
+    unsolved = never_solved(policy, matched.pairs)
     detectable = detectable_drop(pairs, terms)
     exhausted = candidate is not sides.candidate
 
@@ -249,7 +247,7 @@ def _blocked(sides: _Comparison) -> str | None:
             "Release them with `codegate validate`, or remove them from `gate.must_pass`."
         )
     for tag, meant in sides.unseen().items():
-        if policy.cohorts[tag].tier == "critical":
+        if tag in policy.critical_floors:
             return (
                 f"No run can pass: no compared problem carries the tag {tag!r}, which has a critical floor{meant} "
                 "Correct `gate.cohorts`, or tag the problems."
@@ -265,6 +263,11 @@ def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, pol
             f"the gate's must_pass names the problem {unknown[0]!r}, which the suite does not have.",
             "Correct `must_pass` in the configuration; `codegate validate` lists the problems.",
         )
+
+
+def never_solved(policy: GatePolicy, pairs: Mapping[str, Pair]) -> tuple[str, ...]:
+    """Return the ``must_pass`` problems that the candidate never solved."""
+    return tuple(sorted(name for name in set(policy.must_pass) & pairs.keys() if not pairs[name].candidate_passed))
 
 
 def _demands(
@@ -297,9 +300,9 @@ def _demands(
         )
     if ungraded := tuple(sorted(set(policy.must_pass) - graded)):
         return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
-    critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
+    critical = policy.critical_floors
     missing = (sides.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
-    if unsampled := sorted(critical.intersection(tag for tags in missing for tag in (*tags, ALL))):
+    if unsampled := sorted(critical.keys() & {tag for tags in missing for tag in (*tags, ALL)}):
         return "inconclusive", f"not every problem under the critical floor of {unsampled[0]!r} has a graded sample."
     for tag, meant in sides.unseen().items():
         if tag in critical:

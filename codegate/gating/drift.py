@@ -64,7 +64,7 @@ def pass_rate(counts: Counts) -> Estimate:
     return mean_share(passed / n for passed, n in counts.values() if n)
 
 
-def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, float] | None:
+def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float] | None:
     """Return the 95 % t interval of a mean difference.
 
     The differences are in -1..1. None below two values or without any spread. ``floor`` is the least variance of a
@@ -98,7 +98,7 @@ def change_between(before: Counts, after: Counts) -> Change | None:
         before=mean([pair.baseline_rate for pair in pairs]),
         after=mean([pair.candidate_rate for pair in pairs]),
         difference=mean(moved),
-        interval=mean_interval(moved, mean(sampling_variances(pairs))),
+        interval=_mean_interval(moved, mean(sampling_variances(pairs))),
         p=p,
         p_drop=p / 2 if fell else 0.5,
     )

@@ -69,10 +69,10 @@ def mean_share(rates: Iterable[float]) -> Estimate:
     and Davis 2000), which is Wilson's (1927, JASA 22:209): with one sample per problem the interval is his, with
     several it errs on the wide side.
     """
-    return share(((rate, 1) for rate in rates), of="problems")
+    return pooled_share(((rate, 1) for rate in rates), of="problems")
 
 
-def share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
+def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
     """Return sum(part) / sum(whole) of one (part, whole) per problem.
 
     Wilson's interval with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units

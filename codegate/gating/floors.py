@@ -11,7 +11,7 @@ from codegate.gating.cohorts import (
     unseen_floors,
 )
 from codegate.gating.comparability import check_samples
-from codegate.gating.compare import check_must_pass
+from codegate.gating.compare import check_must_pass, never_solved
 from codegate.gating.decision import NEAR, judge_limits, too_thin, with_losses
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
@@ -35,14 +35,13 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     check_must_pass(candidate, candidate, policy)
     if not candidate.problem_digests:
         raise UsageError("no problem is left to hold against the floors.", "Correct `gate.newer_than`.")
-    critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
     carried = {tag for name in candidate.problem_digests for tag in candidate.tags.get(name, ())}
     for tag, meant in unseen_floors(carried, policy).items():
-        if tag in critical:
+        if tag in policy.critical_floors:
             raise UsageError(
                 f"no problem carries the tag {tag!r}, which has a critical floor{meant}", "Correct `gate.cohorts`."
             )
-    level = policy.alpha / max(candidates, 1)
+    level = policy.alpha / candidates
     pairs = {
         name: Pair(*found, *found)
         for name in sorted(candidate.problem_digests)
@@ -54,7 +53,8 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
         for group in cohorts(pairs, candidate.tags, policy, level)
         if group.floor is not None
     )
-    kind, reason = _decided(candidate, policy, pairs, groups, missing)
+    unsolved = never_solved(policy, pairs)
+    kind, reason = _decided(candidate, policy, pairs, groups, unsolved, missing)
     kind, reason = judge_limits(candidate, kind, reason, lambda passed: against_floors(passed, policy, candidates).kind)
     taken = max(map(len, candidate.samples.values()), default=0)
     return Verdict(
@@ -69,11 +69,11 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
         alpha=policy.alpha,
         samples=taken,
         max_samples=max(taken, 1),
-        candidates=max(candidates, 1),
+        candidates=candidates,
         level=level,
         level_regressed=level,
         cohorts=groups,
-        must_pass_failed=_unsolved(policy, pairs),
+        must_pass_failed=unsolved,
         warnings=tuple(cohort_warnings(groups, level, regressed=kind == "regressed")),
         excluded=tuple(Exclusion(problem=name, side="candidate", reason="no graded sample") for name in missing),
     )
@@ -84,6 +84,7 @@ def _decided(
     policy: GatePolicy,
     pairs: dict[str, Pair],
     groups: tuple[Cohort, ...],
+    unsolved: tuple[str, ...],
     missing: tuple[str, ...],
 ) -> tuple[VerdictKind, str]:
     if not pairs:
@@ -92,7 +93,7 @@ def _decided(
         return "infrastructure", reason
     if broken := broken_floors(groups):
         return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."
-    if unsolved := _unsolved(policy, pairs):
+    if unsolved:
         tried = count_of(max(map(len, candidate.samples.values())), "sample")
         return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {few(unsolved)}."
     if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
@@ -101,20 +102,17 @@ def _decided(
         return "inconclusive", f"{len(pairs)} problems were graded; a pass takes at least {policy.min_problems}."
     found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)
     reached = []
-    for tag in sorted(tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"):
-        floor, lost = (
-            policy.cohorts[tag].floor,
-            [name for name in missing if tag in (*candidate.tags.get(name, ()), ALL)],
-        )
-        if tag not in found:
+    for tag, floor in policy.critical_floors.items():
+        if (group := found.get(tag)) is None:
             return "inconclusive", f"No problem under the critical floor of {tag!r} has a graded sample."
-        measured, group = _measured(found[tag]), found[tag]
+        members = {name for name in candidate.problem_digests if tag in (*candidate.tags.get(name, ()), ALL)}
+        measured, lost = _measured(group), members.intersection(missing)
         if group.candidate_rate < floor - NEAR:
             return "inconclusive", (
                 f"{measured}, below the critical floor of {floor:.1%}; with so few problems this may be chance. More "
                 "problems would settle it."
             )
-        solved = sum(pair.candidate_rate for name, pair in held.items() if tag in (*candidate.tags.get(name, ()), ALL))
+        solved = sum(pair.candidate_rate for name, pair in held.items() if name in members)
         if solved < floor * (group.problems + len(lost)) - NEAR:
             without = f"{len(lost)} more have no graded sample; counted" if lost else "Some samples were lost; counted"
             return "inconclusive", (
@@ -129,7 +127,3 @@ def _decided(
 
 def _measured(group: Cohort) -> str:
     return f"On {problems_of(group)} the candidate solves {solved_words(group)}"
-
-
-def _unsolved(policy: GatePolicy, pairs: dict[str, Pair]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in set(policy.must_pass) if name in pairs and not pairs[name].candidate_passed))

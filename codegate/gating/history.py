@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from codegate.durable import append_line, digest, drop_torn_line
-from codegate.errors import InfrastructureError, UsageError
+from codegate.errors import UsageError
 from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
 from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
@@ -214,11 +214,5 @@ def _repair_last_line(path: Path) -> None:
         _entry(data[data.rfind(b"\n") + 1 :], str(path))
     except UsageError:
         drop_torn_line(path, MAX_HISTORY_BYTES)
-        return
-    try:
-        with path.open("ab") as file:
-            file.write(b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise InfrastructureError(f"cannot repair {path}: {error.strerror or error}.", "Check the disk.") from error
+    else:
+        append_line(path, b"")

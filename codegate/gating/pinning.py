@@ -29,7 +29,9 @@ from codegate.gating.sentence import probability
 from codegate.wording import count_of, few
 
 MIN_SAMPLES: Final = 5
-"""Least samples per problem of a baseline; the guide recommends 10."""
+"""Least samples per problem of a baseline."""
+BASELINE_SAMPLES: Final = 10
+"""Default samples per problem of a baseline: the number that the statistics were simulated with."""
 
 _LISTED: Final = 10  # how many differences or missing samples a message names
 _PREFIX: Final = 12  # digits of a digest that name it

@@ -156,7 +156,12 @@ class GatePolicy(Strict):
     @property
     def stands_alone(self) -> bool:
         """Return whether critical floors let it decide without a baseline."""
-        return any(rule.tier == "critical" for rule in self.cohorts.values())
+        return bool(self.critical_floors)
+
+    @property
+    def critical_floors(self) -> dict[str, float]:
+        """Return the floors of the critical tier by tag."""
+        return {tag: rule.floor for tag, rule in sorted(self.cohorts.items()) if rule.tier == "critical"}
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -17,8 +17,9 @@ from codegate.gating.compare import compare
 from codegate.gating.decision import Decision, Terms, compare_counts, decide
 from codegate.gating.drift import counts_of
 from codegate.gating.estimates import Z95
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, tally, without_copies
+from codegate.gating.samples import CandidateSamples, Sample, clusters_of, tally, with_grade, without_copies
 from codegate.gating.statistics import Pair, mean, wilson, within_variance
 from codegate.wording import count_of
 
@@ -39,13 +40,12 @@ class RateModel:
 
     It is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems are nearly
     always or nearly never solved. ``clusters`` has the pull request of each problem, ``counts`` passes and samples of
-    its baseline; before there is a baseline, ``samples`` is its planned size per problem.
+    its baseline, if there is one.
     """
 
     rate: float
     strength: float
     clusters: tuple[str, ...]
-    samples: int = 10
     counts: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -141,7 +141,7 @@ def _one_gate(model: RateModel, looks: Sequence[Terms], drop: float, random_: ra
         rates = [model.draw(random_, passed, n - passed) for passed, n in stored]
     else:
         rates = [model.draw(random_) for _ in model.clusters]
-        stored = [(_passes(random_, rate, model.samples), model.samples) for rate in rates]
+        stored = [(_passes(random_, rate, BASELINE_SAMPLES), BASELINE_SAMPLES) for rate in rates]
     kept = max(1.0 - drop / max(mean(rates), 1e-9), 0.0)
     fresh = [rate * kept for rate in rates]
     passed, taken = [0] * len(fresh), 0
@@ -216,10 +216,6 @@ def power_statement(
 ) -> PowerStatement:
     """Return the expected verdicts; arguments as for ``forecast``."""
     planned = looks or policy.looks
-
-    def case(drop: float = 0.0) -> Forecast:
-        return forecast(model, policy, looks=planned, candidates=candidates, drop=drop)
-
     return PowerStatement(
         problems=model.problems,
         units=model.units,
@@ -227,8 +223,8 @@ def power_statement(
         candidates=candidates,
         margin=policy.margin,
         detectable_drop=least_drop(model, policy, looks=planned, candidates=candidates),
-        equal=case(),
-        worse=case(policy.margin),
+        equal=forecast(model, policy, looks=planned, candidates=candidates),
+        worse=forecast(model, policy, looks=planned, candidates=candidates, drop=policy.margin),
     )
 
 
@@ -298,9 +294,9 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
     if fewer than two problems have four independent samples.
     """
     usable = {
-        problem: counted(entries)
+        problem: graded
         for problem, entries in sorted(without_copies(samples).samples.items())
-        if len(counted(entries)) >= LEAST_SAMPLES
+        if len(graded := with_grade(entries)) >= LEAST_SAMPLES
     }
     if len(usable) < 2:
         raise UsageError(

@@ -1,7 +1,7 @@
 """The samples of a candidate: passed, failed or not graded."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -89,7 +89,7 @@ class Matched:
     excluded: tuple[Exclusion, ...]
 
 
-def counted(samples: tuple[Sample, ...]) -> list[Sample]:
+def with_grade(samples: tuple[Sample, ...]) -> list[Sample]:
     """Return the samples that have a grade."""
     return [sample for sample in samples if sample.passed is not None]
 
@@ -109,12 +109,17 @@ def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
         left, right = tally(all_left), tally(all_right)
         if left[1] and right[1]:
             pairs[problem] = Pair(*left, *right)
-            lost = Counter(sample.failure for sample in counted(all_right) if not sample.passed and sample.failure)
-            failures[problem] = min(lost, key=lambda name: (-lost[name], name)) if lost else None
+            failures[problem] = most_frequent(sample.failure for sample in with_grade(all_right) if not sample.passed)
             continue
         side: Literal["baseline", "candidate", "both"] = "candidate" if left[1] else "baseline" if right[1] else "both"
         excluded.append(Exclusion(problem=problem, side=side, reason=_missing_reason(side, all_left, all_right)))
     return Matched(pairs, failures, tuple(excluded))
+
+
+def most_frequent(names: Iterable[str | None]) -> str | None:
+    """Return the most frequent name; among equals, the first alphabetically."""
+    counts = Counter(filter(None, names))
+    return min(counts, key=lambda name: (-counts[name], name), default=None)
 
 
 def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ...]) -> str:
@@ -132,7 +137,7 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
     """
     several = [
         {sample.answer for sample in entries}
-        for entries in map(counted, samples.samples.values())
+        for entries in map(with_grade, samples.samples.values())
         if len(entries) >= 2 and all(sample.answer is not None for sample in entries)
     ]
     return sum(len(answers) == 1 for answers in several), len(several)
@@ -149,7 +154,7 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
         return samples
 
     def once(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
-        graded = counted(entries)
+        graded = with_grade(entries)
         if len({sample.answer for sample in graded}) != 1 or graded[0].answer is None:
             return entries
         return tuple(sample for sample in entries if sample.passed is None or sample is graded[0])

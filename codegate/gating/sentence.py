@@ -34,9 +34,9 @@ def reason_of(
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
     head = f"{where} {_figures(found, terms)}: {what}"
     margin = terms.policy.margin
-    known = detectable is not None and len(pairs) >= _FEWEST_FORETOLD
-    if kind != "pass" and known and detectable is not None and detectable > _BLIND * margin:
-        finds = f"it finds {detectable * 100:.0f} pp in 4 of 5 runs"
+    foretold = detectable if len(pairs) >= _FEWEST_FORETOLD else None
+    if kind != "pass" and foretold is not None and foretold > _BLIND * margin:
+        finds = f"it finds {foretold * 100:.0f} pp in 4 of 5 runs"
         head = f"This gate is too small to see a drop of {_points(margin)} reliably; {finds}. {head}"
     if len(terms.looks) > 1 and not terms.confirming:
         head += f" {terms.samples} of at most {terms.looks[-1]} samples per problem."

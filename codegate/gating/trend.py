@@ -287,7 +287,7 @@ def history_alarms(
     """Return the alarms that need no baseline, oldest entry first."""
     alarms = []
     for series in series_of(entries):
-        before, last = series.entries[-2:] if len(series.entries) > 1 else (series.entries[-1],) * 2
+        before, last = series.entries[-2:][0], series.entries[-1]
         if before.model != last.model:
             change = f"{before.model} answered until run {before.run}, {last.model} since run {last.run}."
             alarms.append(Alarm("snapshot", "warn", f"{series.label}: {change}"))

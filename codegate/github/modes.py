@@ -10,7 +10,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Transport
-from codegate.gating.pinning import MIN_SAMPLES, DriftShown
+from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, annotations, figures
@@ -21,7 +21,6 @@ from codegate.operations.rules import Project, Skipped, project_of, real_path
 from codegate.operations.runs import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunSpec
-from codegate.running.plan import BASELINE_SAMPLES
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder

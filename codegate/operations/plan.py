@@ -9,6 +9,7 @@ from codegate.candidates import CandidateSpec, endings
 from codegate.errors import UsageError
 from codegate.gating import Baseline, GatePolicy
 from codegate.gating.estimates import Estimate
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
 from codegate.operations.requests import PlanRequest, asked_run, project_here
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
@@ -21,7 +22,7 @@ from codegate.running.expenses import (
     sample_expense,
 )
 from codegate.running.gate import check_policy
-from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
+from codegate.running.plan import CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
 from codegate.running.shards import ShardPlan
 from codegate.suite import Suite, load_suite

@@ -12,16 +12,16 @@ from codegate.reporting.comment import COMMENT_LIMIT, NO_BASELINE, render_commen
 from codegate.reporting.console import ProgressLines, render_console, render_tables
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.dashboard import render_dashboard
-from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
+from codegate.reporting.evidence import Evidence, gather, terms_of
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result, render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measure_table import judge_table
-from codegate.reporting.measures import Measures, ReportTerms, measure
-from codegate.reporting.plain import one_line, plain, untrusted
+from codegate.reporting.measures import ReportTerms
+from codegate.reporting.plain import one_line, untrusted
 from codegate.reporting.review import render_review, review_view, reviewed_problem
-from codegate.reporting.sweep import Sweep, sweep_of
+from codegate.reporting.sweep import sweep_of
 from codegate.reporting.sweep_table import sweep_tables
 from codegate.reporting.traces import collector, send_trace
 from codegate.reporting.view import ReportView
@@ -32,20 +32,15 @@ __all__ = [
     "MAX_RESULT_BYTES",
     "NO_BASELINE",
     "Evidence",
-    "Measures",
     "ProgressLines",
     "ReportTerms",
     "ReportView",
-    "Sweep",
-    "Transcripts",
     "bug",
     "build_view",
     "collector",
     "gather",
     "judge_table",
-    "measure",
     "one_line",
-    "plain",
     "read_result",
     "render_comment",
     "render_console",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from codegate.gating.estimates import Difference, Estimate, mean_share, share, share_difference
+from codegate.gating.estimates import Difference, Estimate, mean_share, pooled_share, share_difference
+from codegate.gating.samples import most_frequent
 from codegate.gating.statistics import holm, mcnemar
 from codegate.reporting.correctness import Graded, Samples, correctness
 from codegate.running import Outcome
@@ -90,7 +91,7 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
         solved += sum(here)
         rates.append((sum(here), alive))
         ever.append((sum(resolved and taken <= number for taken, resolved in entries), len(entries)))
-    return Turn(number, reached, solved, share(rates, of="attempts"), share(ever, of="attempts"))
+    return Turn(number, reached, solved, pooled_share(rates, of="attempts"), pooled_share(ever, of="attempts"))
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
@@ -125,7 +126,7 @@ def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)
 
 
-def cohorts(
+def tag_measures(
     side: Samples, baseline: Samples, tags: Mapping[str, Sequence[str]], cutoff: date | None
 ) -> tuple[TagMeasures, ...]:
     """Return the measures of the problems of each tag.
@@ -140,7 +141,7 @@ def tagged(
 ) -> dict[str, list[str]]:
     """Return the problems of each tag, sorted by tag.
 
-    Arguments are those of ``cohorts``. A tag of all problems separates none, and one with more than 24 values is a
+    Arguments are those of ``tag_measures``. A tag of all problems separates none, and one with more than 24 values is a
     name: neither is returned.
     """
     members: dict[str, list[str]] = {}
@@ -170,7 +171,6 @@ def _told(tags: Iterable[str], cutoff: date | None) -> Iterable[str]:
 
 def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples) -> TagMeasures:
     both = [problem for problem in problems if problem in baseline]
-    failures = Counter(sample.failure for problem in problems for sample in side[problem] if sample.failure)
     ours = correctness({problem: side[problem] for problem in problems}, 1)
     theirs = [_passed(baseline[problem]) for problem in both]
     return TagMeasures(
@@ -179,7 +179,7 @@ def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples)
         score=ours.score,
         baseline=mean_share(theirs),
         difference=share_difference([_passed(side[problem]) for problem in both], theirs),
-        failure=min(failures, key=lambda name: (-failures[name], name), default=None),
+        failure=most_frequent(sample.failure for problem in problems for sample in side[problem]),
     )
 
 

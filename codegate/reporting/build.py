@@ -12,7 +12,7 @@ from codegate.candidates.agents import AGENTS, harness_parts
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
-from codegate.gating.estimates import Estimate, share
+from codegate.gating.estimates import Estimate, pooled_share
 from codegate.reporting.correctness import Samples, common_k, correctness, graded_baseline
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
@@ -199,7 +199,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         """Return the share that got ``right``; None: the true verdict."""
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
-        return share(counts, of="attempts")
+        return pooled_share(counts, of="attempts")
 
     return JudgeCounts(
         judge=one_line(judged.header.judge),

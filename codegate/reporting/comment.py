@@ -13,8 +13,9 @@ from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table
 from codegate.reporting.figures import Figure
 from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
+from codegate.reporting.measure_table import figures_of_cost
 from codegate.reporting.plain import one_line
-from codegate.reporting.table import costs, newly_failing
+from codegate.reporting.table import newly_failing
 from codegate.reporting.view import CandidateView, ReportView, RunView
 from codegate.wording import count_of
 
@@ -78,7 +79,7 @@ def render_comment(
         "next": "" if claimed or (verdict is None and view.baseline is not None) else _NEXT.get(kind, ""),
         "remarks": notes,
         "samples": lambda run: _samples(view, run),
-        "costs": costs(view),
+        "costs": [(Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates],
         "left_out": len(left_out),
         "scores": _scores(view),
         "commit": commit[:12] if re.fullmatch(r"[0-9a-f]{40,64}", commit) else "",
@@ -137,7 +138,7 @@ def _scores(view: ReportView) -> Table:
 def _score(verdict: Verdict, entry: CandidateView | None, view: ReportView) -> tuple[str, ...]:
     difference = str(figures.points(verdict.difference))
     if verdict.interval is not None:
-        difference += f" ({figures.level(verdict)}: {figures.interval(verdict)})"
+        difference += f" ({figures.confidence(verdict)}: {figures.interval(verdict)})"
     score = _mean_score(entry) if entry is not None else figures.UNKNOWN
     if view.baseline is not None and verdict.difference is not None:
         score = Figure(f"{figures.number(view.baseline.correctness.score.value)} → {score}")

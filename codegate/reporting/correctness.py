@@ -7,7 +7,6 @@ from typing import Final
 
 from codegate.gating import CandidateSamples
 from codegate.gating.estimates import Estimate, mean_share, pass_at_k, pass_hat_k
-from codegate.grading import Grade
 from codegate.reporting.plain import one_line
 
 _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not take k down for everybody
@@ -20,11 +19,6 @@ class Graded:
     passed: bool
     score: float | None
     failure: str | None
-
-    @classmethod
-    def of(cls, grade: Grade) -> "Graded":
-        """Return the parts of a grade that count here."""
-        return cls(grade.resolved, grade.score, grade.failure)
 
 
 Samples = Mapping[str, Sequence[Graded]]

@@ -21,7 +21,7 @@ MEASURE_COLUMNS = ("run", "candidate", "model", "measure", "value", "low", "high
 _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
-def text(value: object) -> str:
+def _field(value: object) -> str:
     """Return a value as a field that is no formula.
 
     Numbers are in full, unknown values empty. A leading apostrophe marks text (OWASP). The view's short texts already
@@ -68,7 +68,7 @@ def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow(header)
-    writer.writerows([text(value) for value in row] for row in rows)
+    writer.writerows([_field(value) for value in row] for row in rows)
     return out.getvalue()
 
 

@@ -95,14 +95,9 @@ def number(value: float | None, digits: int = 1) -> Figure:
     return UNKNOWN if value is None else Figure(f"{value:.{digits}f}")
 
 
-def rounded(value: float | None) -> Figure:
+def count(value: float | None) -> Figure:
     """Return the nearest whole number, with thousands separated."""
     return UNKNOWN if value is None else Figure(f"{value:,.0f}")
-
-
-def count(value: int | None) -> Figure:
-    """Return a whole number with thousands separated."""
-    return UNKNOWN if value is None else Figure(f"{value:,}")
 
 
 def seconds(value: float | None) -> Figure:
@@ -122,17 +117,17 @@ def dollars(value: float | None) -> Figure:
     return UNKNOWN if value is None else Figure(f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
 
 
-def probability(value: float | None) -> Figure:
+def p_value(value: float | None) -> Figure:
     """Return a p-value."""
     return UNKNOWN if value is None else Figure("<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
 
 
-def ratio(part: int | None, whole: int | None) -> Figure:
+def fraction(part: int | None, whole: int | None) -> Figure:
     """Return ``part/whole``."""
     return UNKNOWN if part is None or whole is None else Figure(f"{part:,}/{whole:,}")
 
 
-def words(name: str) -> str:
+def spaced(name: str) -> str:
     """Return an identifier such as ``logic_error`` as words."""
     return name.replace("_", " ")
 
@@ -142,7 +137,7 @@ def cell(value: Cell) -> str:
     if value.status in {"excluded", "missing", "infrastructure"}:
         return value.status
     samples = f" {value.passed}/{value.graded}" if value.graded > 1 else ""
-    failure = f": {words(value.failure)}" if value.failure else ""
+    failure = f": {spaced(value.failure)}" if value.failure else ""
     return f"{value.status}{samples}{failure}"
 
 
@@ -174,7 +169,7 @@ def interval(verdict: Verdict) -> Figure:
     return Figure(f"{low} to {high} pp")
 
 
-def level(verdict: Verdict) -> Figure:
+def confidence(verdict: Verdict) -> Figure:
     """Return the level of a verdict's interval."""
     return Figure(f"{100 * verdict.confidence:.3g}%")
 
@@ -198,11 +193,6 @@ def detectable(verdict: Verdict) -> Figure:
     return UNKNOWN if verdict.detectable_drop is None else Figure(f"{verdict.detectable_drop * 100:.1f} pp")
 
 
-def changes(verdict: Verdict) -> str:
-    """Return what else differs from the baseline, on one line."""
-    return f"also changed: {'; '.join(map(_change, verdict.changes))}"
-
-
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
         return f"{HARNESS}: {few(paths, _FEW)}"
@@ -217,7 +207,8 @@ def _brief(value: str) -> str:
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """Return notes on a verdict, one sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
-    found += [changes(verdict)] if verdict.changes else []
+    if verdict.changes:
+        found.append(f"also changed: {'; '.join(map(_change, verdict.changes))}")
     found += [f"warning: {warning}" for warning in verdict.warnings]
     if verdict.must_pass_failed:
         unsolved = few(verdict.must_pass_failed, _FEW)

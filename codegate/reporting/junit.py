@@ -72,15 +72,15 @@ def _first_line(failed: list[AttemptView]) -> str:
     if not failed:
         return "no detail"
     first = failed[0]
-    return f"{figures.words(first.failure or 'failed')}: {first.detail or 'no detail'}"
+    return f"{figures.spaced(first.failure or 'failed')}: {first.detail or 'no detail'}"
 
 
 def _evidence(failed: Iterable[AttemptView]) -> str:
     parts: list[str] = []
     for attempt in failed:
         parts.append(
-            f"sample {attempt.sample}: {figures.words(attempt.failure or 'failed')}, "
-            f"{figures.ratio(attempt.tests_passed, attempt.tests_total)} tests"
+            f"sample {attempt.sample}: {figures.spaced(attempt.failure or 'failed')}, "
+            f"{figures.fraction(attempt.tests_passed, attempt.tests_total)} tests"
         )
         parts += [f"{test.status} {test.id} {test.exception or ''}".rstrip() for test in attempt.failing]
         if attempt.output:

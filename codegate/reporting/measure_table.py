@@ -171,7 +171,7 @@ def figures_of_cost(measures: Measures) -> Figure:
 def _tests(measures: Measures) -> str:
     if measures.tests.value is None:
         return figures.UNKNOWN
-    return Figure(f"{figures.ratio(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}")
+    return Figure(f"{figures.fraction(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}")
 
 
 def _weighted(measures: Measures) -> str:
@@ -191,7 +191,7 @@ def _own(measure: Measure, measures: Measures) -> str:
 
 _UNITS: Final[Mapping[str, Callable[[float | None], str]]] = {
     "seconds": figures.seconds,
-    "count": figures.rounded,
+    "count": figures.count,
     "number": partial(figures.number, digits=2),
 }
 _KINDS: Final = (

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from codegate.candidates import CandidateSpec, Prices, Usage, with_helpers
-from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, share
-from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, cohorts, failure_shares, turns
+from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, pooled_share
+from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, failure_shares, tag_measures, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
 from codegate.reporting.costs import Costs, costs_of
 from codegate.reporting.weighted import WeightedScore, weighted_score
@@ -85,7 +85,11 @@ class Measures:
 def graded_samples(found: Outcomes) -> Samples:
     """Return the graded samples of a candidate by problem."""
     graded = {
-        problem: tuple(Graded.of(outcome.grade) for outcome in outcomes if outcome.grade is not None)
+        problem: tuple(
+            Graded(grade.resolved, grade.score, grade.failure)
+            for outcome in outcomes
+            if (grade := outcome.grade) is not None
+        )
         for problem, outcomes in found.items()
     }
     return {problem: samples for problem, samples in graded.items() if samples}
@@ -124,7 +128,7 @@ def measure(
         calls_answered=_calls_answered({} if spec.provider in _NO_PROVIDER else found, calls),
         turns=turns(found, spec.max_iterations) if spec.solver == "tool_loop" else (),
         failures=failure_shares(side, against),
-        cohorts=cohorts(side, against, tags or {}, spec.training_cutoff),
+        cohorts=tag_measures(side, against, tags or {}, spec.training_cutoff),
         costs=spent,
         weighted=weighted_score(
             terms.weights,
@@ -169,7 +173,7 @@ class Measure:
 
 
 def _share(groups: Sequence[Sequence[tuple[float, float]]], *, of: str) -> Estimate:
-    return share(((sum(part for part, _ in one), sum(whole for _, whole in one)) for one in groups), of=of)
+    return pooled_share(((sum(part for part, _ in one), sum(whole for _, whole in one)) for one in groups), of=of)
 
 
 _MEDIAN: Final = partial(empirical_quantile, level=0.5)

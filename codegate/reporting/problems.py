@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, Literal
 
 from codegate.candidates import CandidateSpec, Message
+from codegate.gating.samples import most_frequent
 from codegate.grading import Behaviour
 from codegate.reporting.evidence import Evidence
 from codegate.reporting.plain import one_line, plain
@@ -111,15 +112,14 @@ def _cell(
         status = "infrastructure"
     else:
         status = "passed" if passed == len(grades) else "mixed" if passed else "failed"
-    failures = with_counts(grade.failure for grade in grades if grade.failure)
-    seconds = [grade.seconds for grade in grades if _finite(grade.seconds) is not None]
+    seconds = [value for grade in grades if (value := _finite(grade.seconds)) is not None]
     return Cell(
         status=status,
         passed=passed,
         graded=len(grades),
         score=statistics.fmean(grade.score for grade in grades) if grades else None,
-        failure=failures[0][0] if failures else None,
-        seconds=statistics.fmean(value for value in seconds if value is not None) if seconds else None,
+        failure=most_frequent(grade.failure for grade in grades),
+        seconds=statistics.fmean(seconds) if seconds else None,
         attempts=tuple(
             _attempt(outcome, run, said(outcome) if talk.characters > 0 else (), talk, room) for outcome in made
         ),

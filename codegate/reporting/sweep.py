@@ -16,7 +16,7 @@ from codegate.gating import CandidateSamples, Sample
 from codegate.gating.comparability import condition_differences
 from codegate.gating.drop_tests import population_test
 from codegate.gating.estimates import Difference, Estimate, mean_share
-from codegate.gating.samples import clusters_of, counted, tally, without_copies
+from codegate.gating.samples import clusters_of, tally, with_grade, without_copies
 from codegate.gating.statistics import Pair, Table, holm, stratified
 from codegate.reporting.breakdown import tagged
 from codegate.reporting.plain import one_line
@@ -193,7 +193,7 @@ def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str,
     for combination, side in zip(values, sides, strict=True):
         mine = found.setdefault(combination, {})
         for problem, samples in side.samples.items():
-            if graded := counted(samples):
+            if graded := with_grade(samples):
                 mine.setdefault(one_line(problem), []).extend(graded)
     return found
 

@@ -64,12 +64,12 @@ def _change(one: Effect) -> tuple[str, ...]:
 
 
 def _effect(one: Effect) -> tuple[str, ...]:
-    return *_change(one), figures.difference(one.difference), figures.probability(one.p)
+    return *_change(one), figures.difference(one.difference), figures.p_value(one.p)
 
 
 def _rates(one: Effect) -> tuple[str, ...]:
     rates = Figure(f"{one.before_rate:.0%} → {one.after_rate:.0%} n={one.difference.n} each")
-    return *_change(one), rates, figures.probability(one.p)
+    return *_change(one), rates, figures.p_value(one.p)
 
 
 def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:

@@ -8,7 +8,7 @@ from codegate.reporting import figures
 from codegate.reporting.bugs import bug
 from codegate.reporting.cells import Name, ProblemName, Table
 from codegate.reporting.figures import Figure
-from codegate.reporting.measure_table import figures_of_cost, judge_table, measures, ranking
+from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line
 from codegate.reporting.sweep_table import sweep_tables
 from codegate.reporting.view import AttemptView, CandidateView, ReportView
@@ -68,7 +68,7 @@ def _first_failure(
     places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
 ) -> tuple[str, str, str, str]:
     """Return a problem's row, linked to its first failed attempt."""
-    name, title, message = Name(flip.problem), "", figures.words(flip.candidate_failure or "")
+    name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
     row = places.get(flip.problem)
     if row is not None:
         problem = view.problems[row]
@@ -77,7 +77,7 @@ def _first_failure(
         attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
         for column, sample, attempt in [each for each in attempts if each[2].status == "failed"][:1]:
             name = ProblemName(flip.problem, attempt_anchor(row, column, sample))
-            message = ": ".join(filter(None, (figures.words(attempt.failure or ""), _excerpt(attempt))))
+            message = ": ".join(filter(None, (figures.spaced(attempt.failure or ""), _excerpt(attempt))))
     return name, title, _change(flip), Name(message)
 
 
@@ -107,9 +107,9 @@ def statistics(verdict: Verdict) -> Table:
         ("Candidate", figures.percent(verdict.candidate_rate)),
         ("Baseline", figures.percent(verdict.baseline_rate)),
         ("Difference", figures.points(verdict.difference)),
-        (f"{figures.level(verdict)} interval", figures.interval(verdict)),
-        ("p (regression)", figures.probability(verdict.p_regression)),
-        ("p (non-inferiority)", figures.probability(verdict.p_noninferior)),
+        (f"{figures.confidence(verdict)} interval", figures.interval(verdict)),
+        ("p (regression)", figures.p_value(verdict.p_regression)),
+        ("p (non-inferiority)", figures.p_value(verdict.p_noninferior)),
         ("Problems", Figure(f"{verdict.problems:,}")),
         ("Samples of the baseline", figures.baseline_samples(verdict)),
         ("Look", Figure(figures.looks(verdict))),
@@ -140,11 +140,6 @@ def floors(verdict: Verdict) -> Table:
     )
 
 
-def costs(view: ReportView) -> tuple[tuple[Name, str], ...]:
-    """Return each candidate with the cost of its attempts."""
-    return tuple((Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates)
-
-
 def matrix(view: ReportView) -> Table:
     """Return the result of every problem, by candidate."""
     return Table(
@@ -164,44 +159,38 @@ def matrix(view: ReportView) -> Table:
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
     """Return all candidates' lost attempts, weak passes and exceeded limits."""
-    everyone = view.candidates
+    several = len(view.candidates) > 1
     return (
-        _by_candidate("limits", "Limits exceeded", ("Limit",), everyone, lambda e: ((x,) for x in e.measures.warnings)),
+        _texts(view, "limits", "Limits exceeded", "Limit", lambda entry: entry.measures.warnings),
         _by_candidate(
+            view,
             "faults",
             "Infrastructure faults",
             ("Cause", "n", "Message"),
-            everyone,
             lambda entry: ((Name(item.cause), Figure(item.count), Name(item.message)) for item in entry.faults),
         ),
         _by_candidate(
+            view,
             "refused",
             "What the agent did without",
             ("What", "n"),
-            everyone,
             lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
         ),
-        _by_candidate(
-            "harness", "Parts of the harness", ("Use",), everyone, lambda e: [(e.harness,)] if e.harness else []
-        ),
+        _texts(view, "harness", "Parts of the harness", "Use", lambda entry: filter(None, (entry.harness,))),
         Table(
             "harness-changes",
             "Harness against the baseline's",
             ("Change",),
-            tuple((Name(line),) for entry in everyone for line in _headed(entry, len(everyone) > 1)),
+            tuple((Name(line),) for entry in view.candidates for line in _headed(entry, several)),
         ),
+        _texts(view, "served", "Models without a date", "What answered", lambda entry: entry.served),
+        _texts(view, "doubts", "Passes to check", "Why", lambda entry: entry.doubts),
+        _texts(view, "contamination", "Signs of contamination", "Sign", lambda entry: entry.contamination),
         _by_candidate(
-            "served", "Models without a date", ("What answered",), everyone, lambda e: ((x,) for x in e.served)
-        ),
-        _by_candidate("doubts", "Passes to check", ("Why",), everyone, lambda e: ((x,) for x in e.doubts)),
-        _by_candidate(
-            "contamination", "Signs of contamination", ("Sign",), everyone, lambda e: ((x,) for x in e.contamination)
-        ),
-        _by_candidate(
+            view,
             "attempted",
             "What code under test attempted",
             ("Problem", "Attempted"),
-            everyone,
             lambda entry: ((Name(problem), summary) for problem, summary in figures.notable(view, entry)),
         ),
         Table(
@@ -227,7 +216,6 @@ def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:
 def details(view: ReportView) -> tuple[Table, ...]:
     """Return all tables except the verdict's, most useful first."""
     judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
-    everyone = view.candidates
     return (
         *sweep_tables(view.sweep),
         ranking(view),
@@ -235,10 +223,10 @@ def details(view: ReportView) -> tuple[Table, ...]:
         measures(view),
         failures(view),
         _by_candidate(
+            view,
             "cohorts",
             "Cohorts",
             ("Tag", "pass@1", "Score", "Baseline", "Change", "p (regression, Holm)", "Most failures"),
-            everyone,
             lambda entry: (
                 (
                     Name(item.tag),
@@ -246,8 +234,8 @@ def details(view: ReportView) -> tuple[Table, ...]:
                     figures.number(item.score.value),
                     figures.percent(item.baseline.value),
                     figures.difference(item.difference),
-                    figures.probability(judged.get((entry.key, item.tag))),
-                    Name(figures.words(item.failure or "none")),
+                    figures.p_value(judged.get((entry.key, item.tag))),
+                    Name(figures.spaced(item.failure or "none")),
                 )
                 for item in entry.measures.cohorts
                 if item.pass_rate.n >= _LEAST_PROBLEMS
@@ -255,10 +243,10 @@ def details(view: ReportView) -> tuple[Table, ...]:
             f"Cohorts of at least {_LEAST_PROBLEMS} problems. Among many small groups one is always down.",
         ),
         _by_candidate(
+            view,
             "turns",
             "Turns of the tool loop",
             ("Turn", "Attempts that reached it", "Solved at it", "Share of those", "Solved by then"),
-            everyone,
             lambda entry: (
                 (
                     Figure(turn.number),
@@ -272,10 +260,10 @@ def details(view: ReportView) -> tuple[Table, ...]:
             "How much of what is unsolved the next turn solves: debugging decay.",
         ),
         _by_candidate(
+            view,
             "weighted",
             "Weighted score",
             ("Part", "Weight", "Points", "How"),
-            everyone,
             lambda entry: (
                 (
                     part.name,
@@ -296,18 +284,18 @@ def details(view: ReportView) -> tuple[Table, ...]:
 def failures(view: ReportView) -> Table:
     """Return each candidate's failure classes, compared with the baseline's."""
     return _by_candidate(
+        view,
         "failures",
         "Failure classes",
         ("Failure", "n", "Share of samples", "Baseline", "Change", "p (Holm)"),
-        view.candidates,
         lambda entry: (
             (
-                Name(figures.words(item.name)),
+                Name(figures.spaced(item.name)),
                 Figure(item.count),
                 figures.share(item.share),
                 figures.percent(item.baseline.value),
                 figures.difference(item.difference),
-                figures.probability(item.p),
+                figures.p_value(item.p),
             )
             for item in entry.measures.failures
         ),
@@ -317,12 +305,18 @@ def failures(view: ReportView) -> Table:
 
 
 def _by_candidate(
+    view: ReportView,
     name: str,
     title: str,
     header: tuple[str, ...],
-    everyone: Iterable[CandidateView],
     rows: Callable[[CandidateView], Iterable[tuple[str, ...]]],
     note: str = "",
 ) -> Table:
-    found = tuple((Name(entry.label), *row) for entry in everyone for row in rows(entry))
+    found = tuple((Name(entry.label), *row) for entry in view.candidates for row in rows(entry))
     return Table(name, title, ("Candidate", *header), found, note)
+
+
+def _texts(
+    view: ReportView, name: str, title: str, column: str, texts: Callable[[CandidateView], Iterable[str]]
+) -> Table:
+    return _by_candidate(view, name, title, (column,), lambda entry: ((text,) for text in texts(entry)))

@@ -15,6 +15,7 @@ from codegate import __version__
 from codegate.candidates import CandidateSpec, Price
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.call_log import Spending
@@ -276,9 +277,6 @@ def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
         for candidate in manifest.candidates
     )
 
-
-BASELINE_SAMPLES: Final = 10
-"""Default samples per problem of a baseline: the number that the statistics were simulated with."""
 
 _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tries count too
 

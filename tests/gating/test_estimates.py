@@ -56,11 +56,13 @@ def test_the_share_of_equal_problems_is_wilsons(n: int, data: st.DataObject) -> 
 def test_a_share_lies_in_its_interval_and_repetition_does_not_narrow_it(
     parts: list[tuple[float, int]], times_over: int
 ) -> None:
-    once = estimates.share([(rate * whole, whole) for rate, whole in parts], of="tests")
+    once = estimates.pooled_share([(rate * whole, whole) for rate, whole in parts], of="tests")
     if not any(whole for _, whole in parts):
         assert once == estimates.Estimate(of="tests")
         return
-    again = estimates.share([(rate * whole * times_over, whole * times_over) for rate, whole in parts], of="tests")
+    again = estimates.pooled_share(
+        [(rate * whole * times_over, whole * times_over) for rate, whole in parts], of="tests"
+    )
     for found in (once, again):
         assert found.low is not None
         assert found.value is not None
@@ -71,7 +73,7 @@ def test_a_share_lies_in_its_interval_and_repetition_does_not_narrow_it(
 
 
 def test_one_heavy_problem_among_many_gives_the_interval_of_about_one() -> None:
-    heavy = estimates.share([(900, 900), *([(0.0, 1)] * 50)], of="tests")
+    heavy = estimates.pooled_share([(900, 900), *([(0.0, 1)] * 50)], of="tests")
     assert heavy.low is not None
     assert heavy.low < 0.25
 

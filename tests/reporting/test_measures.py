@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from codegate.candidates import CandidateSpec, Prices, Usage
 from codegate.gating.estimates import Estimate
 from codegate.grading import Grade, OwnTests
-from codegate.reporting import ReportTerms, measure
-from codegate.reporting.breakdown import cohorts, failure_shares
+from codegate.reporting import ReportTerms
+from codegate.reporting.breakdown import failure_shares, tag_measures
 from codegate.reporting.correctness import Graded, common_k, correctness
-from codegate.reporting.measures import Measures
+from codegate.reporting.measures import Measures, measure
 from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome, ScoreWeights
 from codegate.running.outcome import Fault, PatchSize
@@ -305,20 +305,20 @@ def test_cohorts_are_by_tag_and_by_the_training_cut_off() -> None:
         "c": ("language:go", "kind:bug", "date:2025-06-01T00:00:00"),
         "d": ("language:go", "kind:bug", "date:someday"),
     }
-    found = {item.tag: item for item in cohorts(new, side({"a": "p", "b": "p"}), tags, date(2024, 6, 30))}
+    found = {item.tag: item for item in tag_measures(new, side({"a": "p", "b": "p"}), tags, date(2024, 6, 30))}
     assert list(found) == ["language:go", "language:python", "training cut-off:after", "training cut-off:before"]
     python = found["language:python"]
     assert (python.pass_rate.n, python.pass_rate.value, python.failure) == (2, 0.5, "logic_error")
     assert (python.baseline.value, python.difference.value, python.difference.n) == (1.0, -0.5, 2)
     assert (found["language:go"].baseline.value, found["language:go"].difference.value) == (None, None)
     assert (found["training cut-off:before"].pass_rate.n, found["training cut-off:after"].pass_rate.n) == (1, 2)
-    assert not any(item.tag.startswith("training") for item in cohorts(new, {}, tags, None))
+    assert not any(item.tag.startswith("training") for item in tag_measures(new, {}, tags, None))
 
 
 def test_a_tag_that_names_problems_makes_no_cohorts() -> None:
     new = side({f"p{i}": "p" for i in range(25)})
-    assert cohorts(new, {}, {f"p{i}": (f"commit:{i}",) for i in range(25)}, None) == ()
-    assert len(cohorts(new, {}, {f"p{i}": (f"size:{i}",) for i in range(24)}, None)) == 24
+    assert tag_measures(new, {}, {f"p{i}": (f"commit:{i}",) for i in range(25)}, None) == ()
+    assert len(tag_measures(new, {}, {f"p{i}": (f"size:{i}",) for i in range(24)}, None)) == 24
 
 
 # The weighted score

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.reporting import one_line, plain
+from codegate.reporting.plain import one_line, plain
 
 hostile_text = st.text(
     st.characters(codec=None) | st.sampled_from("\x1b[]\\;?m0189\x07\x9b\x9c\x9d\x90\r\n\u2028\u202e\ud800"),
