@@ -55,7 +55,7 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
-    """Return the problem of a unit of the project at a web page."""
+    """Return a unit's problem; ``project`` is the repository's web page."""
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
@@ -121,7 +121,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
 
 
 def mined_id(name: str, unit: Unit) -> str:
-    """Return the id of a unit's problem, by its pull request or commit."""
+    """Return a problem's id, by its pull request or commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 
 

@@ -112,7 +112,7 @@ class ProblemBuilder:
     def build(
         self, prospect: Prospect, steps: Steps, parts: Cut | None = None, imported: StatementText | None = None
     ) -> BuiltProblem | Rejected:
-        """Build the problem of ``prospect``, or return why there is none.
+        """Return the problem of ``prospect``, or why there is none.
 
         An imported row brings its cut (``parts``) and its statement.
 
@@ -153,7 +153,7 @@ class ProblemBuilder:
         return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
-        """Return a function that opens sandboxes while results are wanted."""
+        """Return a function that opens sandboxes until the run ends."""
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -327,7 +327,7 @@ class _UnitBuilder:
         return _Described(kind, interface, statement, runs, undisclosed, gates)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
-        """Return ``examples``; raise ``LeftOut`` if one is required and there is none."""
+        """Return ``examples``; raise ``LeftOut`` if a required one is missing."""
         if not examples and self.builder.options.statements == "executed":
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
@@ -371,7 +371,7 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; raise ``LeftOut`` if it leaves out a new name."""
+    """Return ``statement``; raise ``LeftOut`` if it lacks a new name."""
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

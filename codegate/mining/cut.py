@@ -72,7 +72,7 @@ def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_na
 
 
 def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
-    """Return the commits to drop because another unit makes the same change.
+    """Return commits to drop as duplicates of other units.
 
     Two units are the same change if they have the same pull request or the same source blobs, or (given the
     ``repository``) the same `git patch-id`: a backport, or a fix made on two branches. Of such units the one with the
@@ -106,7 +106,7 @@ def _sources(unit: Unit, head: PathClassifier) -> list[PathChange]:
 
 
 def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
-    """Return patch ids of units that may be duplicates, by commit."""
+    """Return, by commit, patch ids of possible duplicates."""
     # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
@@ -121,7 +121,7 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
 
 
 def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
-    """Return ``unit`` as hidden tests and fix, or the reason for rejecting it.
+    """Return a unit's hidden tests and fix, or a rejection.
 
     ``base`` and ``fixed`` are its trees and ``name`` returns a file's language. Tests outside of ``folder`` are hidden
     too, but not run.
@@ -207,13 +207,13 @@ def _lines(change: PathChange) -> int:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a suite's files can hold ``path``: it is valid UTF-8."""
+    """Return whether a path is valid UTF-8, as suites need."""
     # Bytes that git cannot decode are lone surrogates here.
     return path.encode("utf-8", "replace").decode("utf-8") == path
 
 
 def uses_of_tests(cut: Cut) -> Uses:
-    """Return the names in the lines that a change adds to hidden tests."""
+    """Return the names in a change's added test lines."""
     uses = Uses()
     for path, file in cut.hidden.items():
         source = read(path, file)

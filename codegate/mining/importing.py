@@ -1,8 +1,8 @@
 """Import a file of another benchmark as a new suite.
 
-SWE-bench rows become units: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the base commit;
-nothing is classified again. They are validated like mined ones, and have the row's statement and date, and the tests
-that execution shows; where the row's differ, the problem's provenance lists them.
+SWE-bench rows become units: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the base commit.
+They are validated like mined units, and keep the row's statement and date. Their tests are those that execution shows;
+the problem's provenance lists differences from the row's.
 """
 
 import re
@@ -288,7 +288,10 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
-    """Return the hidden files that the row's test ids name, and those that runners collect."""
+    """Return the hidden files that are test files.
+
+    The row's test ids name them, or test runners collect them.
+    """
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
     there = [path for path, file in hidden.items() if file is not None]
@@ -297,7 +300,7 @@ def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | N
 
 
 def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
-    """Return how ``row``'s published tests agree with measured ``tests``.
+    """Return how published tests agree with measured ones.
 
     A published id that was truncated at a blank (SWE-bench has hundreds) matches the measured ids that begin with it.
     """
@@ -328,7 +331,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 
 
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
-    """Return the problem with its row's id, statement and provenance, and the agreement."""
+    """Return the problem with its row's facts, and the agreement."""
     problem, row = built.problem, imported.row
     agreement = compare_tests(row, problem.tests)
     old = problem.manifest

@@ -48,7 +48,7 @@ class LanguageSupport:
     """Whether the trees that it is given may be a ``Part`` of a repository."""
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """Return the runner of the tests of ``tree``; None if unknown."""
+        """Return the test runner of ``tree``, or None."""
         names = {PurePosixPath(path).name for path in tree}
         found = (runner for file, runner in self.pack.manifests.items() if file in names)
         return next(map(RunnerSettings, found), None)
@@ -56,7 +56,7 @@ class LanguageSupport:
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
         """Return the files of ``tests`` that do not compile, repaired.
 
-        Each comes without the declarations that the compiler's message names. Empty where one file's errors do not keep
+        Each comes without the declarations that the compiler's message names. Empty if one file's errors do not keep
         the tests of other files from running.
         """
         return {}
@@ -76,7 +76,7 @@ def known_languages() -> dict[Language, LanguageSupport]:
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
-    """Return whether two versions certainly differ only in layout and comments."""
+    """Return whether versions certainly differ only in layout and comments."""
     language = path_language(path)
     if language is not None and language.same_layout is not None:
         return language.same_layout(old, new)
@@ -87,7 +87,7 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield each node's type, text (of leaves) and number of children, without comments."""
+    """Yield each node's type, text and number of children."""
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:
@@ -110,7 +110,7 @@ def names_by(*, reports: bool) -> NameOf:
 
 
 def runs(runner: RunnerName, language: Language) -> bool:
-    """Return whether a runner runs tests of a language; with reports, it runs any."""
+    """Return whether a runner runs a language's tests."""
     return runner == "junit" or any(runner in one.runners for one in languages() if one.name == language)
 
 

@@ -44,8 +44,8 @@ def mine_repository(
 ) -> MineReport:
     """Mine ``repository`` into a suite; return each unit's result.
 
-    A suite that is at ``out`` is replaced, as a whole and at the end. The caller closes ``backend``, except that an
-    interrupt closes it. ``progress`` is called from the calling thread only.
+    A suite at ``out`` is replaced as a whole, at the end. The caller closes ``backend``; an interrupt closes it as
+    well. ``progress`` is called from the calling thread only.
 
     Raises:
         UsageError: the repository cannot be mined, an option is wrong, or ``out`` holds something else.
@@ -122,7 +122,7 @@ def mine_repository(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a run without an environment, the reason of every unit left."""
+    """Write the report of a run without an environment."""
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -139,9 +139,9 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return the builds of the project's recipe, or of the best proposed one.
+    """Return builds of the written or best proposed recipe.
 
-    It was tried on the newest tree.
+    The recipe was tried on the newest tree.
     """
 
     def say(line: str) -> None:
@@ -175,7 +175,7 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
 def _write(
     built: list[BuiltProblem], kept: KeptSuite | None, repository: Path, out: Path, name: str, scanned: str | None
 ) -> Suite | None:
-    """Write the suite, earlier problems first, then new ones by age; return it, or None."""
+    """Write and return the suite; None without a problem."""
     if not built and kept is None:
         return None
     environments = dict(kept.suite.environments) if kept else {}

@@ -37,13 +37,14 @@ def _model(value: Any) -> Any:
 
 
 class MineRequest(Strict):
-    """Options of mining; fields with a description are options of ``codegate mine``.
+    """Options of mining.
+
+    A field with a description is an option of ``codegate mine``.
 
     Attributes:
-        only: full id of the one commit to try; a suite that is there keeps its problems untried. None: all of them.
-        recipe: the project's own set-up, which every environment is built by; None: that of ``config``, or it is found.
-        memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
-            None: nothing is.
+        only: full id of the one commit to try; an existing suite keeps its problems untried. None: all commits.
+        recipe: the project's own set-up, which builds every environment; None: that of ``config``, or a found one.
+        memory: folder in which results of units are stored, so that a later run goes on from there; None: none are.
     """
 
     refresh: bool = Field(

@@ -34,7 +34,7 @@ class Steps:
 
 
 class Profile:
-    """Sums of all units' steps, one for kept and one for rejected units."""
+    """Sums of the steps of kept and of rejected units."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()
@@ -51,7 +51,7 @@ class Profile:
             into.runs[name].cpu_seconds += steps.runs[name].cpu_seconds
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of each step, of kept and rejected units together."""
+        """Return the seconds of each step over all units."""
         return {name: self.kept.seconds[name] + self.rejected.seconds[name] for name in self._names}
 
     @property

@@ -1,4 +1,4 @@
-"""The queue of a mining run, whose units are tried side by side.
+"""The queue of a mining run: units tried in parallel.
 
 Results are taken in the queue's order, and stored on disk so that a stopped mining run can go on.
 """
@@ -142,7 +142,7 @@ class Budget:
 
 
 class Queue:
-    """Tries the queue's units; fills ``results`` and ``built`` in its order."""
+    """Tries the queue's units, and collects results in order."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class Queue:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
     def _recall(self, queue: list[Prospect]) -> None:
-        """Look up stored results, and skip units that are no longer needed."""
+        """Look up stored results, and mark units not needed."""
         if self.ledger is None or self.options.fresh:
             return
         most, problems = self.options.max_problems, list[BuiltProblem]()
@@ -326,7 +326,7 @@ class Queue:
                 self.results[number] = replace(result, problem=None, reason="budget", detail=why)
 
     def _check_first(self, end: BuiltProblem | Rejected) -> None:
-        """Raise UsageError if the first units all failed for one reason of the environment."""
+        """Raise UsageError if the first units lack a working environment."""
         self.first = (*self.first, end)[:_FEW]
         reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
         if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
@@ -366,7 +366,10 @@ class Queue:
 
 
 def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
-    """Return whether ``most`` problems have an executed example, or there are 2 * ``most``."""
+    """Return whether there are enough problems.
+
+    That is ``most`` problems with an executed example, or twice as many in all.
+    """
     return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 
 

@@ -41,9 +41,8 @@ def keep_suite(
 ) -> KeptSuite:
     """Return the suite's problems, retired if their fix fails now.
 
-    Each problem that is not retired yet is tried once. If its base is not in ``repository`` (another clone, a shallow
-    one), or its fix ran out of time or memory, it was not tried and stays: that says more about the place than about
-    the problem.
+    Problems that are retired already are not tried. If a problem's base is not in ``repository`` (such as in a shallow
+    clone), or its fix ran out of time or memory, it stays: that says more about the machine than about the problem.
     """
     problems: list[Problem] = []
     retired: list[str] = []
@@ -83,7 +82,7 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
 
 
 def check_decisions(out: Path) -> None:
-    """Raise UsageError if ``out`` has a suite whose review dropped problems."""
+    """Raise UsageError if a suite at ``out`` has dropped problems."""
     try:
         dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]
     except UsageError:

@@ -87,7 +87,7 @@ class MineEvent:
     """Progress of a mining run.
 
     ``done`` of ``total`` units have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
-    and names the units under way.
+    and names the units in progress.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
@@ -136,12 +136,12 @@ class MineReport:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return the number of units for each reason, most frequent first."""
+        """Return the number of units by reason, most first."""
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
     def untried(self) -> str:
-        """Return a clause on how many units were not tried, and why, or ""."""
+        """Return a clause on units not tried, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         details = [detail for detail in details if not detail.startswith(PROVEN)]
         again = "the time was used up; the same command goes on with them"
@@ -150,7 +150,10 @@ class MineReport:
 
     @property
     def funnel(self) -> dict[StageName, int]:
-        """Return how many units reached each stage; those that the budget left out have source and tests."""
+        """Return how many units reached each stage.
+
+        A unit that the budget left out has reached "source and tests".
+        """
         stages: dict[StageName, Collection[str]] = {
             "units": (), "source and tests": _BEFORE_CUT, "environment": _BEFORE_ENVIRONMENT,
             "fail-to-pass": _BEFORE_FAIL_TO_PASS,

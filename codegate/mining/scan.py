@@ -80,7 +80,7 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue with neighbours reordered so that components take turns.
+    """Return the queue with components taking turns among neighbours.
 
     Otherwise one busy file could fill a suite.
     """
@@ -102,7 +102,10 @@ def _lines(change: PathChange) -> int:
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
-    """Return the commits after ``scanned``; None for all, as after a rewritten history."""
+    """Return the commits after ``scanned``; None for all.
+
+    All commits count, too, if the history was rewritten.
+    """
     if scanned is None:
         return None
     try:
@@ -120,5 +123,5 @@ def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
-    """Return a prospect's sort key: likely ``fixes`` (or other changes) first, then newest."""
+    """Return a prospect's sort key: likely ``fixes`` first, then newest."""
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

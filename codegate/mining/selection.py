@@ -19,9 +19,9 @@ from codegate.suite import Problem, Suite, find_repository, repository_path, wri
 def choose_problems(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
     """Return ``size`` active problems of ``suite``, in its order.
 
-    Problems with an executed example come first. Each turn takes the freshest problem left of every stratum, strata
-    with fresher problems first; ``seed`` alone orders equally fresh ones. A smaller choice with the same seed is part
-    of a larger one.
+    Problems with an executed example come first. Each turn takes the freshest remaining problem of every stratum,
+    strata with fresher problems first; ``seed`` orders equally fresh problems. With the same seed, a smaller choice is
+    part of a larger one.
     """
     strata: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
     for problem in sorted(suite.active, key=lambda problem: _freshness(problem, seed)):
@@ -73,7 +73,7 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 
 
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
-    """Return the id of the later problem that overturns this one, or "".
+    """Return the later, overturning problem's id, or "".
 
     Its reference fix was then a mistake, which the project corrected.
     """

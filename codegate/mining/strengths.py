@@ -1,6 +1,6 @@
-"""The quality of a suite: origin, strength of its problems, and age.
+"""Facts on a suite's problems: origin, strength and age.
 
-A model may have read everything that was public before its training ended. It cannot have memorised a newer fix, so
+A model may have read everything that was public before its training ended, but cannot have memorised a newer fix. So
 problems with newer fixes are counted for each candidate.
 """
 

@@ -1,6 +1,6 @@
-"""Reasons to leave units out, and rejection by author, title, text and branch.
+"""Reject units by their author, title, text and branch.
 
-That happens before anything is executed.
+This is done before anything is executed. The module also has the reasons for which a unit is left out.
 """
 
 import re
@@ -92,7 +92,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, with its score and what the forge says of it."""
+    """A unit to try, with score and forge's facts."""
 
     unit: Unit
     bug: BugScore
@@ -124,8 +124,8 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
     """Return the units that a later one reverted or blames.
 
-    By commit, with the later one's commit. A fix that was itself a bug is no measure of another fix: the right solution
-    may fail its tests.
+    By commit, the later unit's commit. A fix that was itself a bug makes no problem: the right solution may fail its
+    tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}
@@ -150,6 +150,6 @@ def _is_bots(unit: Unit) -> bool:
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many changed files look like source, by suffix and name alone."""
+    """Return how many changed files look like source."""
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

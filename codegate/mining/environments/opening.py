@@ -1,4 +1,4 @@
-"""Choose a mining run's recipe, and try it on one tree.
+"""Choose a mining run's recipe and try it.
 
 The project's own recipe is used if there is one, else the first proposed recipe whose tests pass.
 """
@@ -43,7 +43,7 @@ class Tried:
     """Counts of a recipe's test run on one tree.
 
     Attributes:
-        recipe: what the tests ran in. A proposed recipe comes without the parts that failed.
+        recipe: the recipe of the tests' environment, for a proposed one without the parts that failed.
         failed: ids of tests that failed, and paths of files that reported nothing.
         message: of the first test that failed.
     """
@@ -58,12 +58,18 @@ class Tried:
 
     @property
     def ready(self) -> bool:
-        """Return whether more pass than fail; some may need a network."""
+        """Return whether more tests pass than fail.
+
+        Some may fail because they need a network.
+        """
         return self.passed > len(self.failed)
 
     @property
     def full(self) -> bool:
-        """Return whether nine of ten pass: no package seems to be missing."""
+        """Return whether nine of ten tests pass.
+
+        Then no package seems to be missing.
+        """
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
     @property
@@ -89,7 +95,7 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return the head at ``commit``, with the files that ``files`` chooses."""
+        """Return the head at ``commit``, with files from ``files``."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
@@ -135,7 +141,7 @@ def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
 
 
 def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
-    """Return the test files below ``folder`` in languages ``name`` knows."""
+    """Return test files below ``folder`` whose language ``name`` knows."""
     classes, inside = PathClassifier.of(tree), f"{folder}/" if folder else ""
     paths = (path for path in tree if path.startswith(inside) and path.isprintable() and name(path) is not None)
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
@@ -144,7 +150,7 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 def builds_of_written(
     recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded] = (), path: str = ""
 ) -> RecordedBuilds:
-    """Return builds of the project's own recipe, among them ``known`` ones."""
+    """Return builds of the project's own recipe, with ``known`` ones."""
     same = [one for one in known if one.recipe.identity == recipe.identity]
     proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
     return RecordedBuilds(recipe, sandboxes, same, proposed, written=True)
@@ -160,7 +166,7 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none: the one with which the most tests pass. ``say`` gets a clause for each rejected recipe.
+    If there is none, the recipe with the most passing tests. ``say`` receives a clause on each rejected recipe.
 
     Raises:
         UsageError: no test passes with any recipe.
@@ -194,7 +200,10 @@ def choose_recipe(
 
 
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
-    """Return recipes to try if the chosen one fails: the first of each origin."""
+    """Return recipes to try if the chosen one fails.
+
+    The first found recipe of each origin is returned.
+    """
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
         if found.recipe != Recipe():
@@ -276,7 +285,7 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if the tests name another virtual environment, or ""."""
+    """Return a hint on another virtual environment, or ""."""
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

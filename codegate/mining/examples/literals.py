@@ -1,4 +1,4 @@
-"""Tell which literals of tests are hidden, and draw others of the same kind."""
+"""Find tests' hidden literals, and draw others of their kind."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -63,7 +63,10 @@ Choose = Callable[[str], bool]
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
-    """Return the ``literals`` that ``public`` lacks; of Go's tags, their values."""
+    """Return the ``literals`` that ``public`` lacks and may be hidden.
+
+    Of Go's struct tags, the values count.
+    """
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
     for text in chain.from_iterable(parts):
@@ -77,12 +80,12 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
 
 
 def pieces_of(text: str) -> frozenset[str]:
-    """Return the words, in lower case, and the numbers of a text."""
+    """Return a text's lower-case words and its numbers."""
     return frozenset(re.findall(r"\d+|[^\W\d_]+", text.lower()))
 
 
 def shows(text: str, hidden: Collection[str]) -> str:
-    """Return the first ``hidden`` literal that is a whole phrase of ``text``, or ""."""
+    """Return the first ``hidden`` literal that ``text`` shows, or ""."""
     for literal in sorted(hidden):
         at = text.find(literal)
         while at >= 0:
@@ -95,7 +98,7 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 
 def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
-    """Return choices that each replace one word of ``texts``, for a few words.
+    """Return a few choices that each replace a single word.
 
     In a text that is parsed, most words are grammar: replacing all of them breaks it, replacing one may not. Single
     letters and likely keywords come last.
@@ -107,14 +110,14 @@ def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
-    """Return whether a literal is data that the base does not have."""
+    """Return whether a literal is data that the base lacks."""
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
     data = any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
     return data and not public
 
 
 def is_free(piece: str) -> bool:
-    """Return whether a piece is a word or a number without a meaning of its own in code."""
+    """Return whether a piece has no meaning of its own."""
     return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 
 
@@ -122,7 +125,7 @@ def is_free(piece: str) -> bool:
 class Pieces:
     """Draws replacements of the same kind for chosen literals.
 
-    Words keep their length and case, numbers their digits and sign; the same piece always becomes the same other one.
+    Words keep their length and case, numbers their number of digits. The same piece is always replaced by the same one.
 
     Attributes:
         avoid: literals that no replacement may be.
@@ -154,7 +157,7 @@ class Pieces:
         return {other: own for own, other in self._known.items() if other != own}
 
     def due(self) -> bool:
-        """Count the next literal; return whether it is to be replaced."""
+        """Count the next literal; return whether to replace it."""
         number, self._seen = self._seen, self._seen + 1
         return self.only is None or number == self.only
 
@@ -172,7 +175,7 @@ class Pieces:
                 yield words[0].start()
 
     def number(self, text: str) -> str:
-        """Return a decimal number with other digits, or as it is.
+        """Return a decimal number with other digits, if possible.
 
         The digits before its point or of its exponent change; after a 0 or 1, the last digit of its fraction does.
         """
@@ -218,11 +221,11 @@ class Pieces:
         return other.capitalize() if word[0].isupper() else other
 
     def _is_taken(self, word: str) -> bool:
-        """Return whether a word is in use; two keys of a table may not become one."""
+        """Return whether a word is already in use."""
         return word in self.avoid or word in self._known.values()
 
     def _drawn(self, word: str) -> str:
-        """Return another word of the same length and with another first letter."""
+        """Return a word of equal length with another first letter."""
         if self.initial:
             alike = _VOWELS if word[0] in _VOWELS else _CONSONANTS
             others = [f"{letter}{word[1:]}" for letter in alike if letter != word[0]]
@@ -244,9 +247,9 @@ class Pieces:
 
 
 def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
-    """Return the ``hidden_texts`` of a test file that an example may not show.
+    """Return the hidden texts that examples may not show.
 
-    Literals of the fix may be shown, because no solver can guess them.
+    Literals of the fix may be shown, because no solver can guess them. ``texts`` come from ``hidden_texts``.
     """
     added = added_text(cut)
     told = {text for text in texts if " " in text.strip() and text in added} | whole_literals(texts, added)
@@ -254,7 +257,7 @@ def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
 
 
 def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[str]:
-    """Return literals that only failing tests' files have; needs a ``Dialect``."""
+    """Return literals that only the failing tests' files have."""
     found: frozenset[str] = frozenset()
     for path in dict.fromkeys(test.partition("::")[0] for test in tests):
         dialect, file = dialect_of(path), cut.hidden.get(path)
@@ -264,7 +267,7 @@ def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[s
 
 
 def source_literals(cut: Cut) -> frozenset[str]:
-    """Return the fixed source files' literals; needs a ``Dialect``."""
+    """Return the literals of the source files after the fix."""
     files = ((dialect_of(path), file) for path, file in cut.fix.items() if file is not None)
     return frozenset(
         text for dialect, file in files if dialect is not None for text in literals_of(dialect, decode(file.data))

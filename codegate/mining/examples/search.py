@@ -1,8 +1,8 @@
-"""Search for examples: lines of the failing tests with other literals, run before and after the fix.
+"""Search examples: failing tests' lines, run with other literals.
 
-The first pass runs whole tests with other literals, and finds what the fix changes. The second runs only the code that
-a reader would see, with and without some of its statements. What is shown has then run ten times more before and after
-the fix, each time in a process of its own, and always gave the same.
+The first pass runs whole tests with other literals, and finds values that the fix changes. The second runs only the
+code that a reader would see, with and without some of its statements. An example that is shown has then run ten times
+more before and after the fix, each time in its own process, and always gave the same values.
 """
 
 import re
@@ -56,7 +56,7 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 
 
 def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
-    """Yield the examples whose values are the same when run alone."""
+    """Yield examples whose code gives the same values alone."""
     before, after = run(files, False)
     tries: dict[str, list[_Try]] = {}
     for file in files:
@@ -80,7 +80,7 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return the tries whose code gives the same alone, by file."""
+    """Return, by file, tries that give the same values alone."""
     numbered, probing = dict[int, _Try](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -95,7 +95,10 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
-    """Run the files' probes before and after the fix; drop those that do not compile."""
+    """Run the files' probes before the fix and after.
+
+    Probes that do not compile are dropped.
+    """
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
         if not left:
@@ -127,7 +130,7 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
 def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
     """Return examples of what the fix changes, the clearest first.
 
-    ``steady_examples`` says which may be shown. Literals of ``public``, the base's text, are not hidden.
+    Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden.
     """
     run = partial(_both, cut, validated)
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
@@ -138,7 +141,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
 
 
 def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
-    """Return the examples that give the same ten times in both states.
+    """Return examples that give the same values ten times.
 
     Ten, because a map in Go has only a few orders. Examples with different definitions do not share a run.
     """
@@ -177,7 +180,10 @@ def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Foun
 
 
 def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
-    """Return test files that run the examples as probes, alone or ``beside`` the tests."""
+    """Return test files that run the examples as probes.
+
+    They run alone, or ``beside`` the files' own tests.
+    """
     files: dict[str, TreeFile] = {}
     for path in dict.fromkeys(each.path for each in found):
         file, dialect = cut.hidden[path], dialect_of(path)
@@ -191,7 +197,7 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
-    """Return the examples whose values in a run are not those after the fix."""
+    """Return examples whose values differ from those after the fix."""
     seen = _seen({test: records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example
@@ -201,7 +207,7 @@ def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
 
 
 def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestFile]:
-    """Return the files of the failing tests with the probes of the first pass."""
+    """Return failing tests' files with probes for the first pass."""
     tests: dict[str, list[str]] = {}
     for test in validated.outcomes.fail_to_pass:
         path, _, name = test.partition("::")
@@ -233,7 +239,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
 
 
 def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
-    """Yield names that other hidden files add or change, if tests see them unimported."""
+    """Yield names of other hidden files that need no import."""
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
             before = {text_of(node) for node in dialect.parse(_base_of(cut, other)).named_children}
@@ -247,7 +253,7 @@ def _base_of(cut: Cut, path: str) -> str:
 
 
 def _beside(cut: Cut, path: str) -> Iterator[str]:
-    """Yield the other test files of the same Go package."""
+    """Yield the texts of the Go package's other test files."""
     folder, _, name = path.rpartition("/")
     for other, file in cut.base.overlay(cut.hidden).items():
         at, _, own = other.rpartition("/")
@@ -272,9 +278,9 @@ def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
 def _differences(
     line: Line, before: Values, after: Values, own_before: Values, own_after: Values
 ) -> Iterator[ProbeDifference]:
-    """Compare a probe's values before and after the fix; yield those that differ.
+    """Yield a probe's values that the fix changes.
 
-    Each comes with the values of the test's own literals. An error before the fix is the value of every later
+    Each comes with the values that the test's own literals give. An error before the fix is the value of every later
     expression; after an error with the fix, nothing more is compared.
     """
     number = 0
@@ -293,7 +299,7 @@ def _differences(
 
 
 def _value(kept: Values, number: int, step: int) -> Value | None:
-    """Return an expression's value, or the error that ended the probe before it."""
+    """Return an expression's value, or an earlier error."""
     if len({value for place, value in kept if place == number}) > 1:
         return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
@@ -306,7 +312,7 @@ def _last(kept: Values | None) -> Value | None:
 
 
 def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
-    """Return the clearest differences as examples, with and without some statements."""
+    """Return the clearest differences as examples, whole and shortened."""
     tries: list[_Try] = []
     for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
@@ -319,7 +325,7 @@ def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
 
 
 def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
-    """Return a difference as an example, or None if it may not be shown."""
+    """Return a difference as an example, or None."""
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None
@@ -330,7 +336,10 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
 
 
 def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
-    """Yield a try without unneeded statements: without all, all but the last few, or one."""
+    """Yield variants of a try with fewer unneeded statements.
+
+    They lack all of them, all but the last few, or one.
+    """
     line = tried.difference.line
     single = unneeded_steps(file.dialect, line)
     several = [single[last:] for last in _LAST if len(single) - last > 1]
@@ -341,5 +350,5 @@ def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
 
 
 def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
-    """Return the difference's line and values with the test's own literals."""
+    """Return a try's line and values with the test's literals."""
     return tried.difference.line.own, tried.difference.own

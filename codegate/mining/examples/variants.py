@@ -1,4 +1,4 @@
-"""Replace the literals in tests' lines, and cut a line down to one value."""
+"""Replace literals in tests' lines, and shorten the lines."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -35,7 +35,7 @@ _NUMBERS: Final = (
 
 
 def shape_of(dialect: Dialect, text: str) -> str:
-    """Return code without its literals, to find examples that are alike."""
+    """Return code without its literals, to compare examples."""
     root = dialect.parse(text)
     shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
     shape = re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
@@ -45,11 +45,11 @@ def shape_of(dialect: Dialect, text: str) -> str:
 def probes_of(
     dialect: Dialect, lines: Iterable[Line], known: frozenset[str], taken: frozenset[str], seed: str
 ) -> list[Line]:
-    """Return lines with their literals replaced, by none that is ``taken``.
+    """Return lines with their literals replaced.
 
-    Every line gets its first variant before any gets its second, because which line shows the difference is not known.
-    The line itself comes before its first variant, to compare with. ``known`` words of the base's source are likely
-    names and options, and are kept if possible.
+    Every line gets its first variant before any gets its second, because it is not known which line shows a difference.
+    The line itself comes before its first variant, for comparison. No replacement is in ``taken``. ``known`` words of
+    the base's source are likely names and options, and are kept if possible.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
@@ -64,7 +64,7 @@ def probes_of(
 
 
 def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str) -> Iterator[Line]:
-    """Yield variants of a line; those with the most replaced literals come first."""
+    """Yield variants of a line, most replaced literals first."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
     avoid = taken | frozenset(written)
@@ -125,7 +125,7 @@ def _quoted(node: "Node") -> bool:
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
-    """Return the parts of a line that lead to one expression, shortest first.
+    """Return parts that lead to one expression, shortest first.
 
     The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has only
     the statements that the names in the expression need. The second also has statements that declare no name, and the
@@ -165,7 +165,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` and those used with them in a step, which may change them."""
+    """Return ``names`` and all names used together with them."""
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found
@@ -173,7 +173,7 @@ def _connected(
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
-    """Return whether an expression may change an object that the line made."""
+    """Return whether an expression may change a line's object."""
     calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith(_CALLS))
     return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
 
@@ -188,7 +188,7 @@ def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ..
 
 
 def unneeded_steps(dialect: Dialect, line: Line) -> list[int]:
-    """Return the places of steps whose names no later one uses, the last first."""
+    """Return the places of unneeded steps, the last first."""
     later = dialect.used("\n".join(line.steps[-1].checked))
     found: list[int] = []
     for at in reversed(range(len(line.steps))):
@@ -200,7 +200,10 @@ def unneeded_steps(dialect: Dialect, line: Line) -> list[int]:
 
 
 def without_steps(dialect: Dialect, line: Line, places: Collection[int]) -> Line:
-    """Return a line without some steps, and without those that bind names for them alone."""
+    """Return a line without some steps and their inputs.
+
+    A step whose names only the left-out steps use is left out, too.
+    """
     later = dialect.used("\n".join(line.steps[-1].checked))
     orphans = frozenset[str]()
     kept: list[Step] = []

@@ -1,9 +1,9 @@
 """Classify a proven unit by a sum of named signals.
 
-A change counts as a bug fix unless more bits speak for another kind. Tests that fail before a change and pass after it
-belong to it, but about half of such changes are features. What tells them apart: the change's own words, whether its
-tests use names that it adds, how they fail without it, and its size. Each signal adds its weight in bits, and all of
-them are shown. The same weights, of the words alone, order the queue.
+A change counts as a bug fix unless more bits speak for another kind. About half of the changes whose tests fail before
+and pass after them are features. Signals tell both apart: the change's own words, whether its tests use names that it
+adds, how they fail without it, and its size. Each signal adds its weight in bits, and all signals are shown. The
+weights of the words alone order the queue.
 """
 
 import re
@@ -143,7 +143,7 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how much a unit's words suggest a fix; it orders the queue."""
+    """Return how much a unit's words suggest a fix."""
     return _score(_once([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 
@@ -234,7 +234,7 @@ def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> st
 
 
 def _fails_by_behaviour(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test failed for another reason than a missing name."""
+    """Return whether a test failed without missing a new name."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"

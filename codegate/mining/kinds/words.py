@@ -183,7 +183,7 @@ def label_signals(labels: Iterable[str]) -> Iterator[Signal]:
 
 
 def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield signals of changelog lines that the unit adds, and their sections."""
+    """Yield signals of the changelog lines that a unit adds."""
     for change in unit.changes:
         file = cut.fixed.get(change.path)
         if file is None or file.is_link or change.path in cut.fix or not CHANGELOG.search(change.path):
@@ -217,7 +217,7 @@ def _text_signals(title: str, body: str) -> Iterator[Signal]:
 
 
 def _named(place: str, text: str) -> Iterator[Signal]:
-    """Yield the signal of a kind's name, wherever it stands."""
+    """Yield the signal of a kind that ``text`` names."""
     kind = _kind_named(re.findall(r"[A-Za-z]+", text))
     if kind is not None:
         yield Signal(place, kind, _NAMED[place], text)
@@ -231,7 +231,7 @@ def _kind_named(words: Sequence[str]) -> Kind | None:
 
 
 def _headline(title: str, branch: str, body: str) -> str:
-    """Return the title; for a merge without one, the subject of its first commit."""
+    """Return the title, or a merge's first commit subject."""
     if title != branch and not title.startswith("Merge "):
         return title
     subjects = [line[2:] for line in body.splitlines() if line.startswith("* ") and not line.startswith("* Merge ")]
@@ -244,7 +244,7 @@ def _first_line(body: str) -> str:
 
 
 def _strip(title: str) -> tuple[Kind | None, str, str]:
-    """Return type, tag and the words of ``title`` behind scopes, references and emoji."""
+    """Return a title's type, tag and remaining words."""
     kind: Kind | None = None
     tag, rest = "", title.strip()
     for _ in range(_MAX_PREFIXES):

@@ -99,7 +99,7 @@ def find_causes(
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:
-    """Return, by test, the cause that its result depends on, if known.
+    """Return, by test, the known cause of its flakiness.
 
     ``varied`` and ``first`` are runs of one state that differ in the ``flaky`` tests; ``run`` runs it once more.
     """

@@ -45,7 +45,7 @@ _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 def audit_leaks(
     base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "", *, from_tree: bool = True
 ) -> LeakAudit:
-    """Search for the answer in the sandbox that a model gets; return findings.
+    """Return what of the answer a model can reach.
 
     A line counts if it has 20 characters and an identifier, is new in its file, and yet stands with others in another
     file. A hidden test counts if its fixed content is there already. A released copy of the project counts unless its
@@ -147,7 +147,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return distinctive changed places after the fix, with the lines around each."""
+    """Return distinctive changed places with the lines around them."""
     found: list[list[str]] = []
     for path, file in fix.items():
         old = base.get(path)
@@ -166,7 +166,7 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
 
 
 def _squeezed(lines: Iterable[str]) -> str:
-    """Return lines without blanks, quotes and backslashes, as the sandbox compares them."""
+    """Return lines without blanks, quotes and backslashes."""
     return "".join(lines).translate(_UNSQUEEZED)
 
 

@@ -31,7 +31,7 @@ class TestOutcomes:
         pass_to_pass: always passes, in both states.
         quarantined: its results differ between runs of one state; with the evidence.
         pass_to_fail: always passes before the fix, always fails after it.
-        flaky_fix_tests: a quarantined test failed before the fix and passed after it at least once.
+        flaky_fix_tests: whether a quarantined test failed before the fix and passed after it at least once.
         kinds: how each fail-to-pass test fails before the fix.
         evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
         none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
@@ -74,7 +74,7 @@ def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) ->
 
 
 def status_in(report: TestReport, test: str) -> Status:
-    """Return a test's status; ``unreached`` if the run ended before it."""
+    """Return a test's status in a run."""
     result = report.results.get(test)
     if result is not None:
         return result.status
@@ -93,7 +93,7 @@ def classify_tests(
     today: date,
     causes: Mapping[str, str] | None = None,
 ) -> TestOutcomes:
-    """Return the tests that exist after the fix, sorted by their results.
+    """Return the tests after the fix, sorted by results.
 
     A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
     or if its id holds a memory address. If a run did not reach a test, because another one used up the time or ended
@@ -151,7 +151,7 @@ def classify_tests(
 
 
 def without_doubtful_passes(report: TestReport) -> TestReport:
-    """Return a report without passes if its exit status contradicts them.
+    """Return a report without passes that its exit status contradicts.
 
     A run may fail although none of its tests did: Go, for one, prints a pass for a test whose goroutine then ends the
     process.

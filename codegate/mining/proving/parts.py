@@ -31,7 +31,7 @@ _DECLARES: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Place:
-    """Lines of a file after the fix, and those that they replaced."""
+    """Lines of a fixed file, and the lines they replaced."""
 
     path: str
     begin: int

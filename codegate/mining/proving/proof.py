@@ -77,7 +77,7 @@ class Proof:
 
     Attributes:
         rounds: how often each state was run.
-        oracle_resolved: rounds in which the reference fix resolved the problem (quarantined tests aside).
+        oracle_resolved: rounds in which the reference fix resolved the problem, without regard to quarantined tests.
         nop_resolved: rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
@@ -110,8 +110,8 @@ class ValidationReport:
 
     Attributes:
         suite: the suite as it is now on disk, quarantine written back.
-        proofs: one for each problem that could be run, in suite order; none for those that are retired.
-        faults: by problem id, why it could not be run: infrastructure, not the problem.
+        proofs: one for each problem that could be run, in suite order; none for retired problems.
+        faults: by problem id, the infrastructure fault that kept it from running.
         expired: ids of problems whose quarantine had expired.
         proved: where problems were proved; None: no problem was.
     """
@@ -141,10 +141,10 @@ class ValidationReport:
 
 
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
-    """Run the fix and the unfixed tree ``rounds`` times; return the proof.
+    """Run fix and unfixed tree; return the proof.
 
-    Each run has a fresh sandbox, and the fix goes through the grader. Leaks are audited once. Controls are searched for
-    if there are none yet.
+    Both run ``rounds`` times, each time in a fresh sandbox, and the grader grades the fix. Leaks are audited once.
+    Controls are searched for if there are none yet.
 
     Raises:
         SandboxError: a fault of the sandbox or its daemon.
@@ -190,7 +190,7 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
 
 
 def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
-    """Return the proof from grades of the fix and runs of the unfixed tree."""
+    """Return the proof from grades and unfixed runs."""
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
@@ -236,7 +236,7 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all graded tests pass; only quarantined ones may fail."""
+    """Return whether all tests except quarantined ones pass."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -264,16 +264,15 @@ def validate_suite(
 ) -> ValidationReport:
     """Prove every problem again and write the results back.
 
-    Retired problems are left out. New quarantines are written, and for the other problems the place of the proof. An
-    expired quarantine is lifted or renewed by the new proof; one that has not expired stays. The caller closes
-    ``backend``.
+    Retired problems are left out. New quarantines are written, and for proven problems the place of the proof. A new
+    proof lifts or renews an expired quarantine; one that has not expired stays. The caller closes ``backend``.
 
-    ``progress`` is called from worker threads for each problem when it is done; ``waiting`` every second with how many
-    problems are done, how many there are, and what is under way.
+    ``progress`` is called from worker threads for each finished problem; ``waiting`` every second with the number of
+    finished problems, the number of all, and a text on those in progress.
 
     Raises:
         UsageError: the suite has no problems, or a base tree cannot be found.
-        Interrupted: stopped by the user; what was proven by then is written.
+        Interrupted: stopped by the user; proofs made by then are written.
     """
     tried = [problem for problem in suite.problems if problem.manifest.status != "retired"]
     if not tried:
@@ -356,7 +355,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 
 
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
-    """Return the sandbox, images and packages with which the problems were proved."""
+    """Return where and with which packages problems were proved."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(

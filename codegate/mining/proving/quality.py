@@ -1,4 +1,4 @@
-"""Measure how much of fix and statement a problem's tests check.
+"""Measure what a problem's tests check of its fix.
 
 Each partial fix (see ``parts``) runs with the fail-to-pass tests and the examples. If no test notices the missing part,
 wrong answers pass. If a test notices it but every example still gives the expected value, the test demands something
@@ -35,7 +35,7 @@ class PartialRun:
 
     Attributes:
         tests: fail-to-pass tests that fail on it.
-        examples: those that give other values than with the whole fix, or none.
+        examples: examples that give another value than with the whole fix, or no value.
     """
 
     changes: Changes
@@ -44,7 +44,7 @@ class PartialRun:
 
 
 def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
-    """Run the tests and examples on partial fixes; return which fail."""
+    """Return which tests and examples fail on partial fixes."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
     tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
@@ -66,9 +66,9 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and the runs they miss.
 
-    The chosen examples come first, then those of ``found`` that alone notice a partial fix, then those that show
-    another rule. In the returned runs, tests demand more than the examples show. Only examples that ``steady`` accepts
-    are shown; it is called for no others.
+    The ``chosen`` examples come first, then examples that notice a partial fix which no other example notices, then
+    examples of another rule. In the returned runs, tests demand more than the examples show. ``steady`` is called only
+    for examples to show, and must accept them.
     """
     while True:
         examples, left = _noticing(found, chosen(found), runs)
@@ -99,8 +99,8 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They are tests of the runs ``left``. A test is not undisclosed if the base's own tests fail on the partial fix too:
-    what they check works today and needs no words. Tests in ``overturned`` do not count as such.
+    They fail in the runs ``left``. They are not returned if the base's own tests fail on the partial fix, too: what
+    these check works today and needs no words. Tests in ``overturned`` are not among the base's own.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
@@ -117,8 +117,8 @@ def undisclosed_tests(
 def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ``texts`` that fail-to-pass tests require.
 
-    With another text in its place in the hidden tests, the fix fails them. A text that the tests only pass around, or
-    that only a benchmark has, need not be shown.
+    If another text stands in place of a required one in the hidden tests, the fix fails them. Texts that tests only
+    pass around are not required.
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     outcomes = validated.outcomes
@@ -157,7 +157,7 @@ def measure_quality(
 ) -> Quality:
     """Return the figures on a problem's quality.
 
-    If the fix has no parts, it counts as noticed as a whole, because the fail-to-pass tests fail without it.
+    A fix without parts counts as noticed, because the fail-to-pass tests fail without it.
     """
     graded = frozenset(validated.outcomes.fail_to_pass)
     noticed = [bool(run.tests & graded) for run in runs] or [True]

@@ -62,7 +62,10 @@ class Validated:
     def run(
         self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), *, later: bool = False
     ) -> TestReport:
-        """Run test files (by default the graded ones); ``later``: on another day, with another hash seed."""
+        """Return the report of a run on ``tree``.
+
+        By default the graded files run. ``later``: on another day, with another hash seed.
+        """
         selection = replace(self.selection, files=self.selection.files if files is None else files, isolated=isolated)
         if later:
             selection = replace(selection, hash_seed=_LATER_SEED, clock_days=CLOCK_DAYS)
@@ -116,10 +119,10 @@ class Trial:
         return report
 
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
-        """Run both states varied; return the outcomes or a rejection.
+        """Run both states varied; return outcomes or a rejection.
 
-        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The tests with marks
-        (``used``) are tried in the first run of the unfixed state.
+        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The first run of the unfixed
+        state also tries the tests with marks (``used``).
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
@@ -142,7 +145,10 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return the report if the same tests pass as at first, or None."""
+        """Run the unfixed state; return its report if it agrees.
+
+        It agrees if the same tests pass as in the first run.
+        """
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
         passed = [
@@ -203,7 +209,7 @@ def try_cut(
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
         allowed: limits of the first run; later ones get a time limit by its duration.
-        narrowed: see ``LanguageSupport.narrowed``: tests that can run before the fix are hidden without the others.
+        narrowed: see ``LanguageSupport.narrowed``: keeps the hidden tests that can run before the fix.
         least: smallest time limit of later runs: the first one may find files compiled that a grade has to compile.
         doubts: returns whether the environment may be why these tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
@@ -239,7 +245,7 @@ def try_cut(
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
-    """Return the cut without tests that do not compile before the fix.
+    """Return the cut without tests that cannot compile unfixed.
 
     None if no other test fails.
     """

@@ -82,12 +82,12 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
 
 
 def is_lfs_pointer(data: bytes) -> bool:
-    """Return whether a file is a pointer of Git LFS, version 1."""
+    """Return whether a file is a Git LFS pointer."""
     return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a clause on parts that git lacks (submodules, LFS files), or ""."""
+    """Return a clause on submodules and LFS files, or ""."""
     parser = configparser.RawConfigParser(strict=False)
     with contextlib.suppress(configparser.Error):
         parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))

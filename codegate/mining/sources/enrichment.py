@@ -1,8 +1,8 @@
 """Ask a forge for issues, labels and texts of changes.
 
-Texts are taken as they were before the change. One query asks about fifty changes, and every answer is stored on disk,
-so that a suite can be built again offline. Answers are text from strangers: bounded, decoded leniently, never more than
-text.
+Issues are taken as they were before the change. One query asks about fifty changes, and every answer is stored on disk,
+so that a suite can be built again offline. Answers are untrusted text: their size is bounded, and invalid characters
+are replaced.
 """
 
 import json
@@ -66,8 +66,8 @@ class LinkedIssue:
     """An issue that a change closes.
 
     Attributes:
-        body: as it was before the change's first commit; empty when that cannot be known.
-        edited: when the body was last edited, at the latest; None: never.
+        body: as it was before the change's first commit; empty if that is unknown.
+        edited: latest possible time of the body's last edit; None: never edited.
     """
 
     number: int
@@ -236,7 +236,9 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
 
 
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:
-    """Return a client for the repository ``named``: a slug, or ``auto`` for the origin.
+    """Return a client for a repository's forge.
+
+    ``named`` is the repository's slug, or ``auto`` for that of its origin.
 
     Raises:
         UsageError: the origin is elsewhere, or as ``GitHubEnrichment``.

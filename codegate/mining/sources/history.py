@@ -49,7 +49,7 @@ class Unit:
         commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
         branch: name of the merged branch as the message gives it, or empty.
         merges_forward: a long-lived branch, tag or remote branch was merged into this one.
-        title: the change's own first line (of a pull request: its title, where the message has it).
+        title: the change's own first line; for a pull request its title, if the message has it.
         message: local text: of a merge, its body and the subjects of the merged commits; of a series, all messages.
         closes: numbers of the issues that the text says it closes.
     """
@@ -70,7 +70,7 @@ class Unit:
 
 
 def check_repository(repository: Path, branch: str | None = None) -> str:
-    """Return the commit that mining starts from: of ``branch``, or HEAD.
+    """Return the commit at ``branch`` or HEAD, after checks.
 
     Raises:
         UsageError: there is no git, no repository, no commit, no such branch, or only a shallow history.
@@ -162,7 +162,7 @@ class CommitRecord:
 
 
 class CommitGraph:
-    """A tip's commits and ancestors, children first, and which are marked as merged.
+    """A tip and its ancestors, with marks for merged ones.
 
     Attributes:
         parents: of each commit.
@@ -188,7 +188,10 @@ class CommitGraph:
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def merge(self, starts: Iterable[str]) -> list[str]:
-        """Mark ``starts`` and their ancestors as merged; return the new ones, newest first."""
+        """Mark ``starts`` and ancestors as merged; return the new ones.
+
+        The newest comes first.
+        """
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
         while queue:
@@ -201,7 +204,7 @@ class CommitGraph:
         return found
 
     def line(self, start: str) -> list[str]:
-        """Return the unmerged commits of ``start``'s first-parent line, oldest first."""
+        """Return ``start``'s unmerged first-parent line, oldest first."""
         line: list[str] = []
         while start in self.parents and start not in self._merged:
             line.append(start)
@@ -248,7 +251,7 @@ class _Draft:
 
 
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
-    """Yield a draft for each commit that has a parent, oldest first.
+    """Yield a draft for each non-root commit, oldest first.
 
     The commits are a line of first parents. If a commit merged a long-lived branch, or one that pull requests were
     merged into, that branch's line comes first: its changes were made one by one, and the merge itself is no change
@@ -359,7 +362,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
 
 
 def project_name(repository: Path) -> str:
-    """Return the repository's name, by its origin or else its folder."""
+    """Return the repository's name, from its origin or folder."""
     address = origin_address(repository)
     if not address:
         try:
@@ -377,7 +380,7 @@ def project_page(repository: Path) -> str | None:
 
 
 def origin_address(repository: Path) -> str:
-    """Return the address that the clone fetches from, or an empty text."""
+    """Return the address of the remote origin, or ""."""
     try:
         return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:

@@ -110,7 +110,7 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
 
 
 def is_long_lived(branch: str) -> bool:
-    """Return whether a branch name is that of a development or release branch."""
+    """Return whether a name is a development or release branch's."""
     return _LONG_LIVED.fullmatch(branch) is not None
 
 
@@ -120,7 +120,7 @@ def is_revert(title: str) -> bool:
 
 
 def series_title(titles: Sequence[str]) -> str:
-    """Return the first title of a series that names a fix, or else the first."""
+    """Return a series' first title naming a fix, or its first."""
     return next((title for title in titles if _FIX.match(title)), titles[0])
 
 

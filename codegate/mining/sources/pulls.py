@@ -61,7 +61,7 @@ class PullMatch:
 
 
 def read_pull_heads(repository: Path) -> dict[int, str]:
-    """Return the last commits of pull requests that the clone has, by number."""
+    """Return the clone's pull request heads, by number."""
     listing = git(
         repository, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)",
         "refs/pull", "refs/merge-requests", "refs/remotes", PULL_REFS.rstrip("/"),
@@ -136,7 +136,7 @@ def fetch_pull_heads(repository: Path) -> int:
 
 
 def _own_settings(repository: Path) -> list[str]:
-    """Return the names of the repository's own git settings, without the user's and the system's."""
+    """Return the names of the repository's own git settings."""
     found: list[str] = []
     for scope in ("--local", "--worktree"):
         with contextlib.suppress(GitError):  # the scope has no file, or a broken one
@@ -146,7 +146,7 @@ def _own_settings(repository: Path) -> list[str]:
 
 
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return the pull request of each commit that names none, by commit."""
+    """Return, by commit, pull requests that messages do not name."""
     named = {entry.number for entry in landed}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}
     found = _by_head(landed, heads)
@@ -167,7 +167,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return matches of commits that are a head, and of merges of a head."""
+    """Return pull requests whose head is or was merged here."""
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:
@@ -184,7 +184,7 @@ def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, Pu
 
 
 def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[int, list[Signature]]:
-    """Return each pull request's commit signatures, without merges and commits of ``tip``."""
+    """Return the signatures of each pull request's own commits."""
     stdin = "".join(f"{commit}\n" for commit in [*heads.values(), f"^{tip}"]).encode("ascii")
     log = git(repository, "log", "-z", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
               "--encoding=UTF-8", "--format=%H%x00%P%x00%ae%x00%at%x00%s", "--stdin", stdin=stdin)  # fmt: skip

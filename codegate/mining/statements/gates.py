@@ -1,4 +1,4 @@
-"""The rules on what no statement may show, as one table."""
+"""The rules on what no statement may show."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -39,13 +39,13 @@ _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 
 @dataclass(frozen=True)
 class Gates:
-    """The words and texts that no statement may show, or must.
+    """Words and texts that statements may not, or must, show.
 
     Attributes:
         known: the words that only the fix has.
         hidden: literals that only the failing tests have.
-        exact: texts that a right fix must give word for word: the statement discloses them.
-        internal: names in the lines that the fix changes, unknown to tests and documentation; they show the place.
+        exact: texts that a right fix must give word for word, so the statement discloses them.
+        internal: names in changed lines that tests and documentation lack; they would show where the fix is.
         replaced: the lines that the fix replaces, without blanks.
     """
 
@@ -88,7 +88,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
-    """Return the gates of one problem; names of its ``interface`` may be shown."""
+    """Return one problem's gates, which allow its ``interface``'s names."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     added = added_text(cut)
     whole = whole_literals(hidden, added)
@@ -109,7 +109,10 @@ def _after_escape(text: str, message: str) -> bool:
 
 
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
-    """Yield messages in ``added`` whose longest fixed part is in a hidden test, with ``VALUE`` for values."""
+    """Yield added messages that hidden tests have and ``public`` lacks.
+
+    ``VALUE`` stands for values in them. The longest part between values is compared.
+    """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
     for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
@@ -120,19 +123,19 @@ def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
 
 
 def longest_words(text: str) -> str:
-    """Return the longest part of an exact text without a placeholder."""
+    """Return an exact text's longest part without a placeholder."""
     return max(text.split(VALUE), key=len)
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return quoted texts and numbers that only hidden files have, in languages without a test reader."""
+    """Return hidden literals of files that no ``Dialect`` reads."""
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
     return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
-    """Return names in changed lines that neither hidden tests nor documentation mention."""
+    """Return changed lines' names that tests and documentation lack."""
     changed: set[str] = set()
     for path, file in cut.fix.items():
         new = decode(file.data).splitlines() if file is not None else []

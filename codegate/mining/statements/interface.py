@@ -96,7 +96,7 @@ def interface_of(cut: Cut) -> Interface:
 
 
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
-    """Yield each new name, its signature, and whether only the bare name is known."""
+    """Yield each new name, its signature, and whether bare."""
     # A bare name must be new to the whole base as well.
     old: dict[str, set[str]] = {}
     for each in before:
@@ -135,7 +135,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return what to import a file by: a Python module, or the path of a new file."""
+    """Return a file's module or path, as a signature's prefix."""
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)

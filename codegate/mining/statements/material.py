@@ -54,7 +54,10 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
 
 
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
-    """Return the changelog entries that the change adds; if some name it, only these."""
+    """Return the changelog entries that the change adds.
+
+    If some name its pull request or issues, only these.
+    """
     found: list[str] = []
     for change in unit.changes:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)

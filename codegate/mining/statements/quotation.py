@@ -69,9 +69,10 @@ class Quotation:
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title that may be shown, and its source, or ("", "").
+    """Return the first title that may be shown, with source.
 
-    If ``short``, a title of one or two words, or one that ended with a number, is returned if there is no other.
+    Both are "" if there is none. If ``short``, a title of one or two words, or one that lost its reference at the end,
+    is returned if there is no other.
     """
     few = ("", "")
     for title, source in titles:
@@ -87,7 +88,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
 def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
     """Return quotations of the best texts, until they say enough.
 
-    The best text comes first, each with its source; the statement has the text ``known`` already.
+    ``texts`` come with their sources, the best first. Sentences that say the same as ``known`` are not quoted.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -132,7 +133,10 @@ def sentences_of(passages: Iterable[Quotation]) -> list[str]:
 
 
 def says_enough(sentences: Collection[str]) -> bool:
-    """Return whether sentences can replace an example: two, or one with code."""
+    """Return whether sentences can replace an example.
+
+    Two can, or one with code in it.
+    """
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 
 
@@ -151,7 +155,7 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs and list items of ``text`` without code blocks, each on one line."""
+    """Yield paragraphs and list items, each on one line."""
     for paragraph in _PARAGRAPH.split(scrub_text("", _OTHERS.sub("", text))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
@@ -165,7 +169,10 @@ def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the stems of words, and numbers: "fix" and "Fixed" are equal, "in" is left out."""
+    """Return the stems of a text's words, and its numbers.
+
+    "fix" and "Fixed" have the same stem; words of one or two letters are left out.
+    """
     words = _SIGN.findall(_key(text))
     return {word[:_STEM] if word.isalpha() else word for word in words if not _SHORT.fullmatch(word)}
 

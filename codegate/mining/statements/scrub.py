@@ -98,7 +98,7 @@ _NOT_FOR_THE_MODEL: Final = re.compile(
 
 
 def normalise(text: str, limit: int = MAX_READ) -> str:
-    """Return the beginning of ``text`` with plain line breaks and visible characters."""
+    """Return ``text`` with plain line breaks and visible characters."""
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text[:limit])
     kept = (
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc"}
@@ -123,7 +123,10 @@ def scrub_text(title: str, body: str) -> str:
 
 
 def _until_unchanged(text: str, once: Callable[[str], str]) -> str:
-    """Return ``text`` after as many passes as change it; empty if it never settles."""
+    """Return ``text`` after passes that still change it.
+
+    Empty if it never settles.
+    """
     for _ in range(_MAX_PASSES):
         before, text = text, once(text)
         if text == before:
@@ -143,7 +146,10 @@ def _one_pass(text: str) -> str:
 
 
 def _without_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of code fences; an unclosed one goes to the end."""
+    """Yield the lines outside of code fences.
+
+    An unclosed fence goes to the end.
+    """
     opened: re.Match[str] | None = None
     for line in lines:
         if opened is None:
@@ -215,7 +221,10 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with "…" in place of references; empty if it holds nothing else."""
+    """Return inline code with "…" in place of references.
+
+    Empty if it holds nothing else.
+    """
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
     bare = _CODE_REFERENCE.sub("…", code)

@@ -40,7 +40,7 @@ class FixVocabulary:
     Attributes:
         blocks: the tokens, in lower case, of each run of neighbouring added lines.
         identifiers: code-like names that the base tree does not have.
-        replaced: the base versions of the files that the fix changes; a quotation of these gives nothing away.
+        replaced: the base versions of the files that the fix changes; quoting them reveals nothing.
     """
 
     blocks: tuple[tuple[str, ...], ...]
@@ -73,7 +73,7 @@ def replaced_text(cut: Cut) -> str:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return the ``texts`` that are whole literals in a fix's lines."""
+    """Return the ``texts`` that are whole literals in ``added``."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
@@ -99,7 +99,10 @@ def gives_fix_away(text: str, known: FixVocabulary) -> bool:
 
 
 def _as_read(text: str) -> str:
-    """Return ``text`` without lookalike letters, invisible characters, escapes and code marks."""
+    """Return ``text`` as a reader sees it.
+
+    Lookalike letters, invisible characters, escapes and code marks are replaced.
+    """
     if text.isascii() and not set("&\\`") & set(text):
         return text
     text = _ENTITY.sub(_character, _ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
@@ -116,7 +119,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether consecutive words quote the fix, and not the replaced files."""
+    """Return whether ``RUN`` words quote the fix alone."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
