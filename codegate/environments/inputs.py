@@ -16,7 +16,6 @@ from packaging.utils import canonicalize_name
 from codegate.durable import digest, sha256
 from codegate.environments.recipe import Recipe
 from codegate.environments.services import servers_of
-from codegate.errors import UsageError
 from codegate.sandbox import (
     Backend,
     BuildSandbox,
@@ -118,7 +117,6 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     Raises:
         NotInstalled: the machine or the image lacks what the recipe asks for.
         SandboxError: the backend cannot show its toolchains.
-        UsageError: the image lacks a toolchain that the recipe asks for.
     """
     base = base_of(recipe, tree, backend)
     return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
@@ -132,7 +130,6 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
     Raises:
         NotInstalled: the machine or the image lacks what the recipe asks for.
         SandboxError: the backend cannot show its toolchains.
-        UsageError: the image lacks a toolchain that the recipe asks for.
     """
     kinds = kinds_of(recipe, tree)
     servers = [server.package for server in servers_of(recipe)]
@@ -243,7 +240,7 @@ def _probed(
         if not (name in versions and fits(versions[name], version))
     ]
     if missing := [f"{one.name} {one.version}" for one in lacking if one.name not in INSTALLABLE]:
-        raise UsageError(
+        raise NotInstalled(
             f"environment.tools: {', '.join(missing)} not to be had in the sandbox {backend.name}.",
             "Name Debian's `packages` or an `image` that has it (Docker), install it on this machine (bubblewrap), or "
             "change `tools`.",

@@ -4,7 +4,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.contract import NotInstalled, SandboxError
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -66,7 +66,8 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
         named: the image that a suite names; None: the default.
 
     Raises:
-        SandboxError: it cannot be obtained, is not named by digest, or would change what runs in it.
+        NotInstalled: its registry does not have it.
+        SandboxError: it cannot be pulled, is not named by digest, or would change what runs in it.
     """
     if named is not None:
         found, name = _named(client, named), named
@@ -103,7 +104,8 @@ def pin_image(client: "APIClient", name: str) -> str:
             knows.
 
     Raises:
-        SandboxError: it is not here and cannot be pulled.
+        NotInstalled: its registry does not have it.
+        SandboxError: it is not here, and its registry cannot be reached.
     """
     if "@sha256:" in name or name.startswith("sha256:"):
         return name
@@ -140,9 +142,10 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     """Return an image's record, after pulling it if absent.
 
     Raises:
-        SandboxError: it cannot be pulled; has ``remedy``.
+        NotInstalled: its registry does not have it.
+        SandboxError: it cannot be pulled. Both have ``remedy``.
     """
-    from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
+    from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
     found = find(client, name)
     if found is not None:
@@ -150,10 +153,11 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     try:
         client.pull(name)
         return inspect_image(client, name)
-    except (APIError, ImageNotFound) as error:
-        reason = str(getattr(error, "explanation", None) or error)[:300]
+    except APIError as error:
+        reason = str(error.explanation or error)[:300]
         message = f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}."
-        raise SandboxError(message, remedy) from error
+        kind = NotInstalled if isinstance(error, NotFound) else SandboxError  # a registry's answer, or none
+        raise kind(message, remedy) from error
 
 
 def inspect_image(client: "APIClient", name: str) -> dict[str, Any]:

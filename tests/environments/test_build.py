@@ -17,7 +17,7 @@ from codegate.environments.inputs import inputs_of
 from codegate.environments.secrets import SecretKept
 from codegate.environments.store import Built
 from codegate.errors import UsageError
-from codegate.sandbox import Backend, Command, Completed, SandboxFile, SandboxLimits
+from codegate.sandbox import Backend, Command, Completed, NotInstalled, SandboxFile, SandboxLimits
 from codegate.sandbox.cache import layers_folder
 from codegate.sandbox.tools import tools_for
 from codegate.suite import Tree, TreeFile
@@ -431,5 +431,5 @@ def test_servers_of_the_recipe_run_beside_set_up(bwrap_backend: Backend) -> None
 @pytest.mark.docker
 def test_a_toolchain_that_cannot_be_had_is_named(docker_backend: Backend) -> None:
     recipe = shell("true", tools={"java": "99"})
-    with pytest.raises(UsageError, match=r"environment\.tools: java 99 not to be had in the sandbox docker"):
+    with pytest.raises(NotInstalled, match=r"environment\.tools: java 99 not to be had in the sandbox docker"):
         obtain(recipe, TREE, docker_backend, day=DAY)

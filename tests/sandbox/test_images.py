@@ -4,17 +4,18 @@ import io
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, preflight
+from codegate.sandbox import Command, EnvironmentRecipe, NotInstalled, SandboxError, SandboxLimits, preflight
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
 from tests.conftest import PYTHON
+from tests.kit.http import Reply, Request, Server, as_json
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -49,6 +50,20 @@ def test_an_image_is_pinned_to_what_it_is_now(client: "APIClient") -> None:
 def test_an_image_that_is_nowhere_is_named(client: "APIClient") -> None:
     with pytest.raises(SandboxError, match="codegate-no-such/image:1 is not on this Docker daemon"):
         pin_image(client, "codegate-no-such/image:1")
+
+
+@pytest.mark.parametrize(("answers", "kind"), [(404, NotInstalled), (500, SandboxError)])
+def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_fails_is_a_fault(
+    client: "APIClient", answers: int, kind: type[SandboxError]
+) -> None:
+    def respond(request: Request) -> Reply:
+        error = {"errors": [{"code": "MANIFEST_UNKNOWN", "message": "manifest unknown", "detail": {}}]}
+        is_manifest = request.path != "/v2/"
+        return as_json(error, answers if is_manifest else 200, Docker_Distribution_API_Version="registry/2.0")
+
+    with closing(Server(respond)) as registry, pytest.raises(SandboxError, match="cannot be pulled") as raised:
+        pin_image(client, f"{registry.url.removeprefix('http://')}/codegate/image:1")
+    assert type(raised.value) is kind
 
 
 @contextmanager
