@@ -17,7 +17,7 @@ from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RECIPE_ERRORS, RecordedBuilds, limits_of, settings_of
-from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text
+from codegate.mining.examples.example import Example, Found, base_tests, chosen, public_text
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
@@ -311,7 +311,10 @@ class _UnitBuilder:
             examples = self._executed(chosen(found))
             _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
-            overturned = overturned_tests(self.parts, validated)
+            own = base_tests(self.parts, validated)
+            if own.failing.issuperset(validated.outcomes.fail_to_pass):
+                raise LeftOut(Rejected("leak", f"the base has the failing tests: {', '.join(sorted(own.failing))}"))
+            overturned = own.overturned
             write = partial(write, overturned=overturned)
             _require_disclosed(interface, _require_statement(write(examples=examples)))
         runs = self._partial(validated, found)

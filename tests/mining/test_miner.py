@@ -289,6 +289,19 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     assert report.reasons == {"no_statement": 1}
 
 
+def test_a_change_whose_failing_test_the_base_has_already_is_left_out(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    tests = "from twice import twice\n\ndef test_twice():\n    assert twice('plum') == 'plumplum'\n"
+    wrong = "def twice(text):\n    return text\n"
+    history.commit("Add a test that fails", {"twice.py": wrong, "tests/test_twice.py": tests})
+    right, tidier = f"{wrong[:-1]} * 2\n", tests.replace("import twice\n", "import twice  # the fixed one\n")
+    history.commit("Fix texts that are not doubled", {"twice.py": right, "tests/test_twice.py": tidier})
+    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
+    (result,) = (each for each in report.results if each.reason == "leak")
+    assert result.detail == "the base has the failing tests: tests/test_twice.py::test_twice"
+
+
 @pytest.mark.full
 def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Path) -> None:
     backend = BubblewrapBackend("interrupted")

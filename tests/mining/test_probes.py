@@ -12,7 +12,15 @@ from codegate.grading import RunCount, TestSelection, counted_runs, run_tests
 from codegate.languages.lines import MARK, Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import Example, Found, chosen, overturned_tests, public_text, with_other_rules
+from codegate.mining.examples.example import (
+    BaseTests,
+    Example,
+    Found,
+    base_tests,
+    chosen,
+    public_text,
+    with_other_rules,
+)
 from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
@@ -613,11 +621,18 @@ class TestExamples:
         old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
         base = {"lists.py": WRONG, "test_lists.py": old}
         cut = cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
-        assert overturned_tests(cut, proved(cut, unboxed)) == {
-            "test_lists.py::test_last",
-            "test_lists.py::test_nothing",
+        found = base_tests(cut, proved(cut, unboxed))
+        assert found.overturned == {"test_lists.py::test_last", "test_lists.py::test_nothing"}
+        assert found.failing == {
+            "test_lists.py::test_join[words0-apple and pear]",
+            "test_lists.py::test_join[words1-one and two]",
         }
-        assert overturned_tests(parts(), proved(parts(), unboxed)) == set()
+        assert base_tests(parts(), proved(parts(), unboxed)) == BaseTests(frozenset(), frozenset())
+
+    def test_tests_of_the_base_that_fail_until_the_fix_are_found(self, unboxed: OpenSandbox) -> None:
+        cut = cut_of({"lists.py": WRONG, "test_lists.py": TESTS}, {"lists.py": RIGHT}, {"test_lists.py": f"{TESTS}\n"})
+        validated = proved(cut, unboxed)
+        assert base_tests(cut, validated) == BaseTests(frozenset(), frozenset(validated.outcomes.fail_to_pass))
 
     def test_no_test_is_run_to_find_those_that_a_fix_breaks_where_tests_were_only_added(
         self, unboxed: OpenSandbox
@@ -629,7 +644,7 @@ class TestExamples:
         validated = proved(cut, unboxed)
         count = RunCount()
         with counted_runs(count):
-            assert overturned_tests(cut, validated) == set()
+            assert base_tests(cut, validated) == BaseTests(frozenset(), frozenset())
         assert count.runs == 0
 
     def test_each_rule_that_a_test_asks_for_is_shown(self, unboxed: OpenSandbox) -> None:

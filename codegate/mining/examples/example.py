@@ -17,7 +17,7 @@ from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import shows
 from codegate.mining.proving.validation import Validated
-from codegate.suite import TreeFile
+from codegate.suite import Tree, TreeFile
 
 Tried = TypeVar("Tried")
 Record = tuple[int, str, str]
@@ -258,20 +258,39 @@ def function_of(test: str) -> str:
     return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
 
 
-def overturned_tests(cut: Cut, validated: Validated) -> frozenset[str]:
-    """Return the base's test functions that the fix breaks.
+@dataclass(frozen=True)
+class BaseTests:
+    """The base's own tests whose results the fix changes.
 
-    The hidden tests replace them. A test file that only gains tests is not run.
+    Attributes:
+        overturned: functions that pass before the fix and fail with it. The hidden tests replace them, so they do not
+            show what has to keep working.
+        failing: fail-to-pass tests whose version in the base fails before the fix too, and passes with it.
+    """
+
+    overturned: frozenset[str]
+    failing: frozenset[str]
+
+
+def base_tests(cut: Cut, validated: Validated) -> BaseTests:
+    """Run the base's own tests before and after the fix; return those that differ.
+
+    A test file that only gains tests is not run.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
-    failing: set[str] = set()
-    for tree, wanted in ((cut.base.overlay(cut.fix), {"failed", "error"}), (cut.base, {"passed"})):
-        results = validated.run(tree, changed).results if changed else {}
-        found = {test for test, result in results.items() if result.status in wanted}
-        failing = found & failing if failing else found
-        if not failing:
-            break
-    return frozenset(map(function_of, failing))
+    hidden = frozenset(validated.outcomes.fail_to_pass)
+
+    def results(tree: Tree) -> tuple[frozenset[str], frozenset[str]]:
+        found = validated.run(tree, changed).results if changed else {}
+        passed = frozenset(test for test, result in found.items() if result.status == "passed")
+        return passed, frozenset(test for test, result in found.items() if result.status in {"failed", "error"})
+
+    passing_after, failing_after = results(cut.base.overlay(cut.fix))
+    if not failing_after and hidden.isdisjoint(passing_after):
+        return BaseTests(frozenset(), frozenset())
+    passing, failing = results(cut.base)
+    overturned = frozenset(map(function_of, failing_after & passing))
+    return BaseTests(overturned, hidden & failing & passing_after)
 
 
 def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
