@@ -617,6 +617,16 @@ class TestExamples:
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
         assert [each.expected for each in examples(cut, unboxed) if each.expected == "False"] == []
 
+    def test_an_example_knows_which_statement_raises_if_it_is_not_the_last(self, unboxed: OpenSandbox) -> None:
+        wrong = "def split(text):\n    return text.divide()\n\ndef total(parts):\n    return len(parts)\n"
+        right = wrong.replace("divide", "split")
+        tests = (
+            "from lists import split, total\n\ndef test_total():\n    parts = split('milk bread')\n"
+            "    count = total(parts)\n    assert count + 1 == 3\n"
+        )
+        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
+        assert {each.raising.partition("(")[0] for each in found} == {"parts = split"}
+
     def test_tests_of_the_base_that_the_fix_breaks_are_found(self, unboxed: OpenSandbox) -> None:
         old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
         base = {"lists.py": WRONG, "test_lists.py": old}

@@ -193,6 +193,7 @@ class TestHeadings:
             ({"code": "const found = total(1);", "expression": "found"}, "`total(1)` raises `IndexError`"),
             ({"code": "found, err := total(1)", "expression": "found"}, "`total(1)` raises `IndexError`"),
             ({"expression": 'fmt.Printf("%#v\\n", total(1))', "observed": "1"}, "`total(1)` gives `1` instead of `0`"),
+            ({"raising": "parts = split([])"}, "`split([])` raises `IndexError`"),
             ({"observed": "panics: no"}, "`total([])` panics"),
             ({"observed": "throws TypeError: no", "expected": "throws Error: no"},
              "`total([])` throws `TypeError` instead of `Error`"),

@@ -65,6 +65,7 @@ class Example:
         expression: the value's expression; empty if ``code`` itself raises.
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
         expected: the same after the fix.
+        raising: the statement that raises before the fix, if it is not the last one.
         given: names that the test framework provides, each with a description.
         fence: language of its Markdown code block.
         tests: failing tests that it illustrates, as ``function_of`` names them: its own and those of the same shape.
@@ -74,6 +75,7 @@ class Example:
     expression: str
     observed: str
     expected: str
+    raising: str = ""
     given: tuple[tuple[str, str], ...] = ()
     fence: str = "python"
     tests: tuple[str, ...] = ()

@@ -88,10 +88,17 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
         probing.append(replace(file, probes={number: each.difference.line for number, each in own.items()}))
     before, after = run(probing, True)
     same = {
-        number for number, each in numbered.items()
+        number: replace(each, example=replace(each.example, raising=_raising(each.difference.line, before[number])))
+        for number, each in numbered.items()
         if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
     }  # fmt: skip
-    return {file.path: [numbered[number] for number in file.probes if number in same] for file in probing}
+    return {file.path: [same[number] for number in file.probes if number in same] for file in probing}
+
+
+def _raising(line: Line, kept: Values) -> str:
+    """Return the statement that ended a probe before its last one, or an empty string."""
+    at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
+    return line.steps[at].text if at < len(line.steps) - 1 else ""
 
 
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:

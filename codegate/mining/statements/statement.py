@@ -46,6 +46,7 @@ _ASSERTION: Final = re.compile(r"assert|expectation", re.IGNORECASE)
 _PRINTED: Final = re.compile(r'fmt\.Print\w*\((?:"(?:[^"\\]|\\.)*", )?(.*)\)')
 _RAISED: Final = re.compile(r"(?:(raises|throws) (\w+)|panics:).*", re.DOTALL)
 _NAME: Final = re.compile(r"\w+")
+_ASSIGNED: Final = re.compile(r"^(?:(?:const|let|var) )?\w+(?:, \w+)* :?= ")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -199,7 +200,9 @@ def _difference(example: Example) -> str:
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()
-    if expression.isidentifier():  # the name was assigned the result of the call
+    if example.raising:
+        expression = _ASSIGNED.sub("", example.raising).removesuffix(";")
+    elif expression.isidentifier():  # the name was assigned the result of the call
         made = re.findall(rf"(?<![\w.]){expression}(?:, \w+)* :?= (.+?);?$", example.code, re.MULTILINE)
         expression = made[-1] if made else expression
     short = len(expression) <= _MAX_CALL and not set("`\n") & set(expression)
