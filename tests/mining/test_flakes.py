@@ -190,6 +190,13 @@ def test_honest_thread():
 def test_honest_file(tmp_path):
     (tmp_path / "x").write_text("y")
     assert (tmp_path / "x").read_text() == "y" and pkg.answer() > 0
+
+def test_broken():
+    assert False
+
+@pytest.mark.skip
+def test_skipped():
+    pass
 """
 
 #: They only set the stage for others, and pass whatever happens.
@@ -343,7 +350,8 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
 
     honest = [test for test in outcomes.fail_to_pass + outcomes.pass_to_pass if test.startswith("test_honest.py")]
     assert len(honest) == 9
-    assert "test_honest.py::test_honest_fixed" in outcomes.fail_to_pass
+    assert outcomes.kinds["test_honest.py::test_honest_fixed"] == "assertion"
+    assert "test_honest.py::test_broken" in outcomes.expected_fail
     causes = {entry.id.rpartition("::")[2]: entry.quarantine.evidence for entry in outcomes.quarantined}
     named = {name: evidence.partition(";")[0] for name, evidence in causes.items()}
     wanted = {

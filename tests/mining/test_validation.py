@@ -147,40 +147,6 @@ def _cut(old: str, new: str, tests: str) -> Cut:
     return cut_of({"pkg.py": old}, {"pkg.py": new}, {"test_pkg.py": tests})
 
 
-TESTS = """
-import os, pytest
-import pkg
-
-seen = []
-
-def test_fixed():
-    assert pkg.answer() == 42
-
-def test_kept():
-    assert pkg.answer() > 0
-
-def test_first():
-    seen.append(1)
-
-def test_needs_first():
-    assert seen == [1] and pkg.answer() == 42
-
-def test_needs_seed():
-    assert os.environ["PYTHONHASHSEED"] != "3" or pkg.answer() == 42
-
-def test_broken():
-    assert False
-
-@pytest.mark.skip
-def test_skipped():
-    pass
-
-@pytest.mark.parametrize("value", [object()], ids=repr)
-def test_unstable_id(value):
-    assert pkg.answer() == 42
-"""
-
-
 @pytest.mark.sandbox
 class TestExecution:
     @pytest.fixture
@@ -189,21 +155,6 @@ class TestExecution:
 
     def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
         return validate_cut(parts, opener, rounds, TODAY, include_new_tests=new)
-
-    def test_what_depends_on_order_or_seed_is_quarantined_and_the_rest_is_proven(self, opener: _Opener) -> None:
-        parts = _cut("def answer(): return 41\n", "def answer(): return 42\n", TESTS)
-
-        found = self._validate(parts, opener)
-
-        assert isinstance(found, Validated)
-        assert found.outcomes.fail_to_pass == ("test_pkg.py::test_fixed",)
-        assert found.outcomes.pass_to_pass == ("test_pkg.py::test_first", "test_pkg.py::test_kept")
-        causes = {entry.id: entry.quarantine.evidence.partition(";")[0] for entry in found.outcomes.quarantined}
-        assert causes == {"test_pkg.py::test_needs_first": "order", "test_pkg.py::test_needs_seed": "seed"}
-        assert found.outcomes.expected_fail == ("test_pkg.py::test_broken",)
-        assert found.command_clean
-        assert found.outcomes.kinds == {"test_pkg.py::test_fixed": "assertion"}
-        assert found.limits.seconds == 20
 
     @pytest.mark.full
     def test_a_bug_that_hangs_costs_a_limit_made_to_measure(
