@@ -56,27 +56,31 @@ def main():
     Path("data/rate.txt").write_text("1.0")
 """
 SEED = "from pathlib import Path\n\nPath('data/rate.txt').write_text('2')\n"
-TEST_TOTAL = """from importlib.metadata import version
+TEST_TOTAL = """import unittest
+from importlib.metadata import version
 
 from shop.total import total
 
 
-def test_version():
-    assert version("iniconfig") == "%s"
+class Totals(unittest.TestCase):
+    def test_version(self):
+        self.assertEqual(version("iniconfig"), "%s")
 
-
-def test_total():
-    assert total([1, 2]) == 6
+    def test_total(self):
+        self.assertEqual(total([1, 2]), 6)
 """
-TEST_NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+TEST_NOTHING = "\n    def test_nothing(self):\n        self.assertEqual(total([]), 0)\n"
 TITLE = "def title(text):\n    return text[%s].upper() + text[1:]\n"
-TEST_TITLE = "from shop.title import title\n\n\ndef test_title():\n    assert title('ab') == 'Ab'\n"
-TEST_EMPTY = "\n\ndef test_empty():\n    assert title('') == ''\n"
+TEST_TITLE = (
+    "import unittest\n\nfrom shop.title import title\n\n\nclass Titles(unittest.TestCase):\n"
+    "    def test_title(self):\n        self.assertEqual(title('ab'), 'Ab')\n"
+)
+TEST_EMPTY = "\n    def test_empty(self):\n        self.assertEqual(title(''), '')\n"
 RECIPE = {
     "setup": ["pip install --quiet -r requirements.txt", "mkdir data"],
     "env": {"SHOP_CURRENCY": "EUR"},
     "before": ["python seed.py"],
-    "tests": "python -m pytest",
+    "tests": "python -m unittest",
 }
 
 
@@ -87,11 +91,11 @@ def shop(history: HistoryBuilder) -> HistoryBuilder:
         "begin",
         {"shop/__init__.py": "", "shop/total.py": TOTAL % "RATE * (items[0] + sum(items[1:]))", "seed.py": SEED,
          "shop/title.py": TITLE % "0", "tests/test_total.py": TEST_TOTAL % "1.1.1", "tests/test_title.py": TEST_TITLE,
-         "requirements.txt": "pytest==8.3.4\niniconfig==1.1.1\n"},
+         "requirements.txt": "iniconfig==1.1.1\n"},
     )  # fmt: skip
     fixed = {"shop/total.py": TOTAL % "RATE * sum(items)", "tests/test_total.py": TEST_TOTAL % "1.1.1" + TEST_NOTHING}
     history.commit(f"Fix the total of nothing (#2){BODY}", {**fixed})
-    upgraded = {"requirements.txt": "pytest==8.3.4\niniconfig==2.0.0\n"}
+    upgraded = {"requirements.txt": "iniconfig==2.0.0\n"}
     history.commit("Upgrade iniconfig", {**upgraded, "tests/test_total.py": TEST_TOTAL % "2.0.0" + TEST_NOTHING})
     history.commit(
         f"Fix the title of nothing (#3){BODY}",
@@ -121,10 +125,12 @@ def test_an_application_is_mined_proved_run_and_gated_by_its_own_recipe(
     suite = load_suite(out)
     nothing, empty = suite.problems
     assert (nothing.id, empty.id) == ("shop-2", "shop-3")
-    assert nothing.tests.FAIL_TO_PASS == ("tests/test_total.py::test_nothing",)
-    assert nothing.tests.PASS_TO_PASS == ("tests/test_total.py::test_total", "tests/test_total.py::test_version")
-    assert empty.tests.FAIL_TO_PASS == ("tests/test_title.py::test_empty",)
-    assert (empty.manifest.runner, empty.manifest.before) == ("pytest", ("python seed.py",))
+    assert nothing.tests.FAIL_TO_PASS == ("tests/test_total.py::Totals::test_nothing",)
+    assert nothing.tests.PASS_TO_PASS == (
+        "tests/test_total.py::Totals::test_total", "tests/test_total.py::Totals::test_version",
+    )  # fmt: skip
+    assert empty.tests.FAIL_TO_PASS == ("tests/test_title.py::Titles::test_empty",)
+    assert (empty.manifest.runner, empty.manifest.before) == ("unittest", ("python seed.py",))
     # The newest tree's build serves the newer fix; the older one was tried in it, and has one of its own base tree.
     assert "iniconfig==1.1.1" in suite.environments[nothing.environment.id].resolved
     assert "iniconfig==2.0.0" in suite.environments[empty.environment.id].resolved
