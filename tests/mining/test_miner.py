@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
@@ -107,7 +108,9 @@ def mined(
     history = HistoryBuilder(home / "repository")
     commits = _build(history)
     events: list[MineEvent] = []
-    report = mine_repository(history.folder, home / "pkg", MineRequest(name="pkg"), bwrap_backend, events.append)
+    report = mine_repository(
+        history.folder, home / "pkg", MineRequest(name="pkg", rounds=2), bwrap_backend, events.append
+    )
     return history, commits, report, events
 
 
@@ -416,13 +419,16 @@ def test_a_tree_that_no_sandbox_takes_is_no_problem(
 def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
 ) -> None:
-    nothing = TEST_SUMS + "\n\ndef test_nothing():\n    assert total([]) == 0\n"
-    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
+    tests = "import unittest\nfrom pkg.sums import total\n\nclass Sums(unittest.TestCase):\n"
+    tests += "    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n"
+    nothing = f"{tests}\n    def test_nothing(self):\n        self.assertEqual(total([]), 0)\n"
+    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": tests})
     history.commit(
         f"Fix sums{BODY}",
         {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing},
     )
-    report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
+    options = MineRequest(rounds=1, recipe=Recipe(tests="python -m unittest"))
+    report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert report.reasons == {"oracle_fails": 1}
     assert report.results[0].detail.startswith("syntax_error: pkg/old.py")
 
