@@ -38,16 +38,6 @@ def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
     )  # fmt: skip
 
 
-@pytest.mark.requirement("C8")
-def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> None:
-    with ScriptedModel(play) as model:
-        run = run_here(suite, tmp_path / "run", spec(model), samples=2)
-    assert results(tmp_path / "run") == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
-    assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
-    assert model.answered == 4 * 6
-    assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
-
-
 def test_what_an_agent_sent_is_recorded_once_and_without_keys(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,19 +54,22 @@ def test_what_an_agent_sent_is_recorded_once_and_without_keys(
     assert all(secret not in path.read_text() for path in (tmp_path / "run").glob("[at]*/**/*.json"))
 
 
-def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp_path: Path) -> None:
+@pytest.mark.requirement("C8")
+def test_agents_solve_the_suite_and_together_never_exceed_a_budget(suite: Suite, tmp_path: Path) -> None:
     # 1000 input and 50 output tokens a call: one cent; the worst case of a call is below ten.
     prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))
     with ScriptedModel(play) as model:
         candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
         with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):  # noqa: PT012 - what came instead is told
-            run = run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, jobs=4)
+            run = run_here(suite, tmp_path / "run", candidate, samples=2, budget_usd=Decimal("0.20"), models=8, jobs=4)
             pytest.fail(f"{model.answered} calls: {[outcome.fault or outcome.attempt for outcome in run.outcomes]}")
         paid = model.answered
         assert paid * Decimal("0.01") <= Decimal("0.20")
-        run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal(5), models=8, jobs=4)
-    assert set(results(tmp_path / "run").values()) == {True}
-    assert model.answered == 4 * 12, "what an attempt had paid for before the budget ended it was not paid again"
+        run = run_here(suite, tmp_path / "run", candidate, samples=2, budget_usd=Decimal(5), models=8, jobs=4)
+    assert results(tmp_path / "run") == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
+    assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
+    assert model.answered == 4 * 6, "what an attempt had paid for before the budget ended it was not paid again"
+    assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.full)])
@@ -94,7 +87,7 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
             out, mark = tmp_path / f"run-{rounds}", len(model.requests)
             config = tmp_path / "codegate.yml"
             candidate = spec(model).model_dump(mode="json", exclude_none=True)
-            config.write_text(json.dumps({"candidates": [candidate], "samples": 2}))
+            config.write_text(json.dumps({"candidates": [candidate], "samples": 1}))
             while True:
                 process = _start(suite, out, config)
                 timer = threading.Timer(0.8 + (killed * 37 % 100) / 40, _kill, [process])
@@ -107,13 +100,13 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
                     break
                 assert code == -signal.SIGKILL
                 killed += 1
-            assert results(out) == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
+            assert results(out) == {(f"calc-{name}", 0): True for name in NAMES}
             bodies = [json.dumps(request.body, sort_keys=True) for request in model.requests[mark:]]
-            # Both samples ask the same; a call that was under way when its run was killed may have been answered.
-            under_way = len(bodies) - 24
+            # A call that was under way when its run was killed may have been answered.
+            under_way = len(bodies) - 12
             assert 0 <= under_way <= 4 * killed
-            assert max(bodies.count(body) for body in bodies) <= 2 + killed
-    assert len(lines(out)) == 6
+            assert max(bodies.count(body) for body in bodies) <= 1 + killed
+    assert len(lines(out)) == 3
 
 
 def _start(suite: Suite, out: Path, config: Path) -> "subprocess.Popen[str]":
