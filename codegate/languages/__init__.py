@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.contract import FileRules, LanguagePack, PathClass
-from codegate.languages.declarations import Declaration, Reader, Uses, names_used
+from codegate.languages.declarations import Declaration, NameReader, Uses, names_used
 from codegate.languages.files import PathClassifier
 from codegate.languages.registry import languages, path_language
 from codegate.languages.syntax import IDENTIFIER, Grammar, added_lines, captures, decode, parse
@@ -45,7 +45,7 @@ class SourceFile:
 
     path: str
     grammar: Grammar
-    reader: Reader
+    reader: NameReader
     root: "Node"
 
     def declarations(self, place: str = "") -> list[Declaration]:
@@ -78,5 +78,5 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
 
 
 @cache
-def _readers() -> dict[str, Reader]:
+def _readers() -> dict[str, NameReader]:
     return {suffix: reader for language in languages() for reader in language.readers for suffix in reader.grammars}

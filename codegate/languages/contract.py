@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from codegate.languages.declarations import Reader
+from codegate.languages.declarations import NameReader
 from codegate.suite import Tree
 
 PathClass = Literal["source", "test", "test_support", "configuration", "dependencies", "docs", "ci", "generated"]
@@ -102,7 +102,7 @@ class LanguagePack:
     runners: Mapping[str, str]
     manifests: Mapping[str, str] = field(default_factory=dict)
     environments: str = ""
-    readers: tuple[Reader, ...] = ()
+    readers: tuple[NameReader, ...] = ()
     controls: str = ""
     lines: str = ""
     alone: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ literal that an older version of the test has.
 import re
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -355,15 +355,3 @@ def _letters(body: str) -> list[str]:
     at, sign = own[-1].start(), own[-1][0]
     kind = next(kind for kind in _SIGNS if sign in kind)
     return [body[:at] + one + body[at + 1 :] for one in kind if one != sign]
-
-
-def edited(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
-    """Return a part of ``data`` with some places replaced.
-
-    The places must not overlap.
-    """
-    parts, at = [], span[0]
-    for start, end, text in sorted(edits, key=lambda one: one[:2]):
-        parts += [data[at:start], text]
-        at = max(at, end)
-    return b"".join([*parts, data[at : span[1]]])

@@ -80,7 +80,7 @@ class Uses:
 
 
 @dataclass(frozen=True)
-class Reader:
+class NameReader:
     """How to read the names of one language.
 
     Attributes:

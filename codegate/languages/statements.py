@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH: Final = 6
 _MAX_ROWS: Final = 60
+_AROUND_CALLS: Final = frozenset({"await", "await_expression", "parenthesized_expression", "unary_expression"})
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Reader(ABC):
+class StatementReader(ABC):
     """Reads the statements of one test.
 
     Attributes:
@@ -77,7 +78,7 @@ class Reader(ABC):
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
-class TypedReader(Reader):
+class TypedReader(StatementReader):
     """Reads tests whose asserting functions have typed parameters."""
 
     results: ClassVar[frozenset[str]]
@@ -118,7 +119,9 @@ class TypedReader(Reader):
         return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 
 
-def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: int = 0) -> Iterator[tuple[Step, ...]]:
+def lines_through(
+    reader: StatementReader, body: str, before: tuple[Step, ...], depth: int = 0
+) -> Iterator[tuple[Step, ...]]:
     """Yield the steps of each line through some statements."""
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
@@ -135,6 +138,19 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
         if not branch.body:
             yield bound
         yield from lines_through(reader, branch.body, bound, depth + 1)
+
+
+def called(statement: "Node") -> "Node | None":
+    """Return the call that a statement consists of, or None."""
+    whole = statement.type in {"expression_statement", "return_statement"} and statement.named_children
+    return call_in(statement.named_children[0]) if whole else None
+
+
+def call_in(value: "Node") -> "Node | None":
+    """Return the call in an expression, awaited or not."""
+    while value.type in _AROUND_CALLS and value.named_children:
+        value = value.named_children[0]
+    return value if value.type in {"call", "call_expression"} else None
 
 
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
@@ -175,16 +191,16 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
 
 
 def asserting(
-    functions: "Mapping[str, Node]", fails: "Callable[[Node], bool]", called: "Callable[[Node], Iterable[str]]"
+    functions: "Mapping[str, Node]", asserts: "Callable[[Node], bool]", calls: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
     """Return the functions that assert, also by calling another.
 
-    ``fails`` tells whether a function asserts itself, and ``called`` which functions it calls.
+    ``asserts`` tells whether a function asserts itself, and ``calls`` gives the names that it calls.
     """
-    found = {name: node for name, node in functions.items() if fails(node)}
+    found = {name: node for name, node in functions.items() if asserts(node)}
     while more := {
         name: node for name, node in functions.items()
-        if name not in found and any(each in found for each in called(node))
+        if name not in found and any(each in found for each in calls(node))
     }:  # fmt: skip
         found |= more
     return found

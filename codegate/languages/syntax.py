@@ -10,7 +10,7 @@ import re
 import threading
 import tokenize
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from time import thread_time
@@ -143,12 +143,22 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
     """Return a node's source with some nodes' texts replaced."""
-    data, start, parts = node.text or b"", node.start_byte, []
-    at = 0
-    for inner, text in sorted(edits.items(), key=lambda each: each[0].start_byte):
-        parts += [data[at : inner.start_byte - start], text.encode("utf-8", "replace")]
-        at = inner.end_byte - start
-    return b"".join([*parts, data[at:]]).decode("utf-8", "replace")
+    data, start = node.text or b"", node.start_byte
+    places = ((inner.start_byte - start, inner.end_byte - start, text) for inner, text in edits.items())
+    written = ((begin, end, text.encode("utf-8", "replace")) for begin, end, text in places)
+    return spliced(data, written, (0, len(data))).decode("utf-8", "replace")
+
+
+def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
+    """Return a part of ``data`` with some places replaced.
+
+    The places must not overlap.
+    """
+    parts, at = [], span[0]
+    for start, end, text in sorted(edits, key=lambda one: one[:2]):
+        parts += [data[at:start], text]
+        at = max(at, end)
+    return b"".join([*parts, data[at : span[1]]])
 
 
 def compiles(source: bytes) -> bool:

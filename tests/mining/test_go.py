@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from codegate.languages.go import LANGUAGE
-from codegate.languages.go.environments import Go
+from codegate.languages.go.environments import GoSupport
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Trial, Validated, try_cut
@@ -76,7 +76,7 @@ def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> 
     fixed = base.overlay(fix).overlay(hidden)
     parts = Cut(base, dict(hidden), dict(fix), fixed, ("shop_test.go",), (), 1)
     with closing(sandboxes_of(bwrap_backend, WITH_GO)) as sandboxes:
-        found = validate_cut(parts, partial(sandboxes.open, WITH_GO.manifest), 3, support=Go(LANGUAGE))
+        found = validate_cut(parts, partial(sandboxes.open, WITH_GO.manifest), 3, support=GoSupport(LANGUAGE))
 
     assert isinstance(found, Validated), found
     assert found.outcomes.fail_to_pass == ("shop_test.go::TestFixed",)
@@ -98,7 +98,7 @@ def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: Bu
     fix = tree(shop_go=f'{right}\nfunc Name() string {{ return "SHOP" }}\n')
     hidden = tree(shop_test_go="\n".join((head, helper, new, asked)))
     parts = Cut(base, hidden, fix, base.overlay(fix), ("shop_test.go",), (), 1)
-    go, settings = Go(LANGUAGE), RunnerSettings("go")
+    go, settings = GoSupport(LANGUAGE), RunnerSettings("go")
     limits = ProblemLimits(seconds=240, memory_mb=2048, pids=512, disk_mb=1024)
     with closing(sandboxes_of(bwrap_backend, WITH_GO)) as sandboxes:
         opened = partial(sandboxes.open, WITH_GO.manifest)
@@ -118,5 +118,5 @@ def test_tests_of_new_names_are_left_out_where_others_fail_too(bwrap_backend: Bu
 def test_only_the_file_that_the_compiler_names_is_narrowed() -> None:
     test = TreeFile(b"package shop\n\nfunc TestName(t *testing.T) {\n\tName()\n}\n")
     tests = {"x_test.go": test, "sub/x_test.go": test}
-    assert list(Go(LANGUAGE).narrowed(tests, "./x_test.go:4:2: undefined: Name")) == ["x_test.go"]
-    assert list(Go(LANGUAGE).narrowed(tests, "sub/x_test.go:4:2: undefined: Name")) == ["sub/x_test.go"]
+    assert list(GoSupport(LANGUAGE).narrowed(tests, "./x_test.go:4:2: undefined: Name")) == ["x_test.go"]
+    assert list(GoSupport(LANGUAGE).narrowed(tests, "sub/x_test.go:4:2: undefined: Name")) == ["sub/x_test.go"]

@@ -19,8 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from codegate.grading.records import Phase
 from codegate.languages import path_language
-from codegate.languages.controls import Site, Unit, edited
+from codegate.languages.controls import Site, Unit
 from codegate.languages.searching import SearchError, SearchUnavailable, search_tests
+from codegate.languages.syntax import spliced
 from codegate.sandbox import SandboxError
 from codegate.suite import RunnerName, Tree
 
@@ -236,7 +237,7 @@ def make_copies(
                 token = f"{secrets.token_hex(6)}_{number}"
                 marks[token] = name, number
                 inner.append((end, end, text.replace("$mark$", mark).replace("$token$", token).encode()))
-            written.append(edited(data, inner, unit.span))
+            written.append(spliced(data, inner, unit.span))
         line = data[data.rfind(b"\n", 0, unit.span[0]) + 1 : unit.span[0]]
         joint = b"\n\n" + line[: len(line) - len(line.lstrip())]
         edits.setdefault(unit.file, []).append((*unit.span, joint.join(written)))
@@ -245,5 +246,5 @@ def make_copies(
         head = language.untyped.get(PurePosixPath(path).suffix, "") if language else ""
         at = len(BOM_UTF8) if texts.files[path].startswith(BOM_UTF8) else 0
         found.append((at, at, head.encode()))
-    files = {path: edited(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
+    files = {path: spliced(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
     return Copies(files, variants, marks, mark, texts)

@@ -20,7 +20,7 @@ from codegate.grading.drivers.leak_texts_driver import (
     ARCHIVES,
     LARGEST_ARCHIVE,
     LARGEST_COMPILED,
-    Answer,
+    KnownAnswer,
     Unpacker,
     is_after,
     lines_of,
@@ -123,7 +123,7 @@ class LeakSearch:
         self.names = set(wanted["hidden_names"])
         self.suffixes = tuple(wanted["suffixes"])
         self.blobs = set(wanted["blobs"])
-        self.answer = Answer(wanted)
+        self.answer = KnownAnswer(wanted)
         changed = [path for path, _, _ in self.answer.changed]
         self.kept = {*changed, *("src/" + path for path in changed)}
         self.folders = {os.path.basename(os.path.dirname(path)) for path in changed}

@@ -167,7 +167,7 @@ def is_packed(data: bytes) -> bool:
     return deflated or is_tar(data) or data.startswith((b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
 
 
-class Answer:
+class KnownAnswer:
     """Recognises the answer in a file.
 
     The request that ``codegate.mining.proving.leak`` sends has the lines and names to look for.

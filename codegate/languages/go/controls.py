@@ -21,7 +21,7 @@ _NAMES: Final = frozenset({"identifier", "nil", "selector_expression"})
 _KEYED: Final = frozenset({"array_type", "expression_case", "keyed_element"})
 
 
-class GoTests(TestSyntax):
+class GoTestSyntax(TestSyntax):
     """Test functions of a package, with their examples' output comments."""
 
     literals: ClassVar = {
@@ -123,4 +123,4 @@ def _cells(row: "Node") -> Iterator[tuple[str | int, "Node"]]:
         yield name, value.named_children[0]
 
 
-TESTS: Final = GoTests()
+TESTS: Final = GoTestSyntax()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.declarations import Declaration, Kind, Reader, header
+from codegate.languages.declarations import Declaration, Kind, NameReader, header
 from codegate.languages.syntax import children_of, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _type(spec: "Node") -> Iterator[Declaration]:
             yield _function(each, "method ", name, bare=True)
 
 
-GO: Final = Reader(
+GO: Final = NameReader(
     grammars={".go": "go"},
     uses="""
         [(identifier) (field_identifier) (type_identifier)] @words

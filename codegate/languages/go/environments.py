@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
-class Go(LanguageSupport):
+class GoSupport(LanguageSupport):
     """Go's tests, by its own framework."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:

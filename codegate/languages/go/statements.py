@@ -34,7 +34,7 @@ _STEPPED: Final = re.compile(
 
 @dataclass(frozen=True)
 class GoReader(TypedReader):
-    """Reads the statements of one test function; see ``Reader``.
+    """Reads the statements of one test function; see ``StatementReader``.
 
     Attributes:
         subtests: failing subtests; empty: read all of them.
@@ -50,16 +50,16 @@ class GoReader(TypedReader):
     types: "Mapping[str, Node]"
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Reader.read``."""
+        """See ``StatementReader.read``."""
         call = statement.named_children[0] if statement.type == "expression_statement" else None
         function = text_of(field(call, "function"))
         if statement.type in {"comment", "return_statement"} or _IDLE.search(function):
             return None
         if call is not None and function.endswith(".Run"):
             return self._subtest(call)
-        if statement.type == "for_statement" and self._fails(statement):
+        if statement.type == "for_statement" and self._asserts(statement):
             return list(self._rows(statement, before)) or None
-        if statement.type == "if_statement" and self._fails(statement):
+        if statement.type == "if_statement" and self._asserts(statement):
             return self._condition(statement)
         if call is not None and call.type == "call_expression":
             arguments = arguments_of(call)
@@ -77,11 +77,11 @@ class GoReader(TypedReader):
             return [Branch((), text_of(statement)[1:-1])]
         own = re.fullmatch(r"(\w+) := \1", text_of(statement))
         declares = statement.type in {"short_var_declaration", "var_declaration", "assignment_statement"}
-        return None if own or (self._fails(statement) and not declares) else Step(statement_text(statement))
+        return None if own or (self._asserts(statement) and not declares) else Step(statement_text(statement))
 
-    def _fails(self, node: "Node") -> bool:
+    def _asserts(self, node: "Node") -> bool:
         """Return whether a statement asserts, also by a function."""
-        return fails(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
+        return asserts(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
         """See ``TypedReader.parameters``."""
@@ -168,7 +168,7 @@ class GoReader(TypedReader):
                 yield from self._row(names, key, row, element, body)
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``."""
+        """See ``StatementReader.assigned``."""
         for node in walk(root):
             if node.type in {"short_var_declaration", "var_spec", "assignment_statement"}:
                 left = field(node, "left") or field(node, "name")
@@ -293,7 +293,7 @@ def _guarded(function: str, arguments: list["Node"]) -> str:
     return f"func() {{\n\tdefer func() {{ _ = recover() }}()\n\t{text_of(field(plain[0], 'body'))[1:-1].strip()}\n}}()"
 
 
-def fails(node: "Node") -> bool:
+def asserts(node: "Node") -> bool:
     """Return whether code asserts something."""
     return any(
         inner.type == "call_expression"

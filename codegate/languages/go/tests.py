@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.go.statements import GoReader, fails, struct_types, variables
+from codegate.languages.go.statements import GoReader, asserts, struct_types, variables
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
 from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import arguments_of, children_of, edited, field, text_of, walk
@@ -80,7 +80,7 @@ func (p *codegateProbe) end() {
 """.replace("MARK", MARK)
 
 
-class GoTests(Dialect):
+class GoDialect(Dialect):
     """See ``Dialect``."""
 
     raising: ClassVar = "panics:"
@@ -102,7 +102,7 @@ class GoTests(Dialect):
         types = {name: node for file in files for name, node in struct_types(file).items()}
         every = (node for file in files for node in file.named_children if node.type in _FUNCTION)
         named = {text_of(field(node, "name")): node for node in every}
-        helpers = asserting(named, fails, lambda node: (text_of(field(inner, "function")) for inner in walk(node)))
+        helpers = asserting(named, asserts, lambda node: (text_of(field(inner, "function")) for inner in walk(node)))
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
@@ -236,7 +236,7 @@ class GoTests(Dialect):
         return edited(root, edits) if edits else step.text
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoTests("go", "go", (".go",))}
+DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoDialect("go", "go", (".go",))}
 """Dialects by the suffix of a test file."""
 
 

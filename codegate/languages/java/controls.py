@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.java.statements import annotation_names
 from codegate.languages.syntax import ancestors, field, text_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NOTHING: Final = "java.util.zip.DataFormatException.class"  # an exception that
 _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|hasMessage|indexOf|split")
 
 
-class JavaTests(TestSyntax):
+class JavaTestSyntax(TestSyntax):
     """Test methods of a file's classes; they leave no marks."""
 
     literals: ClassVar = {
@@ -95,11 +96,10 @@ def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
 
 
 def _is_test(method: "Node") -> bool:
-    modifiers = [one for each in method.named_children if each.type == "modifiers" for one in each.named_children]
-    names = {text_of(field(one, "name")).rpartition(".")[2] for one in modifiers if one.type.endswith("annotation")}
     owner = method.parent.parent if method.parent is not None else None
     is_case = text_of(field(owner, "superclass")).endswith("TestCase")
-    return not names.isdisjoint(_TESTS) or (is_case and text_of(field(method, "name")).startswith("test"))
+    named = is_case and text_of(field(method, "name")).startswith("test")
+    return named or not annotation_names(method).isdisjoint(_TESTS)
 
 
-TESTS: Final = JavaTests()
+TESTS: Final = JavaTestSyntax()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.declarations import Declaration, Reader, header
+from codegate.languages.declarations import Declaration, NameReader, header
 from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
             yield Declaration(name, name, "value", owner)
 
 
-JAVA: Final = Reader(
+JAVA: Final = NameReader(
     grammars={".java": "java"},
     uses="""
         [(identifier) (type_identifier)] @words

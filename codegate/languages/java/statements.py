@@ -26,13 +26,13 @@ class JavaReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``Reader.read``."""
+        """See ``StatementReader.read``."""
         # A variable that holds an expected exception becomes null.
-        if statement.type == "block" and self._fails(statement):
+        if statement.type == "block" and self._asserts(statement):
             return [Branch((), text_of(statement)[1:-1])]
-        if statement.type.startswith("try_") and self._fails(statement):
+        if statement.type.startswith("try_") and self._asserts(statement):
             return _guarded(statement)
-        if statement.type == "enhanced_for_statement" and self._fails(statement):
+        if statement.type == "enhanced_for_statement" and self._asserts(statement):
             return list(self._rows(statement, before))
         if statement.type == "local_variable_declaration":
             declarator = field(statement, "declarator")
@@ -52,10 +52,10 @@ class JavaReader(TypedReader):
             if found is not None:
                 return found
         skipped = "comment" in statement.type or statement.type in {"return_statement", "assert_statement"}
-        return None if skipped or self._fails(statement) else Step(statement_text(statement))
+        return None if skipped or self._asserts(statement) else Step(statement_text(statement))
 
-    def _fails(self, statement: "Node") -> bool:
-        return fails(statement) or any(call_name(node) in self.helpers for node in walk(statement))
+    def _asserts(self, statement: "Node") -> bool:
+        return asserts(statement) or any(call_name(node) in self.helpers for node in walk(statement))
 
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         """Return what an assertion or an asserting method checks."""
@@ -97,7 +97,7 @@ class JavaReader(TypedReader):
             yield Branch((Step(f"{declared} = {text_of(entry)};"),), body[1:-1] if body.startswith("{") else body)
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``."""
+        """See ``StatementReader.assigned``."""
         declarators = (node for node in walk(root) if node.type == "variable_declarator")
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
@@ -152,7 +152,12 @@ def annotations(node: "Node") -> "list[Node]":
     return [one for each in listed for one in each.named_children if one.type.endswith("annotation")]
 
 
-def fails(node: "Node") -> bool:
+def annotation_names(node: "Node") -> set[str]:
+    """Return the names of a declaration's annotations, without packages."""
+    return {text_of(field(each, "name")).rpartition(".")[2] for each in annotations(node)}
+
+
+def asserts(node: "Node") -> bool:
     """Return whether code asserts something."""
     return any(_ASSERTS.fullmatch(name) or name == "fail" for name in map(call_name, walk(node)))
 

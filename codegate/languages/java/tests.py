@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.java.declarations import TYPES
-from codegate.languages.java.statements import JavaReader, annotations, call_name, fails
+from codegate.languages.java.statements import JavaReader, annotation_names, annotations, asserts, call_name
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
 from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import ancestors, children_of, edited, field, text_of, walk
@@ -73,7 +73,7 @@ _HELPERS: Final = """
 """.replace("MARK", MARK)
 
 
-class JavaTests(Dialect):
+class JavaDialect(Dialect):
     """See ``Dialect``."""
 
     ending: ClassVar = ";"
@@ -87,7 +87,7 @@ class JavaTests(Dialect):
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
         methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
-        reader = JavaReader("java", base, asserting(methods, fails, lambda node: map(call_name, walk(node))))
+        reader = JavaReader("java", base, asserting(methods, asserts, lambda node: map(call_name, walk(node))))
         if "Parameterized.class" not in source:  # an object is made for each row
             yield from self._walk(reader, root, (), (), names, methods)
 
@@ -132,7 +132,7 @@ class JavaTests(Dialect):
                 else:
                     open_fields[text_of(field(each, "name"))] = kind
         for node in body.named_children:
-            named = {text_of(field(each, "name")).rpartition(".")[2] for each in annotations(node)}
+            named = annotation_names(node)
             old = text_of(field(node, "name")) == "setUp" and "Override" in named | {"Override"}
             prepares = node.type == "method_declaration" and (named & _BEFORE or old)
             for statement in children_of(node, "body") if prepares else ():
@@ -208,7 +208,7 @@ class JavaTests(Dialect):
         return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaTests("java", "java", (".java",))}
+DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaDialect("java", "java", (".java",))}
 """Dialects by the suffix of a test file."""
 
 

@@ -13,7 +13,7 @@ LANGUAGE: Final = LanguagePack(
     runners={
         name: f"codegate.languages.javascript.runners:{name.upper()}" for name in ("node", "jest", "vitest", "mocha")
     },
-    environments="codegate.languages.javascript.environments:JavaScript",
+    environments="codegate.languages.javascript.environments:JavaScriptSupport",
     readers=(JAVASCRIPT, TYPESCRIPT),
     controls="codegate.languages.javascript.controls:TESTS",
     lines="codegate.languages.javascript.tests:DIALECTS",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.controls import HOLE, TestSyntax, Written, swapped
-from codegate.languages.syntax import field, text_of
+from codegate.languages.syntax import arguments_of, field, parts_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -40,7 +40,7 @@ _TRUE: Final = re.compile(r"(\w+\.)*(assert|ok)")
 _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWith|has|test|throws?(Error)?|rejects)$")
 
 
-class JavaScriptTests(TestSyntax):
+class JavaScriptTestSyntax(TestSyntax):
     """Calls that declare tests, outside of other tests."""
 
     literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
@@ -55,13 +55,13 @@ class JavaScriptTests(TestSyntax):
             if not names:
                 stack += [(one, HOLE if _is_apart(one) else led) for one in reversed(node.named_children)]
                 continue
-            given = _parts(field(node, "arguments"))
+            given = arguments_of(node)
             functions = [one for one in given if one.type in _FUNCTIONS]
             if not functions or not _is_title(given[0]):
                 continue
             title = led + title_of(given[0], is_table=not _TABLES.isdisjoint(names))
             body = field(functions[-1], "body")
-            statements = [body] if body is not None and body.type != "statement_block" else _parts(body)
+            statements = [body] if body is not None and body.type != "statement_block" else parts_of(body)
             if names[0] in _GROUPS:
                 stack.append((functions[-1], f"{title} > "))
             elif statements and (statement := _statement(node)) and not _is_inverted(given):
@@ -83,7 +83,7 @@ class JavaScriptTests(TestSyntax):
         if around is not None and is_block:
             yield around.start_byte + 1, f" {self.mark(around, data)}"
         for node in test.statements:
-            given = next(iter(_parts(node)), None) if node.type == "return_statement" else None if is_block else node
+            given = next(iter(parts_of(node)), None) if node.type == "return_statement" else None if is_block else node
             if given is not None:
                 yield given.start_byte, f'$mark$("$token$", {waits}() => ('
                 yield _end(given), '))("$token$")'
@@ -136,10 +136,6 @@ class JavaScriptTests(TestSyntax):
             if around.type == "call_expression" and _PARTIAL.search(text_of(field(around, "function"))):
                 return True
         return False
-
-
-def _parts(node: "Node | None") -> "list[Node]":
-    return [one for one in node.named_children if one.type != "comment"] if node is not None else []
 
 
 def _end(node: "Node") -> int:
@@ -213,4 +209,4 @@ def _statement(call: "Node") -> "Node | None":
     return node if is_listed and node.type in {"expression_statement", *_LOOPS} else None
 
 
-TESTS: Final = JavaScriptTests()
+TESTS: Final = JavaScriptTestSyntax()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from codegate.languages.declarations import Declaration, Kind, Reader, header, marks
+from codegate.languages.declarations import Declaration, Kind, NameReader, header, marks
 from codegate.languages.syntax import children_of, field, scoped, text_of, walk
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _parameters(function: "Node") -> tuple[str, ...]:
     return tuple(map(header, children_of(function, "parameters")))
 
 
-JAVASCRIPT: Final = Reader(
+JAVASCRIPT: Final = NameReader(
     grammars=dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
     uses="""
         [(identifier) (property_identifier) (shorthand_property_identifier_pattern)] @words

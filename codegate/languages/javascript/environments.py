@@ -21,7 +21,7 @@ _TEST_SCRIPTS: Final = ("test:unit", "unit", "test", "test:node", "test-unit", "
 _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-[sp]\s+([\w:. -]+)")
 
 
-class JavaScript(LanguageSupport):
+class JavaScriptSupport(LanguageSupport):
     """JavaScript's tests, by node:test, jest, vitest or mocha."""
 
     parts = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, Reader, fresh, is_fresh
+from codegate.languages.statements import Branch, StatementReader, call_in, called, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "function
 DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
 
 
-class JavaScriptReader(Reader):
+class JavaScriptReader(StatementReader):
     """Reads the statements of one test."""
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Reader.read``."""
+        """See ``StatementReader.read``."""
         if statement.type == "comment":
             return None
         call = called(statement)
@@ -99,13 +99,13 @@ class JavaScriptReader(Reader):
             yield from _elements(found)
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``."""
+        """See ``StatementReader.assigned``."""
         declarators = (node for node in walk(root) if node.type == "variable_declarator")
         value = field(next((each for each in declarators if text_of(field(each, "name")) == name), None), "value")
         return _bare(value) if value is not None else None
 
 
-def asserting(root: "Node") -> "dict[str, Node]":
+def asserting_functions(root: "Node") -> "dict[str, Node]":
     """Return a file's functions that assert something, by name."""
     functions = {node: node for node in root.named_children if node.type == "function_declaration"}
     for statement in root.named_children:
@@ -117,19 +117,6 @@ def asserting(root: "Node") -> "dict[str, Node]":
         for each, function in functions.items()
         if any(_assertion(inner) for inner in walk(function))
     }
-
-
-def called(statement: "Node") -> "Node | None":
-    """Return the call that a statement consists of, or None."""
-    if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
-        return None
-    return _call_in(statement.named_children[0])
-
-
-def _call_in(value: "Node") -> "Node | None":
-    while value.type in {"await_expression", "parenthesized_expression", "unary_expression"} and value.named_children:
-        value = value.named_children[0]
-    return value if value.type == "call_expression" else None
 
 
 def role_of(call: "Node | None") -> str:
@@ -207,7 +194,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
     # Such a request has expectations.
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
-    call = _call_in(value) if value is not None else called(statement)
+    call = call_in(value) if value is not None else called(statement)
     before_it = sum(step.text.startswith("const response") for step in before)
     name = text_of(field(declared, "name")) if declared is not None else f"response{before_it or ''}"
     code = _without_expectations(call, name, checked) if call is not None and name.isidentifier() else ""

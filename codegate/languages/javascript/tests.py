@@ -15,8 +15,7 @@ from codegate.languages.javascript.statements import (
     FUNCTIONS,
     NAMES,
     JavaScriptReader,
-    asserting,
-    called,
+    asserting_functions,
     declares_tests,
     function_of,
     is_name,
@@ -26,7 +25,7 @@ from codegate.languages.javascript.statements import (
     unwrapped,
 )
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
-from codegate.languages.statements import Branch, lines_through
+from codegate.languages.statements import Branch, called, lines_through
 from codegate.languages.syntax import children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ const __codegate = () => {
 """.replace("MARK", MARK)
 
 
-class JavaScriptTests(Dialect):
+class JavaScriptDialect(Dialect):
     """One of the two languages; see ``Dialect``."""
 
     probe: ClassVar = "codegate probe "
@@ -88,7 +87,7 @@ class JavaScriptTests(Dialect):
         wanted = tuple(tests)
         if ".mock(" not in source:
             shared = tuple(Step(text) for text in _data(self.parse(source)))
-            reader = JavaScriptReader(self.grammar, base, asserting(self.parse(source)))
+            reader = JavaScriptReader(self.grammar, base, asserting_functions(self.parse(source)))
             yield from self._walk(reader, source, (), shared, wanted)
 
     def _walk(
@@ -248,9 +247,9 @@ _PLAIN: Final = (".js", ".mjs", ".cjs", ".jsx")
 _TYPED: Final = (".ts", ".mts", ".cts")
 _EVERY: Final = (*_PLAIN, *_TYPED, ".tsx")
 DIALECTS: Final[Mapping[str, Dialect]] = {
-    **dict.fromkeys(_PLAIN, JavaScriptTests("javascript", "js", _EVERY)),
-    **dict.fromkeys(_TYPED, JavaScriptTests("typescript", "ts", _EVERY)),
-    ".tsx": JavaScriptTests("tsx", "tsx", _EVERY),
+    **dict.fromkeys(_PLAIN, JavaScriptDialect("javascript", "js", _EVERY)),
+    **dict.fromkeys(_TYPED, JavaScriptDialect("typescript", "ts", _EVERY)),
+    ".tsx": JavaScriptDialect("tsx", "tsx", _EVERY),
 }
 """Dialects by the suffix of a test file; not of components, which mix scripts and other text."""
 

@@ -22,7 +22,7 @@ _OTHERS: Final = ("BufferError", "EOFError", "FloatingPointError", "ReferenceErr
 _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|contains)$")
 
 
-class PythonTests(TestSyntax):
+class PythonTestSyntax(TestSyntax):
     """Functions of modules and classes.
 
     The runner decides which of them are tests.
@@ -103,4 +103,4 @@ def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
             yield from _functions(child, outer)
 
 
-TESTS: Final = PythonTests()
+TESTS: Final = PythonTestSyntax()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.declarations import Declaration, Kind, Reader, header
+from codegate.languages.declarations import Declaration, Kind, NameReader, header
 from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _assigned(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Iterator[
             yield _declaration(name, shown, "field" if owner else "value", owner)
 
 
-PYTHON: Final = Reader(
+PYTHON: Final = NameReader(
     grammars={".py": "python", ".pyi": "python"},
     uses="""
         (identifier) @words

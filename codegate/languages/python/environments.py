@@ -18,7 +18,7 @@ _DECLARING: Final = re.compile(
 )
 
 
-class Python(LanguageSupport):
+class PythonSupport(LanguageSupport):
     """Python's tests, by pytest unless the tree needs another runner."""
 
     parts = True

@@ -36,16 +36,15 @@ class Pytest:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        settings = {
-            **self._settings(selection, files[0], token),
+        own: dict[str, object] = {
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
             "repeat": selection.repeat,
         }
-        if settings["clock_days"] or settings["isolated"] or settings["busy"]:
-            settings["variations"] = driver_source("variations_driver", _DRIVERS)
-        return self._command("pytest_driver", settings, selection)
+        if own["clock_days"] or own["isolated"] or own["busy"]:
+            own["variations"] = driver_source("variations_driver", _DRIVERS)
+        return self._command("pytest_driver", selection, files[0], token, own)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
@@ -70,8 +69,10 @@ class Pytest:
             attempted=records.attempted,
         )
 
-    def _settings(self, selection: TestSelection, file: str, token: str) -> dict[str, object]:
-        """Return the settings that every driver of Python tests gets."""
+    def _command(
+        self, driver: str, selection: TestSelection, file: str, token: str, own: Mapping[str, object]
+    ) -> Command:
+        """Return a driver's command; ``own`` are its further settings."""
         call = _read_call(selection.command, self.programs)
         settings: dict[str, object] = {
             "token": token,
@@ -83,15 +84,10 @@ class Pytest:
             "module": call.module,
             "roots": selection.roots,
             "warnings": call.warnings,
+            **({"copies": selection.copies.settings()} if selection.copies.mark else {}),
+            **own,
         }
-        if selection.copies.mark:
-            settings["copies"] = selection.copies.settings()
-        return settings
-
-    def _command(self, driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
-        """Return the command that runs a driver of Python tests."""
         varied = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
-        call = _read_call(selection.command, self.programs)
         return driver_command(
             driver,
             settings,
@@ -115,8 +111,7 @@ class Unittest(Pytest):
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        settings = {**self._settings(selection, files[0], token), "django": False}
-        return self._command("unittest_driver", settings, selection)
+        return self._command("unittest_driver", selection, files[0], token, {"django": False})
 
 
 class Django(Pytest):
@@ -133,12 +128,11 @@ class Django(Pytest):
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         call = _read_call(selection.command, self.programs)
-        settings = {**self._settings(selection, files[0], token), "django": True}
         given = call.program if call.program.endswith(".py") else ""
-        settings["script"] = given if call.program else "manage.py"
+        own: dict[str, object] = {"django": True, "script": given if call.program else "manage.py"}
         if not call.program.endswith("runtests.py"):
-            settings["options"] = call.options[1:]  # behind `test`
-        return self._command("unittest_driver", settings, selection)
+            own["options"] = call.options[1:]  # behind `test`
+        return self._command("unittest_driver", selection, files[0], token, own)
 
 
 @dataclass(frozen=True)

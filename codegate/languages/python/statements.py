@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, Reader, fresh, is_fresh
+from codegate.languages.statements import Branch, StatementReader, called, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _WARNS: Final = frozenset({"warns", "assertWarns", "assertWarnsRegex", "assertWa
 
 
 @dataclass(frozen=True)
-class PythonReader(Reader):
-    """Reads the statements of one test; see ``Reader``.
+class PythonReader(StatementReader):
+    """Reads the statements of one test; see ``StatementReader``.
 
     Attributes:
         module: tree of the test file, whose tables are read too.
@@ -33,7 +33,7 @@ class PythonReader(Reader):
     module: "Node"
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``Reader.read``."""
+        """See ``StatementReader.read``."""
         if statement.type in _IDLE or is_docstring(statement):
             return None
         if statement.type == "assert_statement":
@@ -93,25 +93,17 @@ class PythonReader(Reader):
                 yield tuple(bindings(target, row))
 
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """See ``Reader.named``."""
+        """See ``StatementReader.named``."""
         return super().named(name, before) or self.assigned(self.module, name)
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``."""
+        """See ``StatementReader.assigned``."""
         found = None
         for statement in root.named_children:
             node = statement.named_children[0] if statement.type == "expression_statement" else statement
             if node.type == "assignment" and text_of(field(node, "left")) == name:
                 found = field(node, "right")
         return found
-
-
-def called(statement: "Node") -> "Node | None":
-    """Return the call that a statement consists of, or None."""
-    value = statement.named_children[0] if statement.type == "expression_statement" else None
-    while value is not None and value.type in {"await", "parenthesized_expression"}:
-        value = value.named_children[0]
-    return value if value is not None and value.type == "call" else None
 
 
 def is_docstring(statement: "Node") -> bool:

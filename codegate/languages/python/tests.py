@@ -75,7 +75,7 @@ class CodegateProbe:
 """.replace("MARK", MARK)
 
 
-class PythonTests(Dialect):
+class PythonDialect(Dialect):
     """See ``Dialect``.
 
     A line's frame is the dotted name of its test function.
@@ -286,7 +286,7 @@ class PythonTests(Dialect):
         return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonTests("python", "python", (".py",))}
+DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonDialect("python", "python", (".py",))}
 """Dialects by the suffix of a test file."""
 
 

@@ -30,7 +30,7 @@ _MARKS: Final = (
 _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 
 
-class RustTests(TestSyntax):
+class RustTestSyntax(TestSyntax):
     """Test functions of a file and of its modules.
 
     Their attributes may hold the rows of a table.
@@ -118,4 +118,4 @@ def _says_test(attribute: "Node") -> bool:
     return TEST.match(text_of(attribute).encode()) is not None
 
 
-TESTS: Final = RustTests()
+TESTS: Final = RustTestSyntax()

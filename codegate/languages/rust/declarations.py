@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from codegate.languages.declarations import Declaration, Reader, header
+from codegate.languages.declarations import Declaration, NameReader, header
 from codegate.languages.syntax import children_of, field, scoped, text_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def is_for_tests(node: "Node") -> bool:
     return any("test" in text_of(each) for each in attributes(node))
 
 
-RUST: Final = Reader(
+RUST: Final = NameReader(
     grammars={".rs": "rust"},
     uses="""
         [(identifier) (field_identifier) (type_identifier) (shorthand_field_identifier)] @words

@@ -27,16 +27,16 @@ class RustReader(TypedReader):
     error_wanted: ClassVar = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``Reader.read``."""
+        """See ``StatementReader.read``."""
         # An error that would be returned becomes a panic.
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
             return None
-        if inner.type == "block" and self._fails(inner):
+        if inner.type == "block" and self._asserts(inner):
             return [Branch((), text_of(inner)[1:-1])]
-        if inner.type == "for_expression" and self._fails(inner):
+        if inner.type == "for_expression" and self._asserts(inner):
             return list(self._rows(inner, before))
-        if inner.type == "match_expression" and self._fails(inner):
+        if inner.type == "match_expression" and self._asserts(inner):
             value = field(inner, "value")
             return Step(checked=(unfailing(value),)) if value is not None and self.is_made(value) else None
         if inner.type == "macro_invocation":
@@ -45,17 +45,17 @@ class RustReader(TypedReader):
                 return self._asserted(inner, name)
             if name in _TALKS:
                 return None
-        if inner.type == "call_expression" and (helper := self.helpers.get(called(inner))) is not None:
+        if inner.type == "call_expression" and (helper := self.helpers.get(call_name(inner))) is not None:
             return self.helped(helper, inner, before)
-        if self._fails(inner):
+        if self._asserts(inner):
             return None
         if (made := _method_assertion(inner)) is not None:
             return made
         text = unfailing(statement)
         return Step(text if text.endswith((";", "}")) else f"{text};")
 
-    def _fails(self, node: "Node") -> bool:
-        return fails(node) or any(called(inner) in self.helpers for inner in walk(node))
+    def _asserts(self, node: "Node") -> bool:
+        return asserts(node) or any(call_name(inner) in self.helpers for inner in walk(node))
 
     def _asserted(self, macro: "Node", name: str) -> Step:
         given = macro_arguments(macro)
@@ -93,7 +93,7 @@ class RustReader(TypedReader):
         table, pattern = field(loop, "value"), text_of(field(loop, "pattern"))
         lent = False
         while table is not None and table.type in {"reference_expression", "call_expression"}:
-            lent = lent or table.type == "reference_expression" or called(table) in {"iter", "iter_mut"}
+            lent = lent or table.type == "reference_expression" or call_name(table) in {"iter", "iter_mut"}
             table = field(table, "value") or field(table, "function", "value")
         table = self.value(table, before)
         while table is not None and table.type == "reference_expression":
@@ -108,7 +108,7 @@ class RustReader(TypedReader):
             yield Branch((bound,), text_of(field(loop, "body"))[1:-1])
 
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``Reader.assigned``."""
+        """See ``StatementReader.assigned``."""
         lets = (node for node in root.named_children if node.type == "let_declaration")
         return field(next((node for node in lets if text_of(field(node, "pattern")) == name), None), "value")
 
@@ -116,16 +116,16 @@ class RustReader(TypedReader):
 def _method_assertion(call: "Node") -> Step | None:
     """Return the step of a chain with an asserting method."""
     # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
-    if called(call).startswith("assert"):
+    if call_name(call).startswith("assert"):
         checked = unfailing(call)
-        if called(call) == "assert":
+        if call_name(call) == "assert":
             checked = f"{unfailing(field(call, 'function', 'value') or call)}.output().unwrap()"
         return Step(checked=(checked,))
     owner = field(call, "function", "value") if call.type == "call_expression" else None
     return _method_assertion(owner) if owner is not None else None
 
 
-def called(node: "Node") -> str:
+def call_name(node: "Node") -> str:
     """Return the name of the called function, or "".
 
     It is the last part of a path or of a method call.
@@ -147,7 +147,7 @@ def macro_arguments(macro: "Node") -> list[str]:
     return found
 
 
-def fails(node: "Node") -> bool:
+def asserts(node: "Node") -> bool:
     """Return whether code asserts something."""
     macros = (text_of(field(inner, "macro")) for inner in walk(node) if inner.type == "macro_invocation")
     return any(_ASSERTS.fullmatch(name) or name == "panic" for name in macros)
@@ -167,6 +167,6 @@ def _sides(node: "Node") -> list[str]:
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]
     if node.type == "macro_invocation" and text_of(field(node, "macro")) == "matches":
         return macro_arguments(node)[:1]
-    if node.type == "call_expression" and called(node) in _ASKS:
+    if node.type == "call_expression" and call_name(node) in _ASKS:
         return [text_of(field(node, "function", "value")), text_of(node)]
     return [text_of(node)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
 from codegate.languages.rust.declarations import attributes, is_for_tests
-from codegate.languages.rust.statements import RustReader, called, fails
+from codegate.languages.rust.statements import RustReader, asserts, call_name
 from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import edited, field, text_of, walk
 
@@ -76,7 +76,7 @@ mod codegate_probe {
 """.replace("MARK", MARK)
 
 
-class RustTests(Dialect):
+class RustDialect(Dialect):
     """See ``Dialect``."""
 
     ending: ClassVar = ";"
@@ -90,7 +90,7 @@ class RustTests(Dialect):
         # Tests are given by their paths in the file.
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
-        helpers = asserting(named, fails, lambda node: map(called, walk(node)))
+        helpers = asserting(named, asserts, lambda node: map(call_name, walk(node)))
         shared = [Step(text_of(node)) for node in root.named_children if node.type in _DATA]
         for node, modules in _functions(root):
             name = text_of(field(node, "name"))
@@ -170,7 +170,7 @@ class RustTests(Dialect):
         return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 
-DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustTests("rust", "rust", (".rs",))}
+DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustDialect("rust", "rust", (".rs",))}
 """Dialects by the suffix of a test file."""
 
 

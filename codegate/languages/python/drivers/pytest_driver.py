@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import json
 import math
 import os
 import signal
@@ -19,7 +18,7 @@ from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import chain, end, enter_environment, explain, take_marks, watch
+from codegate.languages.python.drivers.python_driver import begin_run, chain, end, explain, take_marks, watch
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
 #: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
@@ -56,7 +55,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
     first = 0
 
 
-class OwnTests:
+class OwnTestModule:
     """Finds the repository's module ``test`` before Python's own."""
 
     def __init__(self, roots: list[str]) -> None:
@@ -147,7 +146,7 @@ def make_recorder(
             sys.path = path
             places = [*roots, *folders_above(os.path.relpath(settings["file"], settings["folder"] or "."))]
             if any(os.path.isfile(f"{root}/{name}") for root in places for name in ("test/__init__.py", "test.py")):
-                sys.meta_path.insert(0, OwnTests(places))
+                sys.meta_path.insert(0, OwnTestModule(places))
             outcome = yield
             if outcome.excinfo is not None:
                 error = outcome.excinfo[1]
@@ -262,13 +261,8 @@ def has_time_machine() -> bool:
 
 def main() -> None:
     """Run the selected file; exit with pytest's status."""
-    settings = json.load(sys.stdin)
-    channel = Channel(int(sys.argv[1]), settings["token"])
-    workspace = sys.argv[2]
-    sys.argv[1:] = []
     leave = os._exit
-    os.chdir(os.path.join(workspace, settings["folder"]))
-    packages, roots = enter_environment(settings)
+    settings, channel, workspace, packages, roots = begin_run()
     vary: dict[str, Any] = {}
     exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
     if settings["clock_days"] and not has_time_machine():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import json
 import os
 import site
 import sys
@@ -99,6 +100,17 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
         return tokens
 
     return take, lambda name: any(word in name for word in words)
+
+
+def begin_run() -> tuple[dict[str, Any], Channel, str, str, list[str]]:
+    """Return settings, channel and workspace, packages and roots."""
+    # The last two are as in ``enter_environment``; the current folder is that of the tests.
+    settings = json.load(sys.stdin)
+    channel = Channel(int(sys.argv[1]), settings["token"])
+    workspace = sys.argv[2]
+    sys.argv[1:] = []
+    os.chdir(os.path.join(workspace, settings["folder"]))
+    return (settings, channel, workspace, *enter_environment(settings))
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:

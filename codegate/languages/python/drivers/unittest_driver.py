@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import os
 import re
 import runpy
@@ -23,7 +22,7 @@ import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import end, enter_environment, explain, take_marks, watch
+from codegate.languages.python.drivers.python_driver import begin_run, end, explain, take_marks, watch
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
@@ -234,13 +233,8 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 def main() -> None:
     """Run the selected file; exit 0 if all passed."""
-    settings = json.load(sys.stdin)
-    channel = Channel(int(sys.argv[1]), settings["token"])
-    workspace = sys.argv[2]
-    sys.argv[1:] = []
     leave = os._exit
-    os.chdir(os.path.join(workspace, settings["folder"]))
-    packages, roots = enter_environment(settings)
+    settings, channel, workspace, packages, roots = begin_run()
     sys.path[sys.path.index(packages) : sys.path.index(packages)] = roots
     run = run_unittest
     if settings["django"]:

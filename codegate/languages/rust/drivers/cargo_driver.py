@@ -129,11 +129,8 @@ class Cargo:
     def targets(self) -> tuple[list[Target], set[str], str]:
         """Return test targets, default packages, and Cargo's error or ""."""
         if not self.known:
-            return (
-                [],
-                set(),
-                "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`",
-            )
+            why = "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`"
+            return [], set(), why
         argv = [*self.program, "metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"]
         if "--manifest-path" in self.options:
             at = self.options.index("--manifest-path")
