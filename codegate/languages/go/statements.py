@@ -80,7 +80,7 @@ class GoReader(TypedReader):
         return None if own or (self._asserts(statement) and not declares) else Step(statement_text(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement asserts, also by a function."""
+        """Return whether a statement asserts, itself or through a helper."""
         return asserts(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:

@@ -49,7 +49,7 @@ class PythonReader(StatementReader):
         return Step(dedented(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement asserts, also by a function."""
+        """Return whether a statement asserts, itself or through a helper."""
         return asserts(node) or any(
             text_of(field(inner, "function")) in self.helpers for inner in walk(node) if inner.type == "call"
         )
