@@ -164,6 +164,20 @@ class Dialect(ABC):
         names = (next((one for one in walk(field(each, "left")) if one.type == "identifier"), None) for each in changed)
         return self.declared(text) | {text_of(name) for name in names if name is not None}
 
+    def steps_for(self, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
+        """Return the ``shared`` steps that a test's text needs.
+
+        ``own`` are names that the test defines itself.
+        """
+        kept: list[Step] = []
+        wanted = self.used(text) - own
+        for step in reversed(shared):
+            bound, used = self.bound(step.text), self.used(step.text)
+            if wanted & bound or (not bound and wanted & used):
+                kept.insert(0, step)
+                wanted |= used - own
+        return tuple(kept)
+
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
         """Return the definitions that ``names`` need, in file order."""
         shown: list[Node] = []
@@ -271,18 +285,6 @@ def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> s
         parts += [*"{" * (step.depth - depth), *write(at, step, number)]
         depth, number = step.depth, number + len(step.checked)
     return "\n".join([*parts, *"}" * depth])
-
-
-def steps_for(dialect: Dialect, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
-    """Return the ``shared`` steps that a test's text needs."""
-    kept: list[Step] = []
-    wanted = dialect.used(text) - own
-    for step in reversed(shared):
-        bound, used = dialect.bound(step.text), dialect.used(step.text)
-        if wanted & bound or (not bound and wanted & used):
-            kept.insert(0, step)
-            wanted |= used - own
-    return tuple(kept)
 
 
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:

@@ -53,11 +53,8 @@ class Runner(Protocol):
     """Runs tests of one framework. Stateless."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of ``files`` that share a process.
-
-        Usually each file is alone.
-        """
-        ...
+        """Return the groups of ``files`` that share a process."""
+        return tuple((file,) for file in files)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """Return the command for a batch, without limits and pipe."""

@@ -8,7 +8,7 @@ from typing import Final
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
-from codegate.grading.runners.contract import RunnerReport, grouped
+from codegate.grading.runners.contract import Runner, RunnerReport, grouped
 from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
@@ -39,7 +39,7 @@ _WITHDRAWN: Final = frozenset({
 })  # fmt: skip
 
 
-class Go:
+class Go(Runner):
     """Runs one program for each package folder.
 
     Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and the name that Go

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, file_of, worst
 from codegate.grading.records import Crash
-from codegate.grading.runners.contract import RunnerReport, grouped
+from codegate.grading.runners.contract import Runner, RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.languages.junit.runners import read_reports
 from codegate.sandbox import Command, Completed
@@ -23,7 +23,7 @@ _MAX_ERRORS: Final = 1 << 14
 _CRASH: Final = "The forked VM terminated"
 
 
-class BuildTool:
+class BuildTool(Runner):
     """Runs the recipe's build tool once for each batch.
 
     Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
@@ -149,7 +149,7 @@ class Gradle(BuildTool):
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``."""
-        return tuple((file,) for file in files)
+        return Runner.batches(self, files)
 
     def arguments(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotation_names, annotations, asserts, call_name
-from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
+from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
 from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import ancestors, children_of, edited, field, text_of, walk
 
@@ -116,7 +116,7 @@ class JavaDialect(Dialect):
                     text = f"try {{ {text} fail(); }} catch (Throwable expected) {{ }}"
                 text = re.sub(r"\bthis\.(?=[a-z])", "", text)
                 own = frozenset(text_of(field(each, "name")) for each in walk(node) if each.type in _DECLARATIONS)
-                used = steps_for(self, shared, text, own)
+                used = self.steps_for(shared, text, own)
                 for row in reader.table(node, methods) if children_of(node, "parameters") else ((),):
                     for steps in lines_through(reader, text, (*used, *row)):
                         yield Line(names[test], steps)

@@ -11,7 +11,7 @@ from typing import Final
 from codegate.grading.controls.copies import Copies, Key
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import Runner, RunnerReport
 from codegate.grading.runners.results import Phases, runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
@@ -20,7 +20,7 @@ _DRIVERS: Final = "codegate.languages.javascript.drivers"
 
 
 @dataclass(frozen=True)
-class JavaScript:
+class JavaScript(Runner):
     """Runs one process of Node for each file.
 
     A test's id is its file, ``::``, and its titles joined by `` > ``. Tests of a file with equal titles count as one,
@@ -32,10 +32,6 @@ class JavaScript:
 
     name: str
     reporter: str
-
-    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
-        return tuple((file,) for file in files)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""

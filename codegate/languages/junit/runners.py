@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, TestStatus, worst
 from codegate.grading.records import End, Record, read_frames
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import Runner, RunnerReport
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 from codegate.strict import XmlElement, parse_xml
@@ -28,7 +28,7 @@ _NOT_PASSED: Final = frozenset({"fail", "failed", "failure", "error"})
 _MOST_TESTS: Final = 50_000
 
 
-class JUnit:
+class JUnit(Runner):
     """Runs the project's command once for all files.
 
     A test's id is the path in its ``file`` attribute, else its ``classname``, then ``::`` and its name. Tests with

@@ -12,7 +12,7 @@ from typing import Final
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
-from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.contract import Runner, RunnerReport
 from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_at_times, result_of, texts_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -22,17 +22,13 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
-class Pytest:
+class Pytest(Runner):
     """Runs pytest in one interpreter for each file.
 
     A plugin of ours reports every phase of every test.
     """
 
     programs: Collection[str] = ("pytest", "py.test")
-
-    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
-        return tuple((file,) for file in files)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined, steps_for
+from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.around import (
     class_of,
     decorators_of,
@@ -133,7 +133,7 @@ class PythonDialect(Dialect):
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
-        return steps_for(self, shared, text, own)
+        return self.steps_for(shared, text, own)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
         """See ``Dialect.literals``."""

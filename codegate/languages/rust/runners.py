@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate.grading.drivers import driver_command
 from codegate.grading.records import read_records, receipts_of
-from codegate.grading.runners.contract import RunnerReport, grouped
+from codegate.grading.runners.contract import Runner, RunnerReport, grouped
 from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
@@ -16,7 +16,7 @@ from codegate.sandbox import Command, Completed
 _DRIVERS: Final = "codegate.languages.rust.drivers"
 
 
-class Cargo:
+class Cargo(Runner):
     """Compiles each test target once; runs each test by itself.
 
     The recipe's command compiles. Ids are the declaring file's path, ``::`` and the path that Rust gives within it:

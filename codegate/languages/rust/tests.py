@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks, steps_for
+from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
 from codegate.languages.rust.declarations import attributes, is_for_tests
 from codegate.languages.rust.statements import RustReader, asserts, call_name
 from codegate.languages.statements import asserting, lines_through
@@ -99,7 +99,7 @@ class RustDialect(Dialect):
             if "::".join((*modules, name)) in wanted and not panics and "async" not in head:
                 reader = RustReader("rust", base, {each: helper for each, helper in helpers.items() if each != name})
                 text = text_of(field(node, "body"))[1:-1]
-                for steps in lines_through(reader, text, steps_for(self, shared, text, frozenset())):
+                for steps in lines_through(reader, text, self.steps_for(shared, text, frozenset())):
                     yield Line(name, steps, frame="::".join(modules))
 
     def literals(self, node: "Node") -> Iterator["Node"]:
