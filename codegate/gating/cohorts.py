@@ -86,7 +86,10 @@ def problems_of(cohort: Cohort) -> str:
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the candidate's rate, with a floor also its interval."""
+    """Return the candidate's rate on a cohort as text.
+
+    A cohort with a floor has the interval of the rate, too.
+    """
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))

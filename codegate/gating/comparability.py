@@ -163,7 +163,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without quarantined problems, and these."""
+    """Return both sides without quarantined problems, and those removed."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))

@@ -222,7 +222,7 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
-    """Return a warning that names the verdict with losses failed."""
+    """Return a warning with the verdict that losses would give."""
     share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:
         return None

@@ -87,7 +87,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return the rate model without a baseline, from pull requests."""
+    """Return the rate model of a suite without a baseline."""
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
@@ -112,7 +112,7 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Return how gates end after a drop of the rate."""
+    """Return how gates end if the candidate lost ``drop``."""
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))

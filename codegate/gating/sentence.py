@@ -102,7 +102,7 @@ def _advice(terms: Terms, *, pending: bool) -> str:
 
 
 def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
-    """Return the sentence about bugs like these, or ``few`` problems."""
+    """Return the sentence about bugs like these; ``few``: too few."""
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
     if few or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"

@@ -180,7 +180,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
 
 
 def _file_here(path: Path, most: int) -> bytes | None:
-    """Return a regular file's bytes, None if larger than ``most``."""
+    """Return a file's bytes, None if missing or too large."""
     try:
         return read_bytes(path, most)
     except UsageError:

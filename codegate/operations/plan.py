@@ -146,7 +146,7 @@ def usual_power(suite: Suite) -> PowerStatement:
 def _forecasts(
     suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
-    """Yield each model-calling candidate's expense; announce prompts without size."""
+    """Yield each model-calling candidate's expense; announce unmeasurable prompts."""
     for spec in run.candidates:
         if not spec.calls_a_model:
             continue

@@ -67,7 +67,7 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return the turns that graded attempts reached, if above one."""
+    """Return the turns that attempts reached; empty for one turn."""
     solved_at = {
         problem: [
             (outcome.attempt.iterations, outcome.grade.resolved)
@@ -120,7 +120,7 @@ def _rate(samples: Sequence[Graded], name: str) -> float:
 
 
 def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the two-sided exact sign test (Dixon and Mood 1946)."""
+    """Return the two-sided sign test's exact p (Dixon, Mood 1946)."""
     more = sum(a > b for a, b in zip(ours, theirs, strict=True))
     less = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)

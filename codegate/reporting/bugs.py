@@ -13,7 +13,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def bug(change: ProblemOrigin | ProblemView) -> Title:
-    """Return ``Keep the last cent (#41, 2025-03-02)``, with a link."""
+    """Return a title like ``Keep the last cent (#41, 2025-03-02)``."""
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
     title = change.title.removesuffix(f"({number})").rstrip() if number else change.title

@@ -134,7 +134,7 @@ def _run(run: Run, terms: ReportTerms) -> RunView:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return what a confirmation cost; no candidate's costs have it."""
+    """Return a confirmation's cost as text; no candidate includes it."""
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
@@ -196,7 +196,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share that got ``right``; None: the true verdict."""
+        """Return the share judged as ``right``; None: as execution."""
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
         return pooled_share(counts, of="attempts")
@@ -224,7 +224,7 @@ def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many attempts were planned, up to this look."""
+    """Return how many attempts were planned, through the current look."""
     planned = run.manifest.planned()
     if not run.manifest.sequential:
         return len(planned)

@@ -91,7 +91,7 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Return the failure as second column, which phones still show."""
+    """Move the failure to the second column, which phones show."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 

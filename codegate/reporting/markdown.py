@@ -77,7 +77,7 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def _head(names: Sequence[str]) -> str:
-    """Return a table's header rows; titles but ``Name`` are ours."""
+    """Return a table's header rows; only ``Name`` titles are escaped."""
     titles = (name if isinstance(name, Name) else Figure(name) for name in names)
     return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 

@@ -18,7 +18,7 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return each known measure by candidate, the others as note."""
+    """Return the known measures by candidate; a note lists others."""
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))

@@ -19,7 +19,7 @@ _LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
-    """Return the id of an attempt's element, from its places."""
+    """Return the id of an attempt's element, from its positions."""
     return f"p{problem}c{candidate}s{sample}"
 
 

@@ -231,7 +231,10 @@ class RunView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report says; ``sweep`` is None without settings."""
+    """Everything that a report says.
+
+    ``sweep`` is None unless some candidates differ in a setting alone.
+    """
 
     runs: tuple[RunView, ...]
     candidates: tuple[CandidateView, ...]
