@@ -18,7 +18,7 @@ from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
-from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view, with_counts
+from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
@@ -158,8 +158,8 @@ def _candidate(
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
-    models = with_counts(
-        one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models
+    models = _ranked(
+        Counter(one_line(model) for outcome in everything if outcome.attempt for model in outcome.attempt.models)
     )
     return CandidateView(
         key=spec.key(),
@@ -219,8 +219,13 @@ def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
-            counts.update(outcome.attempt.agent.refused)
-    return tuple(sorted(((one_line(what), n) for what, n in counts.items()), key=lambda item: (-item[1], item[0])))
+            for what, n in outcome.attempt.agent.refused.items():
+                counts[one_line(what)] += n
+    return _ranked(counts)
+
+
+def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:

@@ -3,8 +3,7 @@
 import difflib
 import math
 import statistics
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
@@ -230,8 +229,3 @@ def _closest_lines(search: Sequence[str], shown: Sequence[str]) -> list[str]:
         start = len(shown) - len(lines) + lines.index(near[0])
     lines = list(difflib.unified_diff(shown[start : start + len(search)], search, lineterm="", n=len(search)))[3:]
     return lines or [f" {line}" for line in search]
-
-
-def with_counts(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the names with their counts, most frequent first."""
-    return sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
