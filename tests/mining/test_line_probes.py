@@ -17,7 +17,6 @@ from codegate.languages.javascript.tests import DIALECTS
 from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
-from codegate.mining.examples import search
 from codegate.mining.examples.example import Example, Found
 from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
 from codegate.mining.examples.search import differing, find_examples, steady_examples, with_examples
@@ -31,7 +30,6 @@ from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, Tree
 from tests.kit.environment import MODULE, WITH_GO, WITH_NODE, sandboxes_of
-from tests.mining.conftest import TIMES
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
@@ -713,7 +711,6 @@ class TestRealGo:
         'func TestBad(t *testing.T) {\n\tif err := Check("quince"); err.Error() != "bad" {\n\t\tt.Error(err)\n\t}\n}\n'
     )
 
-    @pytest.mark.full
     def test_rows_are_run_and_what_does_not_compile_is_left_out(self, bwrap_backend: BubblewrapBackend) -> None:
         sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
         base = {"shop.go": self.WRONG, "go.mod": MODULE}
@@ -731,28 +728,6 @@ class TestRealGo:
         assert joined.expression == 'fmt.Printf("%q\\n", got)'
         assert (", " in joined.observed, ", " in joined.expected) == (True, False)
         assert not any(word in f"{joined.code}{joined.expected}" for word in ("apples", "pears"))
-
-    def test_what_is_another_value_in_one_process_of_ten_is_no_example(
-        self, bwrap_backend: BubblewrapBackend, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(search, "_TIMES", TIMES)
-        sandboxes = sandboxes_of(bwrap_backend, WITH_GO)
-        source = (
-            'package shop\n\nimport "os"\n\nvar count = 0\n\nfunc init() {\n\tused, _ := os.ReadFile("/tmp/used")\n'
-            '\tcount = len(used)\n\tos.WriteFile("/tmp/used", append(used, 1), 0o600)\n}\n\n'
-            'func Name(word string) string {\n\tif count == 3 {\n\t\treturn "odd"\n\t}\n\treturn word\n}\n'
-        )
-        tests = (
-            'package shop\n\nimport "testing"\n\nfunc TestName(t *testing.T) {\n\tgot := Name("pears")\n'
-            '\tif got != "pearss" {\n\t\tt.Error(got)\n\t}\n}\n'
-        )
-        found = []
-        for wrong in (source, source.replace("== 3", "< 0")):
-            fix = {"shop.go": wrong.replace("return word", 'return word + "s"')}
-            cut = cut_of({"shop.go": wrong, "go.mod": MODULE}, fix, {"shop_test.go": tests})
-            found.append(examples(cut, sandboxes, WITH_GO.manifest, "go", "shop_test.go::TestName"))
-        sandboxes.close()
-        assert [len(each) for each in found] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -12,6 +13,7 @@ from codegate.grading import RunCount, TestSelection, counted_runs, run_tests
 from codegate.languages.lines import MARK, Line, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
+from codegate.mining.examples import search
 from codegate.mining.examples.example import (
     BaseTests,
     Example,
@@ -27,8 +29,11 @@ from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
 from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.mining.conftest import TIMES
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
+AREA = "def area(side):\n    return side * 2\n"
+SQUARED = AREA.replace("side * 2", "side * side")
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
 RIGHT = (
     "def join(words, last='and'):\n    if not words:\n        raise ValueError('no words')\n"
@@ -57,25 +62,44 @@ class TestLast(unittest.TestCase):
 """
 
 
-def parts(tests: str = TESTS) -> Cut:
-    return cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, {"test_lists.py": tests})
+Shown = Callable[..., list[Example]]
 
 
-def examples(cut: Cut, unboxed: OpenSandbox, *, steady: bool = False) -> list[Example]:
-    """Return those of a cut of which every hidden test fails before the fix: that is not run again here.
+def parts() -> Cut:
+    return cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
 
-    Nor do examples run once more in processes of their own, unless ``steady`` ones are asked for.
+
+@pytest.fixture
+def shown(unboxed: OpenSandbox) -> Shown:
+    """Return what searches for the examples of a change of ``lists.py``.
+
+    Every hidden test counts as one that fails before the fix: that is not run again here. Nor do examples run once
+    more in processes of their own, unless ``steady`` ones are asked for.
     """
-    tests = [
-        "::".join((path, *inside, part.name))
-        for path in cut.hidden
-        for node in ast.parse((cut.hidden[path] or TreeFile(b"")).data).body
-        for inside, parts in [((node.name,), node.body) if isinstance(node, ast.ClassDef) else ((), [node])]
-        for part in parts
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name.startswith("test")
-    ]
-    selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
-    return found_in(cut, Validated(failing(tuple(tests)), LIMITS, selection, True, 1.0, unboxed), steady=steady)
+
+    def search_examples(
+        wrong: str,
+        right: str,
+        tests: str | Mapping[str, str],
+        old: Mapping[str, str] | None = None,
+        *,
+        steady: bool = False,
+    ) -> list[Example]:
+        hidden = {"test_lists.py": tests} if isinstance(tests, str) else tests
+        failing_tests = tuple(
+            "::".join((path, *inside, part.name))
+            for path, text in hidden.items()
+            for node in ast.parse(text).body
+            for inside, parts in [((node.name,), node.body) if isinstance(node, ast.ClassDef) else ((), [node])]
+            for part in parts
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name.startswith("test")
+        )
+        cut = cut_of({"lists.py": wrong, **(old or {})}, {"lists.py": right}, hidden)
+        selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
+        validated = Validated(failing(failing_tests), LIMITS, selection, True, 1.0, unboxed)
+        return found_in(cut, validated, steady=steady)
+
+    return search_examples
 
 
 def found_in(cut: Cut, validated: Validated, *, steady: bool = True) -> list[Example]:
@@ -147,31 +171,30 @@ class TestExamples:
         assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
 
     @pytest.mark.full
-    def test_a_module_beside_the_test_is_named_as_from_the_root(self, unboxed: OpenSandbox) -> None:
+    def test_a_module_beside_the_test_is_named_as_from_the_root(self, shown: Shown) -> None:
         tests = (
             "from .near import joined\n\ndef test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
         )
         near = {"unit/__init__.py": "", "unit/near.py": "from lists import join as joined\n"}
-        cut = cut_of({"lists.py": WRONG, **near}, {"lists.py": RIGHT, **near}, {"unit/test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(WRONG, RIGHT, {"unit/test_lists.py": tests}, near)
         assert found.code == "from unit.near import joined"
 
-    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_fixture_that_only_the_hidden_tests_have_is_not_shown(self, shown: Shown) -> None:
         fixture = "import pytest\n\n@pytest.fixture\ndef last(request):\n    yield 'or'\n    print('done')\n"
         tests = (
             "from lists import join\n\ndef test_join(last):\n    assert join(['tea', 'rum'], last) == 'tea or rum'\n"
         )
         hidden = {"test_lists.py": tests, "conftest.py": fixture}
-        assert examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, hidden), unboxed) == []
+        assert shown(WRONG, RIGHT, hidden) == []
         fixtures = (
             "@pytest.fixture\ndef word():\n    return 'or'\n\n@pytest.fixture\ndef last(word):\n    return word\n"
         )
         beside = {"test_lists.py": f"import pytest\n\n{fixtures}\n{tests}"}
-        [found] = examples(cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, beside), unboxed)
+        [found] = shown(WRONG, RIGHT, beside)
         assert "def last(word):" in found.code
         assert "def word():" in found.code
         old = {"conftest.py": fixture}
-        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT, **old}, hidden), unboxed)
+        [found] = shown(WRONG, RIGHT, hidden, old)
         assert found.given == (("last", "a pytest fixture"),)
 
     @pytest.mark.parametrize(
@@ -188,15 +211,15 @@ class TestExamples:
         ids=["a row", "an expected failure"],
     )
     def test_a_case_of_a_test_that_the_base_has_is_not_shown(
-        self, unboxed: OpenSandbox, test: str, before: str, after: str
+        self, shown: Shown, test: str, before: str, after: str
     ) -> None:
         wrong = "def size(given):\n    return 3\n"
-        right = {"lists.py": "def size(given):\n    return 5 if given is None else 3\n"}
+        right = "def size(given):\n    return 5 if given is None else 3\n"
         old, new = (
             {"test_lists.py": f"import pytest\nfrom lists import size\n\n{text}"}
             for text in (test.replace("ROW", ""), test.replace(before, after))
         )
-        assert examples(cut_of({"lists.py": wrong, **old}, right, new), unboxed) == []
+        assert shown(wrong, right, new, old) == []
 
     @pytest.mark.parametrize(
         ("value", "word", "found"),
@@ -207,38 +230,32 @@ class TestExamples:
         ],
     )
     def test_a_word_that_comes_back_in_another_is_no_other_case(
-        self, unboxed: OpenSandbox, value: str, word: str, found: str
+        self, shown: Shown, value: str, word: str, found: str
     ) -> None:
         wrong = "def weeks(days, name):\n    return 'odd ' + name\n"
         right = wrong.replace("'odd ' + name", f"f'{value}' if days % 7 == 0 else 'odd ' + name")
         test = f"from lists import weeks\n\ndef test_weeks():\n    assert weeks(21, {word!r}) == {found!r}\n"
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": test}), unboxed) == []
+        assert shown(wrong, right, test) == []
 
-    def test_a_word_that_comes_back_before_the_fix_alone_is_no_other_case(self, unboxed: OpenSandbox) -> None:
+    def test_a_word_that_comes_back_before_the_fix_alone_is_no_other_case(self, shown: Shown) -> None:
         wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def size(self):\n"
         wrong += "        return {}[self.name]\n"
         test = "from lists import Shelf\n\ndef test_size():\n    shelf = Shelf('walnut')\n    shelf.size\n"
         hidden = {"test_lists.py": f"{test}    assert shelf.size() == 43\n"}
-        right = {"lists.py": wrong.replace("{}[self.name]", "43")}
-        assert examples(cut_of({"lists.py": wrong}, right, hidden), unboxed) == []
+        assert shown(wrong, wrong.replace("{}[self.name]", "43"), hidden) == []
 
-    def test_a_call_whose_expectation_is_corrected_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_call_whose_expectation_is_corrected_is_not_shown(self, shown: Shown) -> None:
         wrong = "def mark(points):\n    return 'A' if points > 90 else 'B'\n"
         right = wrong.replace("> 90", ">= 90")
         tests = "from lists import mark\n\ndef test_edge():\n    assert mark(90) == 'A'\n"
         old = {"test_lists.py": tests.replace("'A'", "'B'")}
-        cut = cut_of({"lists.py": wrong, **old}, {"lists.py": right}, {"test_lists.py": tests})
-        assert examples(cut, unboxed) == []
+        assert shown(wrong, right, tests, old) == []
 
-    def test_no_other_row_of_a_hidden_table_is_shown(self, unboxed: OpenSandbox) -> None:
-        wrong = "def area(side):\n    return side * 2\n"
+    def test_no_other_row_of_a_hidden_table_is_shown(self, shown: Shown) -> None:
         table = "@pytest.mark.parametrize(('side', 'found'), [(3, 9), (4, 16), (5, 25)])\n"
         test = "def test_area(side, found):\n    assert area(side) == found\n"
         tests = f"import pytest\nfrom lists import area\n\n{table}{test}"
-        cut = cut_of(
-            {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
-        )
-        [found] = examples(cut, unboxed)
+        [found] = shown(AREA, SQUARED, tests)
         assert found.expected not in {"9", "16", "25"}
 
     @pytest.mark.parametrize(
@@ -252,25 +269,22 @@ class TestExamples:
         ],
         ids=["by a name", "over several lines", "after another call", "before it", "in one list"],
     )
-    def test_no_call_of_another_hidden_test_is_shown(self, unboxed: OpenSandbox, others: str) -> None:
-        wrong = "def area(side):\n    return side * 2\n"
+    def test_no_call_of_another_hidden_test_is_shown(self, shown: Shown, others: str) -> None:
         head = "from lists import area\n\n"
         first = f"{head}def test_area():\n    assert area(3) == 9\n\n"
         elsewhere = {"test_lists.py": first, "test_other.py": head + others}
         for hidden in ({"test_lists.py": first + others}, *([elsewhere] if "number" in others else [])):
-            cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
-            shown = {found.expected for found in examples(cut, unboxed)}
-            assert shown.isdisjoint({str(n * n) for n in range(3, 10)})
+            found = {each.expected for each in shown(AREA, SQUARED, hidden)}
+            assert found.isdisjoint({str(n * n) for n in range(3, 10)})
 
-    def test_no_hidden_call_is_shown_after_others_without_effect(self, unboxed: OpenSandbox) -> None:
+    def test_no_hidden_call_is_shown_after_others_without_effect(self, shown: Shown) -> None:
         wrong = (
             "class Box(list):\n    moves = ()\n\n    def lid(self, opened):\n"
             "        self.moves = () if opened else ('shut',)\n"
         )
         steps = "    box = Box()\n    box.append('walnut')\n    box.lid(True)\n    box.lid(False)\n"
         tests = f"from lists import Box\n\ndef test_lid():\n{steps}    assert box.moves == ()\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("('shut',)", "()")}, {"test_lists.py": tests})
-        assert examples(cut, unboxed) == []
+        assert shown(wrong, wrong.replace("('shut',)", "()"), tests) == []
 
     @pytest.mark.parametrize(
         "test",
@@ -282,47 +296,39 @@ class TestExamples:
         ],
         ids=["a word", "a keyword", "beside a fixture"],
     )
-    def test_no_hidden_call_is_shown_with_another_word_that_has_no_effect(
-        self, unboxed: OpenSandbox, test: str
-    ) -> None:
+    def test_no_hidden_call_is_shown_with_another_word_that_has_no_effect(self, shown: Shown, test: str) -> None:
         wrong = "def weeks(days, label):\n    return 'odd'\n"
         right = wrong.replace("'odd'", "days // 7 if days % 7 == 0 else 'odd'")
         hidden = {"test_lists.py": f"from lists import weeks\n\n{test}"}
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), unboxed) == []
+        assert shown(wrong, right, hidden) == []
 
-    def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, unboxed: OpenSandbox) -> None:
+    def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, shown: Shown) -> None:
         wrong = "def area(side, unit):\n    return f'{side * 2} {unit}'\n"
-        right = {"lists.py": wrong.replace("side * 2", "side * side")}
+        right = wrong.replace("side * 2", "side * side")
         test = "from lists import area\n\ndef test_area():\n    assert area(7, 'walnut') == '49 walnut'\n"
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": test}), unboxed)
+        [found] = shown(wrong, right, test)
         assert "49" not in found.expected
         helper = "def made(unit):\n    return area(7, unit)\n\n"
         helped = test.replace("area(7, 'walnut')", "made('walnut')").replace("def test", f"{helper}def test")
-        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": helped}), unboxed) == []
+        assert shown(wrong, right, helped) == []
 
-    def test_a_word_that_comes_back_from_a_call_without_values_is_another_case(self, unboxed: OpenSandbox) -> None:
+    def test_a_word_that_comes_back_from_a_call_without_values_is_another_case(self, shown: Shown) -> None:
         wrong = "class Shelf:\n    def __init__(self, name):\n        self.name = name\n\n    def label(self):\n"
         wrong += "        return f' ({self.name})'\n"
         test = "from lists import Shelf\n\ndef test_label():\n    shelf = Shelf('walnut')\n    shelf.label\n"
-        cut = cut_of(
-            {"lists.py": wrong},
-            {"lists.py": wrong.replace("' (", "'(")},
-            {"test_lists.py": f"{test}    assert shelf.label() == '(walnut)'\n"},
-        )
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, wrong.replace("' (", "'("), f"{test}    assert shelf.label() == '(walnut)'\n")
         assert found.expression == "shelf.label()"
         assert "walnut" not in f"{found.code}{found.expected}"
 
-    def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_call_whose_expectation_changes_on_a_line_of_its_own_is_not_shown(self, shown: Shown) -> None:
         wrong = "def options():\n    return {'color': True}\n"
         tests = (
             "from lists import options\n\ndef test_it():\n    assert options() == {\n        'color': False,\n    }\n"
         )
-        base = {"lists.py": wrong, "test_lists.py": tests.replace("False", "True")}
-        cut = cut_of(base, {"lists.py": wrong.replace("True", "False")}, {"test_lists.py": tests})
-        assert examples(cut, unboxed) == []
+        old = {"test_lists.py": tests.replace("False", "True")}
+        assert shown(wrong, wrong.replace("True", "False"), tests, old) == []
 
-    def test_an_import_of_one_example_decides_no_other(self, unboxed: OpenSandbox) -> None:
+    def test_an_import_of_one_example_decides_no_other(self, shown: Shown) -> None:
         wrong = (
             "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\ndef pay(count):\n    return f'{count}'\n"
         )
@@ -330,23 +336,18 @@ class TestExamples:
         tests = "from lists import order, pay\nfrom plugin import more\n\n"
         tests += "def test_a():\n    assert order(44) == '2200 items'\n\n"
         tests += "def test_b():\n    assert pay(more(33)) == '34 items'\n"
-        base = {"lists.py": wrong, "plugin.py": plugin}
-        cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed, steady=True)
+        [found] = shown(wrong, wrong.replace("}'", "} items'"), tests, {"plugin.py": plugin}, steady=True)
         assert found.expression.startswith("pay(")
 
-    def test_what_a_mark_sets_up_is_not_in_an_example(self, unboxed: OpenSandbox) -> None:
+    def test_what_a_mark_sets_up_is_not_in_an_example(self, shown: Shown) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
         fixture = "import lists, pytest\n\n@pytest.fixture(autouse=True)\ndef limit(request):\n"
         fixture += (
             "    mark = request.node.get_closest_marker('limit')\n    lists.LIMIT = mark.args[0] if mark else 2\n"
         )
         tests = "import pytest\nfrom lists import order\n\n@pytest.mark.limit(50)\ndef test_a():\n"
-        base = {"lists.py": wrong, "conftest.py": fixture}
-        right = {"lists.py": wrong.replace("}'", "} items'")}
-        [found] = examples(
-            cut_of(base, right, {"test_lists.py": f"{tests}    assert order(44) == '2200 items'\n"}), unboxed
-        )
+        tests += "    assert order(44) == '2200 items'\n"
+        [found] = shown(wrong, wrong.replace("}'", "} items'"), tests, {"conftest.py": fixture})
         assert found.expected == f"'{2 * int(found.expression[len('order(') : -1])} items'"
 
     @pytest.mark.parametrize(
@@ -362,72 +363,56 @@ class TestExamples:
         ],
         ids=["a base class of its own", "a fixture above the one that it is given", "a loop that goes on"],
     )
-    def test_what_surrounds_a_test_costs_no_example(self, unboxed: OpenSandbox, tests: str) -> None:
-        wrong = "def area(side):\n    return side * 2\n"
-        right = {"lists.py": wrong.replace("side * 2", "side * side")}
+    def test_what_surrounds_a_test_costs_no_example(self, shown: Shown, tests: str) -> None:
         hidden = {"test_lists.py": f"from lists import area\n{tests}"}
-        found = examples(cut_of({"lists.py": wrong}, right, hidden), unboxed)
+        found = shown(AREA, SQUARED, hidden)
         assert found[0].expression.startswith("area(")
 
-    def test_a_comment_of_a_hidden_helper_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_comment_of_a_hidden_helper_is_not_shown(self, shown: Shown) -> None:
         helper = "def joined(words):\n    # The fix puts 'and' before the last.\n    return join(words)\n\n"
         test = "def test_join():\n    assert joined(['milk', 'bread']) == 'milk and bread'\n"
-        [found] = examples(parts(f"from lists import join\n\n{helper}{test}"), unboxed)
+        [found] = shown(WRONG, RIGHT, f"from lists import join\n\n{helper}{test}")
         assert "def joined(words):\n    return join(words)" in found.code
 
-    def test_no_value_is_named_as_of_the_base_that_is_another_there(self, unboxed: OpenSandbox) -> None:
+    def test_no_value_is_named_as_of_the_base_that_is_another_there(self, shown: Shown) -> None:
         lines = "".join(f"    parts += [n + {number}]\n" for number in range(100, 112))
         helper = f"def cut(n):\n    parts = []\n{lines}    return parts[0] + LIMIT\n"
         head = "from lists import area\n\nLIMIT = {}\n\n\n" + helper
-        wrong = "def area(side):\n    return side * 2\n"
         hidden = {"test_lists.py": head.format(5) + "\n\ndef test_area():\n    assert area(cut(30)) == 18225\n"}
-        base = {"lists.py": wrong, "test_lists.py": head.format(50)}
-        cut = cut_of(base, {"lists.py": wrong.replace("side * 2", "side * side")}, hidden)
-        assert examples(cut, unboxed) == []
+        assert shown(AREA, SQUARED, hidden, {"test_lists.py": head.format(50)}) == []
 
-    def test_what_one_example_is_shown_with_decides_no_other(self, unboxed: OpenSandbox) -> None:
+    def test_what_one_example_is_shown_with_decides_no_other(self, shown: Shown) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n\npay = order\n"
         old = "import lists\nfrom lists import order\n\nlists.LIMIT = 50\n\ndef test_old():\n    assert order(0)\n"
         tests = "\ndef test_order():\n    assert order(44) == '2200 items'\n\n"
         tests += "def test_pay():\n    assert lists.pay(30) == '1500 items'\n"
-        base = {"lists.py": wrong, "test_lists.py": old}
-        cut = cut_of(base, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": old + tests})
-        for found in examples(cut, unboxed, steady=True):
+        right = wrong.replace("}'", "} items'")
+        for found in shown(wrong, right, old + tests, {"test_lists.py": old}, steady=True):
             number = found.expression.partition("(")[2].rstrip(")")
             assert found.observed == f"'{int(number) * (50 if 'LIMIT' in found.code else 2)}'"
 
-    def test_a_table_of_what_tests_expect_is_not_shown(self, unboxed: OpenSandbox) -> None:
-        wrong = "def area(side):\n    return side * 2\n"
+    def test_a_table_of_what_tests_expect_is_not_shown(self, shown: Shown) -> None:
         test = "def test_area():\n    for side in WANTED:\n        assert area(side) == WANTED[side]\n"
         tests = f"from lists import area\n\nWANTED = {{3: 9, 4: 16}}\n\n{test}"
-        cut = cut_of(
-            {"lists.py": wrong}, {"lists.py": wrong.replace("side * 2", "side * side")}, {"test_lists.py": tests}
-        )
-        assert examples(cut, unboxed) == []
+        assert shown(AREA, SQUARED, tests) == []
 
-    def test_a_helper_does_not_read_what_a_line_gives_its_names(self, unboxed: OpenSandbox) -> None:
-        wrong = "def area(side):\n    return side * 2\n"
+    def test_a_helper_does_not_read_what_a_line_gives_its_names(self, shown: Shown) -> None:
         helper = "def doubled(n):\n    return area(n + LIMIT)\n\n"
         test = "def test_area():\n    LIMIT = 12\n    assert doubled(LIMIT) == 600\n"
         old = {"test_lists.py": f"from lists import area\n\nLIMIT = 13\n\n{helper}"}
-        cut = cut_of(
-            {"lists.py": wrong, **old},
-            {"lists.py": wrong.replace("side * 2", "side * side - 25")},
-            {"test_lists.py": old["test_lists.py"] + test},
-        )
-        assert examples(cut, unboxed) == []
+        assert shown(AREA, AREA.replace("side * 2", "side * side - 25"), old["test_lists.py"] + test, old) == []
 
-    def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_method_that_only_the_hidden_test_case_has_is_not_shown(self, shown: Shown) -> None:
         base = "from unittest import TestCase\nfrom lists import join\n\nclass Joins(TestCase):\n    pass\n"
         helper = "    def of(self, *words):\n        found = join(list(words))\n        return found\n\n"
         test = "    def test_join(self):\n        self.assertEqual(self.of('milk', 'bread'), 'milk and bread')\n"
         old, hidden = {"test_lists.py": base}, {"test_lists.py": base.replace("    pass\n", helper + test)}
-        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), unboxed) == []
+        assert shown(WRONG, RIGHT, hidden, old) == []
         mapped = test.replace("self.of('milk', 'bread')", "list(map(self.of, ['milk'], ['bread']))[0]")
         other = {"test_lists.py": base.replace("    pass\n", helper + mapped).replace("Joins", "Others")}
-        assert examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, other), unboxed) == []
+        assert shown(WRONG, RIGHT, other, old) == []
         old = {"test_lists.py": base.replace("    pass\n", helper)}
-        [found] = examples(cut_of({"lists.py": WRONG, **old}, {"lists.py": RIGHT}, hidden), unboxed)
+        [found] = shown(WRONG, RIGHT, hidden, old)
         assert found.expression.startswith("self.of(")
 
     @pytest.mark.parametrize(
@@ -444,25 +429,23 @@ class TestExamples:
         ],
         ids=["test", "class", "usefixtures", "autouse", "module", "alias"],
     )
-    def test_what_a_reader_does_not_see_decides_no_example(self, unboxed: OpenSandbox, place: str) -> None:
+    def test_what_a_reader_does_not_see_decides_no_example(self, shown: Shown, place: str) -> None:
         wrong = "LIMIT = 2\n\ndef order(count):\n    return f'{count * LIMIT}'\n"
         test = f"{place}\n        assert order(44) == '2200 items'\n"
         head = "import lists\nimport pytest\nfrom unittest.mock import patch\nfrom lists import order\n\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("}'", "} items'")}, {"test_lists.py": head + test})
-        found = examples(cut, unboxed)
+        found = shown(wrong, wrong.replace("}'", "} items'"), head + test)
         assert len(found) == (not place.startswith("lists."))
         for each in found:
             count = int(each.expression.removeprefix("order(").removesuffix(")"))
             assert (each.observed, each.expected) == (f"'{2 * count}'", f"'{2 * count} items'")
 
-    def test_a_value_of_the_day_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_value_of_the_day_is_not_shown(self, shown: Shown) -> None:
         wrong = "from datetime import date\n\ndef stamp(word):\n    return f'{date.today():%Y}:{word}'\n"
         test = "def test_stamp():\n    assert stamp('milk') == f'{date.today():%Y}, milk'\n"
         tests = f"from datetime import date\nfrom lists import stamp\n\n{test}"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace(":{word}", ", {word}")}, {"test_lists.py": tests})
-        assert examples(cut, unboxed, steady=True) == []
+        assert shown(wrong, wrong.replace(":{word}", ", {word}"), tests, steady=True) == []
 
-    def test_a_mock_is_named_by_what_it_replaces(self, unboxed: OpenSandbox) -> None:
+    def test_a_mock_is_named_by_what_it_replaces(self, shown: Shown) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')
         tests = (
@@ -471,66 +454,65 @@ class TestExamples:
             "    def test_stamp(self, clock, pause):\n        clock.return_value = 7\n"
             "        self.assertEqual(stamp(['milk', 'bread']), '7:milk bread')\n        pause.assert_called_once()\n"
         )
-        [found, *_] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
+        [found, *_] = shown(wrong, right, tests)
         assert found.given == (("clock", "a mock for `lists.time.time`"),)
         assert "clock.return_value = " in found.code
         assert found.expression.startswith("stamp([")
 
     @pytest.mark.full
-    def test_a_condition_with_nothing_left_to_do_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_a_condition_with_nothing_left_to_do_is_not_shown(self, shown: Shown) -> None:
         tests = (
             "import contextlib\nfrom lists import join\n\ndef test_join():\n    with contextlib.suppress(KeyError):\n"
             "        found = join(['tea', 'rum'])\n        if found:\n            assert found == 'tea and rum'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert "if " not in found.code
 
-    def test_only_what_the_value_depends_on_is_shown(self, unboxed: OpenSandbox) -> None:
+    def test_only_what_the_value_depends_on_is_shown(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"
             "    words = ['milk', 'bread']\n    text = sorted(words)\n    if one:\n        assert text\n"
             "    assert text == ['bread', 'milk']\n    words = ['eggs', 'pear']\n    words.append('plum')\n"
             "    text = join(words)\n    assert text == 'eggs, pear and plum'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
         assert found.expression == "text"
 
-    def test_a_value_that_tells_something_is_shown_first(self, unboxed: OpenSandbox) -> None:
+    def test_a_value_that_tells_something_is_shown_first(self, shown: Shown) -> None:
         tests = (
             'from lists import join\n\ndef also(words):\n    """Join them."""\n    return join(words)\n\n'
             "def test_join():\n    words = ['milk', 'bread']\n    assert also(words).islower() is True\n"
             "    assert also(words) == 'milk and bread'\n"
         )
         right = RIGHT.replace("words[-1]\n", "words[-1] + 'X'\n")
-        cut = cut_of({"lists.py": right}, {"lists.py": RIGHT}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(right, RIGHT, tests)
         assert found.expression.startswith("also(")
         assert "Join them" not in found.code
 
     @pytest.mark.full
-    def test_what_was_done_to_another_value_before_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_what_was_done_to_another_value_before_is_not_shown(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    import json\n    words = ['milk', 'bread']\n"
             "    words.reverse()\n    assert join(words) == 'bread and milk'\n    words = ['eggs', 'pear']\n"
             "    assert join(words) == 'eggs and pear'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert found.code.count("\n") <= 2
         assert "json" not in found.code
 
     @pytest.mark.full
-    def test_two_examples_that_differ_in_data_are_one(self, unboxed: OpenSandbox) -> None:
+    def test_two_examples_that_differ_in_data_are_one(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\ndef test_two():\n    import json\n"
             "    assert join(['milk', 'tea']) == 'milk and tea'\n"
             "def test_three():\n    assert join(['oil', 'jam', 'rice']) == 'oil, jam and rice'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
-    def test_a_helper_of_the_base_is_named_and_not_repeated(self, unboxed: OpenSandbox) -> None:
+    def test_a_helper_of_the_base_is_named_and_not_repeated(self, shown: Shown) -> None:
         """It has names of its own, which nobody has to define, and a docstring, which is not shown."""
         lines = "".join(f"    parts += [text[{number}:] + ends]\n" for number in range(6))
         helper = (
@@ -539,31 +521,26 @@ class TestExamples:
         )
         test = "\n\ndef test_join():\n    assert join(cut('walnut'))[:3] == 'wal'\n"
         wrong, right = "def join(words):\n    return '!' + words[0]\n", "def join(words):\n    return words[0]\n"
-        cut = cut_of(
-            {"lists.py": wrong, "test_lists.py": helper}, {"lists.py": right}, {"test_lists.py": helper + test}
-        )
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, right, helper + test, {"test_lists.py": helper})
         assert found.code == "from lists import join\n# ENDS, cut: see test_lists.py"
         assert found.expression.startswith("join(cut(")
 
     @pytest.mark.full
-    def test_what_a_test_file_changes_is_shown(self, unboxed: OpenSandbox) -> None:
+    def test_what_a_test_file_changes_is_shown(self, shown: Shown) -> None:
         old = "from lists import join\n\njoin.__defaults__ = ('or',)\n"
         tests = old + "\ndef test_join():\n    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
-        assert examples(parts(tests), unboxed) == []  # a value that only the hidden file has
-        base = {"lists.py": WRONG, "test_lists.py": old}
-        [found] = examples(cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": tests}), unboxed)
+        assert shown(WRONG, RIGHT, tests) == []  # a value that only the hidden file has
+        [found] = shown(WRONG, RIGHT, tests, {"test_lists.py": old})
         assert found.code == "from lists import join\njoin.__defaults__ = ('or',)"
 
-    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, unboxed: OpenSandbox) -> None:
+    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['walnut', 'quince']\n"
             "    assert join(words, last='plum') is True\n"
         )
         right = "def join(words, last='and'):\n    return words == ['walnut', 'quince'] or [][1]\n"
         wrong = "def join(words, last='and'):\n    return [][1]\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert examples(cut, unboxed) == []
+        assert shown(wrong, right, tests) == []
         last = (
             "from lists import join\n\ndef test_join():\n    assert join(['milk', 'tea'])\n"
             "    assert join(['walnut', 'quince'])\n"
@@ -571,60 +548,55 @@ class TestExamples:
         right = "def join(words, last='and'):\n    return last\n"
         wrong = "def join(words, last='and'):\n    return last + ' !' * (words[0][:-1] == 'walnu')\n"
         plum = tests.replace("'plum') is True", "'plum') == 'plum'")
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
-        assert examples(cut, unboxed) == []  # the word is in both values, not in what differs
+        assert shown(wrong, right, plum) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
         wrong = right.replace("bool(words)", "words[0][:-1] != 'walnu'")
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
-        assert examples(cut, unboxed) == []
+        assert shown(wrong, right, last) == []
 
-    def test_another_error_for_other_data_is_an_example(self, unboxed: OpenSandbox) -> None:
+    def test_another_error_for_other_data_is_an_example(self, shown: Shown) -> None:
         tests = (
             "import pytest\n\nfrom lists import join\n\ndef test_join():\n"
             "    with pytest.raises(IndexError):\n        join('walnut', 5)\n"
         )
         wrong = "def join(words, last):\n    raise ValueError\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": wrong.replace("Value", "Index")}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, wrong.replace("Value", "Index"), tests)
         assert "walnut" not in found.expression
         assert (found.observed, found.expected) == ("raises ValueError", "raises IndexError")
 
-    def test_other_data_in_calls_without_effect_hides_no_case(self, unboxed: OpenSandbox) -> None:
+    def test_other_data_in_calls_without_effect_hides_no_case(self, shown: Shown) -> None:
         wrong = "def single(word):\n    return word.removesuffix('s')\n"
         right = wrong.replace("word.re", "word if word.endswith('ss') else word.re")
         tests = (
             "import lists\nfrom lists import single\n\ndef test_single():\n    assert lists.single('ducks') == 'duck'\n"
             "    assert single('class') == 'class'\n"
         )
-        assert examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed) == []
+        assert shown(wrong, right, tests) == []
 
-    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(self, unboxed: OpenSandbox) -> None:
+    def test_a_word_that_the_code_knows_stays_where_another_is_another_case(self, shown: Shown) -> None:
         wrong = (
             "def render(text):\n    kind, body = text.split(':')\n"
             "    return f'<b>{body}</b>' if kind == 'note' else f'?{kind}!'\n"
         )
         right = wrong.replace("    return", "    if body[0] != ' ':\n        return text\n    return")
         tests = "from lists import render\n\ndef test_render():\n    assert render('note:walnut') == 'note:walnut'\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, right, tests)
         assert found.expected.startswith("'note:")
         assert "walnut" not in found.expected
 
-    def test_a_comparison_that_other_data_turned_false_is_no_example(self, unboxed: OpenSandbox) -> None:
+    def test_a_comparison_that_other_data_turned_false_is_no_example(self, shown: Shown) -> None:
         wrong = "def area(side):\n    return side[0] ** 2\n"
         right = "def area(side):\n    return side ** 2\n"
         tests = "from lists import area\n\ndef test_area():\n    assert area(5) == area(5) == 25\n"
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        assert [each.expected for each in examples(cut, unboxed) if each.expected == "False"] == []
+        assert [each.expected for each in shown(wrong, right, tests) if each.expected == "False"] == []
 
-    def test_an_example_knows_which_statement_raises_if_it_is_not_the_last(self, unboxed: OpenSandbox) -> None:
+    def test_an_example_knows_which_statement_raises_if_it_is_not_the_last(self, shown: Shown) -> None:
         wrong = "def split(text):\n    return text.divide()\n\ndef total(parts):\n    return len(parts)\n"
         right = wrong.replace("divide", "split")
         tests = (
             "from lists import split, total\n\ndef test_total():\n    parts = split('milk bread')\n"
             "    count = total(parts)\n    assert count + 1 == 3\n"
         )
-        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
+        found = shown(wrong, right, tests)
         assert {each.raising.partition("(")[0] for each in found} == {"parts = split"}
 
     def test_tests_of_the_base_that_the_fix_breaks_are_found(self, unboxed: OpenSandbox) -> None:
@@ -657,7 +629,7 @@ class TestExamples:
             assert base_tests(cut, validated) == BaseTests(frozenset(), frozenset())
         assert count.runs == 0
 
-    def test_each_rule_that_a_test_asks_for_is_shown(self, unboxed: OpenSandbox) -> None:
+    def test_each_rule_that_a_test_asks_for_is_shown(self, shown: Shown) -> None:
         wrong = "def plural(word):\n    return word + 's'\n"
         right = (
             "def plural(word):\n    if word.endswith('y'):\n        return word[:-1] + 'ies'\n"
@@ -666,44 +638,43 @@ class TestExamples:
         rows = [("city", "cities"), ("bus", "buses"), ("dish", "dishes"), ("pony", "ponies")]
         checks = "".join(f"    assert plural('{one}') == '{many}'\n" for one, many in rows)
         hidden = {"test_lists.py": f"from lists import plural\n\ndef test_plural():\n{checks}"}
-        found = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, hidden), unboxed)
+        found = shown(wrong, right, hidden)
         assert sorted(each.expected.strip("'")[-3:] for each in found) == ["ies", "ses"]
 
     @pytest.mark.full
-    def test_another_order_of_the_same_values_is_no_difference(self, unboxed: OpenSandbox) -> None:
+    def test_another_order_of_the_same_values_is_no_difference(self, shown: Shown) -> None:
         wrong, right = (f"def sizes(a, b):\n    return {{{text}}}\n" for text in ("'a': a, 'b': b", "'b': b, 'a': a"))
         tests = (
             "from lists import sizes\n\ndef test_sizes():\n    found = sizes(7, 8)\n    assert found\n"
             "    assert list(found) == ['b', 'a']\n"
         )
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, right, tests)
         assert found.expression.startswith("list(")
 
     @pytest.mark.full
-    def test_many_long_values_are_all_brought_back(self, unboxed: OpenSandbox) -> None:
+    def test_many_long_values_are_all_brought_back(self, shown: Shown) -> None:
         words = ["milk", "bread", "butter", "eggs", "plum", "pear", "tea", "rum"]
         tests = "from lists import join\n\ndef test_join():\n" + "".join(
             f"    words = {words[:number] * 4}\n"
             f"    assert join(words) == ', '.join(words[:-1]) + ' and {words[number - 1]}'\n"
             for number in (5, 6, 7, 8)
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert " and " in found.expected
 
-    def test_what_makes_no_difference_is_not_shown(self, unboxed: OpenSandbox) -> None:
+    def test_what_makes_no_difference_is_not_shown(self, shown: Shown) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    stream = io.StringIO('milk')\n"
             "    stream.seek(0)\n    words = [*stream.read().split(), str(b'bread', encoding='ascii')]\n"
             "    words.sort()\n    words.append('plum')\n    assert join(words) == 'bread, milk and plum'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert found.code.startswith("import io\nfrom lists import join\n")
         assert "encoding='ascii'" in found.code
         assert "seek" not in found.code
 
     @pytest.mark.full
-    def test_what_another_example_prepared_is_shown_with_it(self, unboxed: OpenSandbox) -> None:
+    def test_what_another_example_prepared_is_shown_with_it(self, shown: Shown) -> None:
         wrong = (
             "KNOWN = {}\n\ndef register(name, make):\n    KNOWN[name] = make\n    return make\n\n"
             "def render(text, name):\n    return KNOWN[name](text) if name in KNOWN else text\n\n"
@@ -717,60 +688,59 @@ class TestExamples:
             "def test_first():\n    found = first(register('upper', str.upper), 'bread')\n"
             "    assert found == '<BREAD>'\n"
         )
-        cut = cut_of({"lists.py": wrong, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": tests})
-        found = [f"{each.code}\n{each.expression}" for each in examples(cut, unboxed)]
+        found = [f"{each.code}\n{each.expression}" for each in shown(wrong, right, tests, {"test_lists.py": old})]
         assert found
         assert all("register(" in text for text in found if "render(" in text)
 
-    def test_of_many_statements_the_last_few_that_matter_are_shown(self, unboxed: OpenSandbox) -> None:
+    def test_of_many_statements_the_last_few_that_matter_are_shown(self, shown: Shown) -> None:
         wrong = "class Basket(list):\n    def last(self):\n        return self[-1]\n"
         right = f"{wrong[:-1]} + ' twice' * (self[-1:] == self[-2:-1])\n"
         puts = "".join(f"    basket.append('{word}')\n" for word in ("tea", "rum", "ale", "figs", "milk", "milk"))
         test = f"def test_last():\n    basket = Basket()\n{puts}    assert basket.last() == 'milk twice'\n"
         tests = f"from lists import Basket\n\n{test}"
-        [found] = examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), unboxed)
+        [found] = shown(wrong, right, tests)
         assert found.code.count("append(") == 2
 
-    def test_what_hangs_without_a_part_is_shown_with_it(self, unboxed: OpenSandbox) -> None:
+    def test_what_hangs_without_a_part_is_shown_with_it(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    words = ['milk']\n    while len(words) < 2:\n"
             "        words.append('bread')\n    assert join(words) == 'milk and bread'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert "words.append" in found.code
 
-    def test_a_table_of_the_module_is_varied_and_hidden(self, unboxed: OpenSandbox) -> None:
+    def test_a_table_of_the_module_is_varied_and_hidden(self, shown: Shown) -> None:
         tests = (
             "from lists import join\n\nCASES = [(['apple', 'peach'], 'apple and peach')]\n\ndef test_join():\n"
             "    for words, text in CASES:\n        assert join(words) == text\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert "join(" in found.expression
         assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
-    def test_an_import_of_everything_may_have_any_name(self, unboxed: OpenSandbox) -> None:
+    def test_an_import_of_everything_may_have_any_name(self, shown: Shown) -> None:
         test = "def test_join():\n    assert join(['milk', 'bread']) == 'milk and bread'\n"
-        [found] = examples(parts(f"from os.path import *\nfrom lists import *\n\n{test}"), unboxed)
+        [found] = shown(WRONG, RIGHT, f"from os.path import *\nfrom lists import *\n\n{test}")
         assert found.code == "from os.path import *\nfrom lists import *"
 
-    def test_a_value_of_the_module_is_written_out_with_other_words(self, unboxed: OpenSandbox) -> None:
+    def test_a_value_of_the_module_is_written_out_with_other_words(self, shown: Shown) -> None:
         wrong = 'def asks(output):\n    return "Use \'walk" in output\n'
         output = "output = (\n    'Error: no plum here.\\n'\n    'Use `walk plum`.'\n)\n\n"
         tests = f"from lists import asks\n\n{output}def test_asks():\n    assert asks(output)\n"
-        right = {"lists.py": wrong.replace("'walk", "`walk")}
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), unboxed)
+        right = wrong.replace("'walk", "`walk")
+        [found] = shown(wrong, right, tests)
         assert "Use `walk " in found.code
         assert "plum" not in found.code
         fixture = "import pytest\n\n@pytest.fixture\ndef output():\n    return 'Use `walk plum`.'\n\n"
         given = f"from lists import asks\n\n{fixture}def test_asks(output):\n    assert asks(output)\n"
-        [found] = examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": given}), unboxed)
+        [found] = shown(wrong, right, given)
         assert (found.given, found.code.count("output = 'Use `walk ")) == ((), 1)
         # A helper reads that of its module, and not one of the example.
         helper = "def answer():\n    return asks(output)\n\n"
         tests = tests.replace("def test", f"{helper}def test").replace("assert asks(output)", "assert answer()")
-        assert examples(cut_of({"lists.py": wrong}, right, {"test_lists.py": tests}), unboxed) == []
+        assert shown(wrong, right, tests) == []
 
-    def test_what_a_class_prepares_is_written_out_and_an_awaited_call_shown(self, unboxed: OpenSandbox) -> None:
+    def test_what_a_class_prepares_is_written_out_and_an_awaited_call_shown(self, shown: Shown) -> None:
         wrong = (
             "class App:\n    def __init__(self, name):\n        self.name = name\n"
             "    async def get(self, path):\n        return {'status': 500, 'text': path}\n"
@@ -782,15 +752,14 @@ class TestExamples:
             "    async def test_get(self):\n        response = await self.app.get('/plum')\n"
             "        self.assertEqual(response['text'], 'walnut/plum')\n"
         )
-        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, right, tests)
         assert re.fullmatch(
             r"from lists import App\napp = App\('\w+'\)\nresponse = await app\.get\('/\w+'\)", found.code
         )
         assert (found.expression, found.given) == ("response['text']", ())
 
     @pytest.mark.full
-    def test_what_a_base_class_gives_stands_as_it_is(self, unboxed: OpenSandbox) -> None:
+    def test_what_a_base_class_gives_stands_as_it_is(self, shown: Shown) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"
         case = (
             "import unittest\nimport lists\n\nclass ClientCase(unittest.TestCase):\n    def setUp(self):\n"
@@ -802,10 +771,7 @@ class TestExamples:
             "        self.check('/plum', 200)\n"
         )
         old = {"case.py": case}
-        cut = cut_of(
-            {"lists.py": wrong, **old}, {"lists.py": wrong.replace("500", "OK"), **old}, {"test_lists.py": tests}
-        )
-        [found] = examples(cut, unboxed)
+        [found] = shown(wrong, wrong.replace("500", "OK"), tests, old)
         assert found.expression == "self.client.get(path)"
         assert found.given == (("self", "a test case of `TestPing(ClientCase)`"),)
         assert (found.observed, found.expected) == ("500", "200")
@@ -816,12 +782,12 @@ class TestExamples:
         assert line.steps[0].checked == ("join(\n    ['plum'],\n)",)
 
     @pytest.mark.full
-    def test_what_runs_in_a_block_is_shown_in_it(self, unboxed: OpenSandbox) -> None:
+    def test_what_runs_in_a_block_is_shown_in_it(self, shown: Shown) -> None:
         tests = (
             "import io\nfrom lists import join\n\ndef test_join():\n    with io.StringIO('milk bread') as stream:\n"
             "        words = stream.read().split()\n        assert join(words) == 'milk and bread'\n"
         )
-        [found] = examples(parts(tests), unboxed)
+        [found] = shown(WRONG, RIGHT, tests)
         assert found.code.splitlines()[-1].startswith("    words = stream.read()")
         assert found.expression == "    join(words)"
 
@@ -835,12 +801,27 @@ class TestExamples:
         assert MARK in report.output
         assert "_codegate.end()" not in report.output
 
-    def test_what_differs_from_run_to_run_is_no_example(self, unboxed: OpenSandbox) -> None:
+    def test_what_is_another_value_in_one_process_of_ten_is_no_example(
+        self, shown: Shown, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(search, "_TIMES", TIMES)
+        source = (
+            "import os\n\nMAIN = os.getpid()\n\ndef name(word):\n    with open('used', 'a') as used:\n"
+            "        used.write('1' * (os.getpid() != MAIN))\n"
+            "        return 'odd' if used.tell() == 4 else word\n"
+        )
+        tests = "from lists import name\n\ndef test_name():\n    assert name('pears') == 'pearss'\n"
+        found = []
+        for wrong in (source, source.replace("== 4", "< 0")):
+            found.append(shown(wrong, wrong.replace("else word", "else word + 's'"), tests, steady=True))
+        assert [len(each) for each in found] == [0, 1]
+
+    def test_what_differs_from_run_to_run_is_no_example(self, shown: Shown) -> None:
         tests = (
             "import os\n\nfrom lists import join\n\ndef test_join():\n    words = [os.urandom(8).hex(), 'pear']\n"
             "    assert ' and ' in join(words)\n"
         )
-        assert examples(parts(tests), unboxed) == []
+        assert shown(WRONG, RIGHT, tests) == []
 
 
 def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> Found:
