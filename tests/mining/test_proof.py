@@ -55,6 +55,14 @@ def _problem(
     )  # fmt: skip
 
 
+BARE = recorded("bare", python=PYTHON)
+QUESTION = kit.problem(
+    "q", BARE.manifest, wanted=["answer::prose"], hidden={}, fix=changes({"answer.md": "Yes."}), answer="prose",
+    test_files=(),
+)  # fmt: skip
+"""A problem without tests to run."""
+
+
 class TestJudge:
     def _judge(self, fixed: list[str], unfixed: list[str]) -> Proof:
         """Judge rounds given as two letters each: the status of test_a and of test_b."""
@@ -280,14 +288,10 @@ class TestValidateSuite:
     def test_a_proof_says_nothing_of_packages_that_every_virtual_environment_begins_with(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
-        bare = recorded("bare", python=PYTHON)
-        question = {"hidden": {}, "fix": changes({"answer.md": "Yes."}), "answer": "prose", "test_files": ()}
-        problem = kit.problem("q", bare.manifest, wanted=["answer::prose"], **question)  # type: ignore[arg-type]
-        suite = self._suite(history, problem, environment=bare)
-
+        suite = self._suite(history, QUESTION, environment=BARE)
         assert validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen).proven
         (proved,) = load_suite(suite.folder).proved
-        assert proved.environments["bare"].packages == digest([[], [bare.manifest.recipe]])
+        assert proved.environments["bare"].packages == digest([[], [BARE.manifest.recipe]])
 
     def test_an_empty_suite_proves_nothing(self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="has no problems"):
@@ -301,12 +305,8 @@ class TestValidateSuite:
         with pytest.raises(UsageError, match="fetch-depth"):
             validate_suite(suite, other.folder, bwrap_backend, rounds=1, progress=unseen)
 
-    def test_an_interrupt_ends_it_with_the_right_code(
-        self,
-        history: HistoryBuilder,
-        bwrap_backend: BubblewrapBackend,
-    ) -> None:
-        suite = self._suite(history, _problem("p"))
+    def test_an_interrupt_ends_it_with_the_right_code(self, history: HistoryBuilder) -> None:
+        suite = self._suite(history, QUESTION, environment=BARE)
         backend = BubblewrapBackend("interrupted")
 
         def interrupt(_: Proof) -> None:
