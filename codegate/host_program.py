@@ -20,9 +20,9 @@ _CREDENTIALS: Final = re.compile(rb"(?<=//)[^/\s]+@")
 
 
 def run_program(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path | str, seconds: float, stdin: bytes = b""
+    command: Sequence[str], *, env: Mapping[str, str], seconds: float
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run ``command``; return its exit status and output.
+    """Run ``command`` without input; return its exit status and output.
 
     Its descendants are killed after ``seconds``, and when codegate exits. Standard error has its addresses without user
     names and passwords.
@@ -33,13 +33,13 @@ def run_program(
     """
     began = time.monotonic()
     with subprocess.Popen(
-        command, env=dict(env), cwd=cwd, start_new_session=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command, env=dict(env), cwd="/", start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         # At exit, what daemon threads still run ends before the folders that it writes to are removed: those are older.
         end = weakref.finalize(process, _kill, process.pid)
         try:
-            output, errors = process.communicate(stdin, timeout=seconds)
+            output, errors = process.communicate(timeout=seconds)
         finally:
             end()
     # Without its arguments: an index's address may hold a password.

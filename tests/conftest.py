@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironment, SandboxUnavailable, cache_folder
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.images import BASE_IMAGE, find
+from codegate.sandbox.images import BASE_IMAGE, find_image
 from tests.kit.kept import keep_finished, own_cache, take_kept
 from tests.kit.layer import make_layer
 from tests.kit.remembered import FOUND
@@ -129,7 +129,7 @@ def unavailable(backend: str, reason: str) -> None:
 
 def _has_image(name: str) -> bool:
     with closing(APIClient(**kwargs_from_env())) as client:
-        return find(client, name) is not None
+        return find_image(client, name) is not None
 
 
 @pytest.fixture(scope="session")

@@ -15,11 +15,11 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 LEAVES = """
 import os, sys, tempfile, threading, time
 from codegate.host_program import run_program
-write = "(n=0; while :; do n=$((n+1)); : > $n; done)"
+write = "(cd $0; n=0; while :; do n=$((n+1)); : > $n; done)"
 command = ["sh", "-c", f"{write} & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; wait"]
 def run():
     with tempfile.TemporaryDirectory() as folder:
-        run_program(command, env=dict(os.environ), cwd=folder, seconds=1000)
+        run_program([*command, folder], env=dict(os.environ), seconds=1000)
 threading.Thread(target=run, daemon=True).start()
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.01)
@@ -42,9 +42,9 @@ def eventually_gone(place: Path) -> bool:
     return gone(process)
 
 
-def test_a_program_gets_input_and_returns_its_output() -> None:
-    done = run_program(["sh", "-c", "cat; echo no >&2; exit 3"], env=ENVIRONMENT, cwd="/", seconds=60, stdin=b"yes")
-    assert (done.returncode, done.stdout, done.stderr) == (3, b"yes", b"no\n")
+def test_a_program_gets_no_input_and_returns_its_output() -> None:
+    done = run_program(["sh", "-c", "cat; echo yes; echo no >&2; exit 3"], env=ENVIRONMENT, seconds=60)
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"yes\n", b"no\n")
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,7 @@ def test_a_program_gets_input_and_returns_its_output() -> None:
 )
 def test_what_a_program_says_of_an_address_is_its_host(address: str) -> None:
     said = f"invalid value '{address}'; failed to fetch {address.rstrip('/')}/acme/"
-    done = run_program(
-        ["sh", "-c", "cat >&2"], env={**ENVIRONMENT, "INDEX": address}, cwd="/", seconds=60, stdin=said.encode()
-    )
+    done = run_program(["sh", "-c", "echo $0 >&2", said], env={**ENVIRONMENT, "INDEX": address}, seconds=60)
     assert b"ame77" not in done.stderr
     assert done.stderr.count(b"https://h.example") == 2
 
@@ -67,7 +65,7 @@ def test_what_a_program_says_of_an_address_is_its_host(address: str) -> None:
 def test_a_program_that_takes_too_long_ends_with_its_descendants(tmp_path: Path) -> None:
     place = tmp_path / "child"
     with pytest.raises(subprocess.TimeoutExpired):
-        run_program(["sh", "-c", f"sleep 1000 & echo $! > {place}; wait"], env=ENVIRONMENT, cwd="/", seconds=2)
+        run_program(["sh", "-c", f"sleep 1000 & echo $! > {place}; wait"], env=ENVIRONMENT, seconds=2)
     assert eventually_gone(place)
 
 

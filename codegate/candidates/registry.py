@@ -140,7 +140,7 @@ def key_from(command: tuple[str, ...]) -> str:
     """
     shown = f"`api_key_command` {shlex.join(command)[:200]}"
     try:
-        done = run_program(command, env=os.environ, cwd="/", seconds=KEY_SECONDS)
+        done = run_program(command, env=os.environ, seconds=KEY_SECONDS)
     except OSError as error:
         raise UsageError(
             f"{shown} cannot be started: {error.strerror}.", "It is a program and its arguments."

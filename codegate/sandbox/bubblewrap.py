@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
-from codegate.durable import sha256, write_atomic
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
@@ -30,16 +29,16 @@ from codegate.sandbox.bubblewrap_layers import (
     unpacked,
 )
 from codegate.sandbox.bubblewrap_program import (
+    MASKED_FILES,
     bubblewrap_version,
     command_scope,
     contents,
     find_bubblewrap,
     group_parents,
     isolation,
-    masked,
     system_links,
 )
-from codegate.sandbox.cache import cache_folder, layers_folder, sweep
+from codegate.sandbox.cache import layers_folder, sweep
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
@@ -53,9 +52,8 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
-from codegate.sandbox.layers import BUILT
-from codegate.sandbox.remote.link import JOIN
-from codegate.sandbox.session import BESIDE, ENVIRONMENT, SandboxSession
+from codegate.sandbox.remote.link import JOIN, masks
+from codegate.sandbox.session import BESIDE, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
 from codegate.sandbox.tools import Tools, tools_for
@@ -309,26 +307,12 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
     interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)
-    seen, masks = machine(interpreter, toolchains)
     return BubblewrapEnvironment(
         tools_for(),
         interpreter,
-        tuple(seen),
-        tuple(masks),
+        *machine(interpreter, toolchains),
         toolchains=tuple(toolchain_variables(toolchains).items()),
     )
-
-
-def _users(tools: Tools) -> Path:
-    """Return a ``passwd`` file with the home folder of builds.
-
-    Java reads it.
-    """
-    text = (tools.etc / "passwd").read_bytes().replace(ENVIRONMENT["HOME"].encode(), f"{BUILT}/home".encode())
-    path = cache_folder() / "users" / sha256(text)[:16]
-    if not path.is_file():
-        write_atomic(path, text)
-    return path
 
 
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
@@ -336,10 +320,9 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground
     arguments = [*isolation(), *environment.shown, *system_links()]
     for file in sorted(tools.etc.iterdir()):
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
-    arguments += ["--ro-bind", str(_users(tools)), "/etc/passwd"]
     arguments += environment.hidden
     for name, folder in environment.beside:
         for part in PARTS:
             arguments += ["--ro-bind", str(folder / part), f"{BESIDE}/{name}/{part}"]
     supervisor = [*ground.inside, str(environment.interpreter.executable)]
-    return arguments + contents(tools.programs, supervisor, masked(), limits, ground.places)
+    return arguments + contents(tools.programs, supervisor, [*masks(MASKED_FILES)], limits, ground.places)

@@ -174,29 +174,28 @@ class LaidLayer:
         return Ground(tuple(places), inside=inside, memory_bytes=sum(self._sizes.values()))
 
 
-def machine(interpreter: Interpreter, toolchains: Sequence[MachineToolchain]) -> tuple[list[str], list[str]]:
+def machine(
+    interpreter: Interpreter, toolchains: Sequence[MachineToolchain]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return bubblewrap's arguments that show and hide the machine's files.
 
     It shows all of ``/usr`` and the toolchains at their own places. It hides the packages installed beside an
     interpreter, and the settings of installers.
     """
-    shown = ["--ro-bind", "/usr", "/usr"]
-    for path in (Path("/etc", name) for name in ETC):
-        if path.exists():
-            shown += ["--ro-bind", str(path), str(path)]
     prefixes = [interpreter.prefix, *(one.folder for one in toolchains if one.name == "python")]
     own = [prefix for prefix in prefixes if not prefix.is_relative_to("/usr")]
-    for path in dict.fromkeys((*own, *(path for one in toolchains for path in one.shown))):
+    settings = (path for name in ETC if (path := Path("/etc", name)).exists())
+    shown, hidden = [], []
+    for path in dict.fromkeys((Path("/usr"), *settings, *own, *(path for one in toolchains for path in one.shown))):
         shown += ["--ro-bind", str(path), str(path)]
-    packages = sorted({path for prefix in own for path in prefix.glob("lib/python3*/site-packages")})
-    masks: list[tuple[str, ...]] = [
-        ("--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)) for path in packages
-    ]
+    for path in sorted({path for prefix in own for path in prefix.glob("lib/python3*/site-packages")}):
+        hidden += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
     folders = dict.fromkeys((Path("/usr"), Path("/usr/local"), *prefixes, *(one.folder for one in toolchains)))
     # They may have an index's credentials. What is not readable would be an error to pip: an empty file is none.
     secret = [path for folder in folders for name in _SETTINGS if (path := folder / name).is_file()]
-    masks += [("--ro-bind", str(_empty_file()), str(path.resolve())) for path in secret]
-    return shown, [part for mask in masks for part in mask]
+    for path in secret:
+        hidden += ["--ro-bind", str(_empty_file()), str(path.resolve())]
+    return tuple(shown), tuple(hidden)
 
 
 def _empty_file() -> Path:

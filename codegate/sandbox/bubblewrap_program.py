@@ -11,7 +11,7 @@ from typing import Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
-from codegate.sandbox.remote.link import JOIN, masks
+from codegate.sandbox.remote.link import JOIN
 from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
@@ -23,6 +23,7 @@ MASKED_FILES: Final = (
     "acpi", "asound", "interrupts", "kallsyms", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
     "sysrq-trigger", "timer_list", "timer_stats",
 )  # fmt: skip
+"""Names below ``/proc`` that sandboxes hide, as Docker does by default."""
 
 
 def find_bubblewrap() -> str:
@@ -105,11 +106,6 @@ def system_links() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-
-
-def masked() -> list[str]:
-    """Return the arguments that hide what Docker hides of ``/proc``."""
-    return list(masks(MASKED_FILES))
 
 
 def contents(

@@ -10,7 +10,7 @@ stream. The host puts files in and never fetches any; only the supervisor's own 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from codegate.errors import InfrastructureError
 from codegate.sandbox import supervisor_files
@@ -236,6 +236,10 @@ class PreparedEnvironment(Protocol):
         ...
 
 
+OWN_KERNEL: Final = ("runsc", "kata")
+"""Tiers whose sandboxes have a kernel of their own."""
+
+
 @dataclass(frozen=True)
 class Description:
     """A backend's parts, and the limits that they enforce.
@@ -266,7 +270,7 @@ class Description:
     @property
     def own_kernel(self) -> bool:
         """Return whether the code inside never reaches the machine's kernel."""
-        return self.tier in {"runsc", "kata"}
+        return self.tier in OWN_KERNEL
 
 
 class Sandbox(Protocol):

@@ -20,7 +20,7 @@ from codegate.sandbox.ownership import Owner, current_owner, parse_owner
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 _PERIOD_MICROSECONDS: Final = 100_000
-_EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
+EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 
 
@@ -57,7 +57,7 @@ class ControlGroup:
             raise SandboxError(f"cannot set up a control group: {error}.") from error
 
     def _settings(self, limits: SandboxLimits) -> list[tuple[Path, str]]:
-        memory, pids = str(limits.memory_bytes), str(limits.pids + _EXTRA_PROCESSES)
+        memory, pids = str(limits.memory_bytes), str(limits.pids + EXTRA_PROCESSES)
         quota = str(max(1000, int(limits.cpus * _PERIOD_MICROSECONDS)))
         if self._parents.unified:
             folder = self._folders["unified"]

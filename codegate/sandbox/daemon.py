@@ -7,14 +7,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.errors import UsageError
-from codegate.sandbox.contract import Description, SandboxError, SandboxUnavailable
+from codegate.sandbox.contract import OWN_KERNEL, Description, SandboxError, SandboxUnavailable
 
 if TYPE_CHECKING:
     from docker import APIClient
 
 _REMEDY: Final = "Start it, or set DOCKER_HOST to where it listens."
 _NAMESPACED: Final = ("runc", "crun", "youki")  # they share the daemon's kernel, and give equal results
-_OWN_KERNEL: Final = ("runsc", "kata")
 _WEAKNESSES: Final = {
     "runsc": ("too many processes or files end the sandbox as out of memory instead of being refused",)
 }
@@ -102,7 +101,7 @@ def _tier(name: str, entry: object) -> str:
     """Return a runtime's kind, by its program or name."""
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):
-        for known in (*_OWN_KERNEL, *_NAMESPACED):
+        for known in (*OWN_KERNEL, *_NAMESPACED):
             if text == known or text.startswith((f"{known}-", f"{known}.", f"containerd-shim-{known}-")):
                 return known
     return name

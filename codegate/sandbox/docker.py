@@ -32,10 +32,10 @@ from codegate.sandbox.docker_container import (
     JOB_LABEL,
     OWNER_LABEL,
     DockerEnvironment,
-    built_folders,
-    command_scope,
     container_configuration,
+    container_folders,
     container_labels,
+    container_scope,
 )
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
@@ -129,12 +129,12 @@ class DockerBackend:
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
         with self._building, explained("prepare the environment"):
-            base, variables = images.base_image(self._builder, minor, recipe.image or self._bases.get(minor))
+            base = images.base_image(self._builder, minor, recipe.image or self._bases.get(minor))
             image = layer_images.system_image(self._builder, base, recipe.system)
-            toolchains = tuple(sorted(layer_images.image_variables(self._builder, image).items()))
+            variables = tuple(sorted(images.image_variables(self._builder, image).items()))
         # An image of packages has the time of its making in its id, which differs from daemon to daemon.
         identity = digest([images.LAYOUT, tools.content, base, sorted(set(recipe.system))])
-        return DockerEnvironment(image, identity, variables, toolchains=toolchains), tools
+        return DockerEnvironment(image, identity, toolchains=variables), tools
 
     def _machine(self) -> str:
         with explained("prepare the environment"):
@@ -163,7 +163,7 @@ class DockerBackend:
             environment = self.prepare(recipe)
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, None, limits, given)
-        return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(built_folders, container))
+        return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(container_folders, container))
 
     def _open(
         self,
@@ -177,7 +177,7 @@ class DockerBackend:
         with self._fleet.starting():
             with explained("start a sandbox"):
                 container, connection = self._start(environment, limits, given)
-            scope = command_scope(limits, self._description, variables, layer.python if layer else "")
+            scope = container_scope(limits, self._description, variables, layer.python if layer else "")
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:

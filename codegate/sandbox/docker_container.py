@@ -35,14 +35,12 @@ class DockerEnvironment:
         image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
         identity: SHA-256 of what the image was made from, with the base image's digest. (The image's id covers the time
             of its build, so it differs from daemon to daemon.)
-        variables: names of the base image's variables, which no container gets.
         layer: the recorded build that is in the image; None: the environment of a new build.
-        toolchains: variables of the base image that locate its toolchains, for commands.
+        toolchains: the image's variables, which locate its toolchains; only commands get them.
     """
 
     image: str
     identity: str
-    variables: tuple[str, ...] = ()
     layer: Layer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
@@ -57,7 +55,7 @@ def container_labels(run_id: str, seconds: float) -> dict[str, str]:
     }
 
 
-def command_scope(
+def container_scope(
     limits: SandboxLimits,
     description: Description,
     variables: dict[str, str],
@@ -119,7 +117,8 @@ def container_configuration(
         command=[],
         entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
         hostname="sandbox",
-        environment=[*environment.variables, *_search_path(environment)],  # without a value: taken out
+        # Without a value: taken out.
+        environment=[*(name for name, _ in environment.toolchains if name != "PATH"), *_search_path(environment)],
         user=f"{USER_ID}:{USER_ID}",
         working_dir=WORKSPACE,
         stdin_open=True,
@@ -146,7 +145,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def built_folders(container: str) -> Iterator[tuple[Source, Source]]:
+def container_folders(container: str) -> Iterator[tuple[Source, Source]]:
     """Yield tars of a build's folders; see ``WatchedBuild``."""
     client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
 

@@ -47,7 +47,7 @@ def can_be_had(client: "APIClient", name: str) -> bool:
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False
     if _OFFICIAL.fullmatch(name) is None:
-        return find(client, name) is not None
+        return find_image(client, name) is not None
     try:
         _had(client, name, "")
     except SandboxError:
@@ -55,8 +55,8 @@ def can_be_had(client: "APIClient", name: str) -> bool:
     return True
 
 
-def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the base image's id, and its variables without PATH.
+def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
+    """Return the base image's id.
 
     The image is pulled if absent; the reader of a suite checks whether the suite may name one.
 
@@ -69,29 +69,22 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
         NotInstalled: its registry does not have it.
         SandboxError: it cannot be pulled, is not named by digest, or would change what runs in it.
     """
-    if named is not None:
-        found, name = _named(client, named), named
-    else:
-        name = base_image_name(python)
+    name = named or base_image_name(python)
+    remedy = f"Log in to its registry: `docker pull {name}` must work."
+    if named is None:
         remedy = f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in {IMAGE_VARIABLE}."
-        found = _had(client, name, remedy)
+    elif _PINNED.fullmatch(named) is None:
+        raise SandboxError(
+            f"the suite names the image {named[:200]!r}, which is no name by content.",
+            "Name it as repository@sha256:….",
+        )
+    found = _had(client, name, remedy)
     configuration: dict[str, Any] = found.get("Config") or {}
     for key, what in (("OnBuild", "runs commands where it is built on (ONBUILD)"),
                       ("Volumes", "declares volumes, which no limit holds for (VOLUME)")):  # fmt: skip
         if configuration.get(key):
             raise SandboxError(f"the base image {name} {what}.", "Use an image without that instruction.")
-    variables = (str(entry).partition("=")[0] for entry in configuration.get("Env") or ())
-    return str(found["Id"]), tuple(sorted({variable for variable in variables if variable != "PATH"}))
-
-
-def _named(client: "APIClient", name: str) -> dict[str, Any]:
-    """Return the record of a suite's image, named by digest."""
-    if _PINNED.fullmatch(name) is None:
-        raise SandboxError(
-            f"the suite names the image {name[:200]!r}, which is no name by content.",
-            "Name it as repository@sha256:….",
-        )
-    return _had(client, name, f"Log in to its registry: `docker pull {name}` must work.")
+    return str(found["Id"])
 
 
 def pin_image(client: "APIClient", name: str) -> str:
@@ -123,12 +116,19 @@ def image_tag(key: str) -> str:
 
 def made_image(client: "APIClient", key: str) -> str | None:
     """Return the id of the image for ``key``, or None."""
-    found = find(client, image_tag(key))
-    made = found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key
-    return str(found["Id"]) if found is not None and made else None
+    found = find_image(client, image_tag(key))
+    if found is None or (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) != key:
+        return None
+    return str(found["Id"])
 
 
-def find(client: "APIClient", name: str) -> dict[str, Any] | None:
+def image_variables(client: "APIClient", image: str) -> dict[str, str]:
+    """Return the variables that an image sets."""
+    entries = (inspect_image(client, image).get("Config") or {}).get("Env") or ()
+    return dict(str(entry).split("=", 1) for entry in entries)
+
+
+def find_image(client: "APIClient", name: str) -> dict[str, Any] | None:
     """Return the daemon's record of an image, or None."""
     from docker.errors import ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
@@ -147,8 +147,7 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     """
     from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
-    found = find(client, name)
-    if found is not None:
+    if (found := find_image(client, name)) is not None:
         return found
     try:
         client.pull(name)

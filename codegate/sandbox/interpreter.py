@@ -60,11 +60,8 @@ def index_environment() -> dict[str, str]:
 @cache
 def find_interpreter(minor: str) -> Interpreter | None:
     """Return an interpreter of a minor version (``3.11``), or None."""
-    for candidate in _candidates(minor):
-        found = _ask(candidate, minor)
-        if found is not None:
-            return found
-    return None
+    asked = (_ask(candidate, minor) for candidate in _candidates(minor))
+    return next((found for found in asked if found is not None), None)
 
 
 def _candidates(minor: str) -> Iterator[str]:
@@ -82,35 +79,26 @@ def _candidates(minor: str) -> Iterator[str]:
 def _known_to_uv(minor: str) -> str | None:
     from uv import find_uv_bin  # noqa: PLC0415 - the last resort
 
-    try:
-        done = subprocess.run(
-            [find_uv_bin(), "python", "find", "--no-config", "--no-python-downloads", "--system", minor],
-            env=index_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=True,
-            cwd="/",
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "surrogateescape").strip() or None
+    argv = [find_uv_bin(), "python", "find", "--no-config", "--no-python-downloads", "--system", minor]
+    return _output(argv, index_environment()).decode("utf-8", "surrogateescape").strip() or None
 
 
 def _ask(executable: str, minor: str) -> Interpreter | None:
+    environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": os.environ.get("HOME", "/")}
     try:
-        done = subprocess.run(
-            [executable, "-I", "-S", "-c", _QUESTION],
-            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": os.environ.get("HOME", "/")},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=True,
-            cwd="/",
-        )
-        version, base, prefix = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError):
+        version, base, prefix = json.loads(_output([executable, "-I", "-S", "-c", _QUESTION], environment))
+    except ValueError:
         return None
     if ".".join(str(part) for part in version) != minor:
         return None
     return Interpreter(Path(base).resolve(), Path(prefix).resolve())
+
+
+def _output(argv: list[str], environment: dict[str, str]) -> bytes:
+    """Return a program's output; b"" on failure."""
+    try:
+        return subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True, cwd="/"
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return b""

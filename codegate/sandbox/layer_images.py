@@ -19,7 +19,7 @@ from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
 from codegate.sandbox.packing import archive_entry
-from codegate.sandbox.session import BESIDE, ENVIRONMENT, TOOLS, USER_ID, WORKSPACE
+from codegate.sandbox.session import BESIDE, TOOLS, USER_ID, WORKSPACE
 from codegate.sandbox.tools import Tools
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield archive_entry(name, tarfile.DIRTYPE), None
     for name in ("passwd", "group"):
-        text = (tools.etc / name).read_text(encoding="ascii").replace(ENVIRONMENT["HOME"], f"{BUILT}/home")
-        yield _file(f"etc/{name}", io.BytesIO(text.encode("ascii")), len(text))
+        text = (tools.etc / name).read_bytes()
+        yield _file(f"etc/{name}", io.BytesIO(text), len(text))
     for path in tools.programs.iterdir():
         with path.open("rb") as file:
             yield _file(f"{TOOLS}/{path.name}".lstrip("/"), file, path.stat().st_size, 0o755)
@@ -234,9 +234,3 @@ def _file(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
     entry = archive_entry(name, tarfile.REGTYPE)
     entry.size, entry.mode = size, mode
     return entry, data
-
-
-def image_variables(client: "APIClient", image: str) -> dict[str, str]:
-    """Return the variables that an image sets."""
-    entries = (inspect_image(client, image).get("Config") or {}).get("Env") or ()
-    return dict(str(entry).split("=", 1) for entry in entries)

@@ -161,14 +161,14 @@ def _members(source: _Whole) -> Iterator[Entry]:
         raise SandboxError(_CUT_SHORT)
 
 
-def _plain(member: tarfile.TarInfo, name: str, target: str | None = None) -> tarfile.TarInfo:
+def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
     """Return ``member`` as ``name``, without owner and set-id bits."""
     entry = tarfile.TarInfo(name)
     entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
     entry.mode = member.mode & 0o777
     entry.mtime = max(0, int(member.mtime))
     entry.size = member.size if entry.type == tarfile.REGTYPE else 0
-    entry.linkname = member.linkname if target is None else target
+    entry.linkname = member.linkname
     return entry
 
 

@@ -6,6 +6,7 @@ theirs by an entry point of ``codegate.sandboxes``, and ``auto`` never chooses t
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Annotated, Final, cast
 
 from pydantic import Field
@@ -91,11 +92,8 @@ def reap_job(environment: Mapping[str, str]) -> int:
     job = workflow_job(environment)
     if not job:
         return 0
-    backend = DockerBackend("reaper")
-    try:
+    with closing(DockerBackend("reaper")) as backend:
         return backend.reap(job)
-    finally:
-        backend.close()
 
 
 def _docker(run_id: str, runtime: str | None) -> Backend:

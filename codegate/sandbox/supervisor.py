@@ -372,10 +372,8 @@ def main() -> None:
                 reply = put(request, blob)
             elif request["op"] == "relay":
                 continue  # for a connection of a command that has ended
-            elif request["op"] == "run":
-                reply, blobs = Run(host, request, blob, hello["limits"]).finish(wake)
             else:
-                reply = {"ok": request["op"] == "ping"}
+                reply, blobs = Run(host, request, blob, hello["limits"]).finish(wake)
         except FilesRefused as error:
             reply = {"ok": False, "refused": True, "error": str(error)}
         except Exception as error:

@@ -18,6 +18,7 @@ from codegate.host_program import run_program
 from codegate.sandbox.cache import cache_folder, temporary_folder
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.layers import BUILT
 
 RUFF_VERSION: Final = "0.17.6"
 MACHINES: Final = ("x86_64", "aarch64")
@@ -25,7 +26,7 @@ MACHINES: Final = ("x86_64", "aarch64")
 _INSTALL_SECONDS: Final = 900.0
 _ETC: Final = {
     "passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-    "sandbox:x:10001:10001:sandbox:/tmp/home:/usr/sbin/nologin\n",
+    f"sandbox:x:10001:10001:sandbox:{BUILT}/home:/usr/sbin/nologin\n",  # Java takes the home folder from here
     "group": "root:x:0:\nsandbox:x:10001:\n",
     "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -109,7 +110,7 @@ def _install(requirement: str, target: Path, machine: str) -> None:
         "--python-platform", f"{machine}-manylinux_2_28", "--target", str(target), requirement,
     ]  # fmt: skip
     try:
-        done = run_program(command, env=index_environment(), cwd="/", seconds=_INSTALL_SECONDS)
+        done = run_program(command, env=index_environment(), seconds=_INSTALL_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise SandboxError(f"installing {requirement} took more than {_INSTALL_SECONDS:.0f} s.") from error
     if done.returncode != 0:

@@ -30,10 +30,10 @@ def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
     return file.data.decode("utf-8", "replace")
 
 
-def read_toml(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
+def read_toml(tree: Tree, path: str) -> dict[str, Any]:
     """Return a TOML file's tables."""
     try:
-        return tomllib.loads(read_text(tree, path, most))
+        return tomllib.loads(read_text(tree, path))
     except (ValueError, RecursionError):
         return {}
 

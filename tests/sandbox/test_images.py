@@ -69,7 +69,7 @@ def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_f
 @contextmanager
 def crafted(client: "APIClient", *instructions: str) -> Iterator[str]:
     """Give the id of an image of the usual base and some instructions, which is removed at the end."""
-    base = base_image(client, PYTHON)[0]
+    base = base_image(client, PYTHON)
     tag = f"codegate-test-crafted:{secrets.token_hex(4)}"
     text = "\n".join([f"FROM {base}", *instructions])
     lines = list(client.build(fileobj=io.BytesIO(text.encode()), tag=tag, rm=True, decode=True, network_mode="none"))

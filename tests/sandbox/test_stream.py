@@ -71,12 +71,12 @@ def peer() -> Iterator[Peer]:
 
 
 def ask(peer: Peer, *, limit: int = 100, timeout: float = 60) -> object:
-    return peer.stream.request({"op": "ping"}, b"", reply_bytes=limit, timeout=timeout)
+    return peer.stream.request({"op": "put"}, b"", reply_bytes=limit, timeout=timeout)
 
 
 def test_the_next_signed_message_arrives_with_its_bytes(peer: Peer) -> None:
     peer.socket.sendall(peer.frame(1, {"n": 1}, b"blob"))
-    reply = peer.stream.request({"op": "ping"}, b"", reply_bytes=100, timeout=60)
+    reply = peer.stream.request({"op": "put"}, b"", reply_bytes=100, timeout=60)
     assert (reply.header, reply.blob) == ({"n": 1}, b"blob")
 
 

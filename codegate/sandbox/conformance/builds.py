@@ -5,7 +5,6 @@ import dataclasses
 import hashlib
 import os
 import secrets
-import socket
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -91,14 +90,10 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 }
 
 
-@contextlib.contextmanager
-def build(subject: Subject, layer: Layer | None = None) -> Iterator[BuildSandbox]:
-    """Yield a sandbox for a build; close it afterwards."""
-    sandbox = subject.backend.open_build(EnvironmentRecipe(subject.recipe.python, layer=layer), BUILD_LIMITS)
-    try:
-        yield sandbox
-    finally:
-        sandbox.close()
+def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
+    """Return a sandbox for a build, for a ``with`` block."""
+    recipe = EnvironmentRecipe(subject.recipe.python, layer=layer)
+    return contextlib.closing(subject.backend.open_build(recipe, BUILD_LIMITS))
 
 
 @contextlib.contextmanager
@@ -123,12 +118,9 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
     """Yield a sandbox on a layer, with the tracked files."""
-    sandbox = subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)
-    try:
+    with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox
-    finally:
-        sandbox.close()
 
 
 def _prepared(subject: Subject, layer: Layer) -> Any:
@@ -170,13 +162,15 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
 """
     name = "CODEGATE_CONFORMANCE_SECRET"
     os.environ[name] = secrets.token_hex(16)
-    relay = Relay({RELAY_PORT: _answer})
     try:
-        with tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary, build(subject) as sandbox:
+        with (
+            contextlib.closing(Relay({RELAY_PORT: lambda end: end.sendall(b"x")})) as relay,
+            tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
+            build(subject) as sandbox,
+        ):
             argv = ("{python}", "-I", "-c", program, canary.name, name)
             seen = answer(sandbox.run(Command(argv, relay=relay)))
     finally:
-        relay.close()
         del os.environ[name]
     expect(seen == [[True, False, False, False], False, False], "the relay alone", seen)
 
@@ -338,7 +332,3 @@ def walls_of_layers(subject: Subject) -> None:
     """The preflight passes in a sandbox on a layer."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))
-
-
-def _answer(end: socket.socket) -> None:
-    end.sendall(b"x")

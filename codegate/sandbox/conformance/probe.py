@@ -156,16 +156,11 @@ def processes(most: int) -> list[Any]:
     made: list[int] = []
     reason = ""
     while len(made) < most and not reason:
-        try:
-            child = os.fork()
-        except OSError as error:
-            reason = errno.errorcode.get(error.errno or 0, str(error))
-            break
-        if child == 0:
+        reason = refused(lambda: made.append(os.fork()))
+        if 0 in made:  # the child
             os.close(writer)
             os.read(reader, 1)
             os._exit(0)
-        made.append(child)
     os.close(writer)
     for child in made:
         os.waitpid(child, 0)
@@ -178,10 +173,7 @@ def descriptors(most: int) -> list[Any]:
     opened: list[int] = []
     reason = ""
     while len(opened) < most and not reason:
-        try:
-            opened.append(os.open("/dev/null", os.O_RDONLY))
-        except OSError as error:
-            reason = errno.errorcode.get(error.errno or 0, str(error))
+        reason = refused(lambda: opened.append(os.open("/dev/null", os.O_RDONLY)))
     for one in opened:
         os.close(one)
     return [len(opened), reason]
@@ -212,11 +204,8 @@ def make_files(folder: str, most: int) -> list[Any]:
     """Make empty files until that fails; return [count, error]."""
     made, reason = 0, ""
     while made < most and not reason:
-        try:
-            os.mknod(f"{folder}/probe-{made}")
-            made += 1
-        except OSError as error:
-            reason = errno.errorcode.get(error.errno or 0, str(error))
+        reason = refused(partial(os.mknod, f"{folder}/probe-{made}"))
+        made += not reason
     for number in range(made):
         os.unlink(f"{folder}/probe-{number}")
     return [made, reason]
@@ -280,13 +269,8 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
         children.append(child)
     os.close(tell)
     held = 0
-    while True:
-        said = os.read(ready, 64)
-        if not said:
-            break
+    while held < len(children) and (said := os.read(ready, 64)):
         held += len(said)
-        if held == len(children):
-            break
     os.close(release)
     return [held, [os.waitpid(child, 0)[1] for child in children]]
 

@@ -1,5 +1,6 @@
 """Checks of the relay, which carries connections to the host."""
 
+import contextlib
 import hashlib
 import socket
 import threading
@@ -47,14 +48,10 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 def relay_ends(subject: Subject) -> None:
     """The host can end a command; its sandbox stays usable."""
-    relay = Relay({RELAY_PORT: lambda _: relay.end()})
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
-    with subject.sandbox() as sandbox:
+    with contextlib.closing(Relay({RELAY_PORT: lambda _: relay.end()})) as relay, subject.sandbox() as sandbox:
         begun = time.monotonic()
-        try:
-            done = sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=50, relay=relay))
-        finally:
-            relay.close()
+        done = sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=50, relay=relay))
         expect(done.signal == 9 and not done.timed_out and time.monotonic() - begun < 20, "killed at once", done)
         expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
 
@@ -127,11 +124,8 @@ def relay_closed_output(subject: Subject) -> None:
 
 
 def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
-    relay = Relay({RELAY_PORT: answerer})
-    try:
+    with contextlib.closing(Relay({RELAY_PORT: answerer})) as relay:
         return sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=60, relay=relay))
-    finally:
-        relay.close()
 
 
 def _echo(end: socket.socket) -> None:

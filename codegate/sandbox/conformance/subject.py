@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,21 +39,16 @@ class Subject:
     recipe: EnvironmentRecipe
     totals: bool = True
 
-    @contextlib.contextmanager
-    def sandbox(self, limits: SandboxLimits = LIMITS) -> Iterator[Sandbox]:
-        """Yield a fresh sandbox; close it afterwards."""
-        sandbox = self.backend.open(self.environment, limits)
-        try:
-            yield sandbox
-        finally:
-            sandbox.close()
+    def sandbox(self, limits: SandboxLimits = LIMITS) -> contextlib.closing[Sandbox]:
+        """Return a fresh sandbox for a ``with`` block."""
+        return contextlib.closing(self.backend.open(self.environment, limits))
 
-    def probe(self, program: str, limits: SandboxLimits = LIMITS) -> Any:
+    def probe(self, program: str) -> Any:
         """Run a Python program in a fresh sandbox.
 
         It returns the JSON document that the program prints last.
         """
-        with self.sandbox(limits) as sandbox:
+        with self.sandbox() as sandbox:
             return answer(python(sandbox, program))
 
 

@@ -30,7 +30,9 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
+from codegate.sandbox.control_group import EXTRA_PROCESSES
 from codegate.sandbox.fleet import Fleet, Member
+from codegate.sandbox.images import BASE_IMAGE
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, pack, upload_seconds, written_on
@@ -40,14 +42,12 @@ from codegate.sandbox.session import BESIDE, USER_ID, SandboxSession
 from codegate.sandbox.tools import tools_for, uv_program
 from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 
-BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 RUN_LABEL: Final = "codegate-run"
 OWNER_LABEL: Final = "codegate-owner"
 
 _MACHINE: Final = "x86_64"  # of both providers
 _SLACK_SECONDS: Final = 60  # until a machine that was given up ends itself
 _SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
-_EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _GIBIBYTE: Final = 1 << 30
 _CLOSE_SECONDS: Final = 15.0
 
@@ -358,7 +358,7 @@ def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bo
         "argv": argv,
         "hidden": MASKED_FILES,
         "user": USER_ID,
-        "pids": limits.pids + _EXTRA_PROCESSES,
+        "pids": limits.pids + EXTRA_PROCESSES,
         "memory": limits.memory_bytes if totals else None,
     }
 
