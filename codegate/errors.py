@@ -38,10 +38,7 @@ class CodegateError(Exception):
 
 
 class UsageError(CodegateError):
-    """A wrong argument, configuration, suite or baseline.
-
-    The user has to correct it.
-    """
+    """A wrong argument, configuration, suite or baseline."""
 
 
 class InfrastructureError(CodegateError):

@@ -74,10 +74,7 @@ class Forbidden(GitHubError):
 
 
 class NotFound(GitHubError):
-    """It does not exist, or the token lacks access.
-
-    GitHub answers both alike.
-    """
+    """It does not exist, or the token lacks access."""
 
 
 class Gone(GitHubError):
@@ -232,10 +229,7 @@ class GitHub:
         return self._ask(request).body
 
     def _ask(self, request: _Request) -> _Answer:
-        """Return the answer to a request, after retries.
-
-        urllib3's own retries do not cover a body that breaks off.
-        """
+        """Return the answer to a request, after retries."""
         import requests  # noqa: PLC0415
 
         pause, problem, status = self._pause, "", None
@@ -381,10 +375,7 @@ def _read(request: _Request, response: "requests.Response") -> _Answer:
 
 
 def _seconds_to_wait(answer: _Answer) -> float | None:
-    """Return the wait for GitHub's rate limit in seconds.
-
-    None: the request was answered.
-    """
+    """Return seconds to wait for the rate limit, or None."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
     start = answer.body[:4096]
@@ -404,10 +395,7 @@ def _seconds_to_wait(answer: _Answer) -> float | None:
 
 
 def _missing(request: _Request, headers: Mapping[str, str]) -> str:
-    """Return the permission that a request needs.
-
-    It is from GitHub's answer, or else from its documentation.
-    """
+    """Return the permission that a request needs."""
     # Sets of permissions, of which any one will do, each of one permission or several.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
     named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]

@@ -1,7 +1,4 @@
-"""Programs that run on the host, such as uv.
-
-They end with the command that started them.
-"""
+"""Programs on the host that end with the calling command."""
 
 import contextlib
 import logging

@@ -31,19 +31,13 @@ class HttpRequest:
 
 
 class BodyRoom:
-    """A limit on all request bodies of one sandbox together.
-
-    Thread-safe.
-    """
+    """A thread-safe limit on all request bodies of one sandbox."""
 
     def __init__(self, most: int) -> None:
         self._left, self._lock = most, threading.Lock()
 
     def take(self, size: int) -> bool:
-        """Reserve ``size`` bytes; return whether there was room.
-
-        A negative size releases bytes.
-        """
+        """Reserve ``size`` bytes (negative: release); return whether there was room."""
         with self._lock:
             if size > self._left:
                 return False
@@ -52,10 +46,7 @@ class BodyRoom:
 
 
 class HttpConnection:
-    """The server's end of a connection.
-
-    It serves one request at a time; ``reply``, or ``begin``, ``send`` and ``finish``, answer it.
-    """
+    """The server's end of a connection."""
 
     def __init__(
         self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyRoom | None = None
@@ -90,10 +81,7 @@ class HttpConnection:
         self._send(h11.EndOfMessage())
 
     def begin(self, content_type: str) -> None:
-        """Begin an answer of unknown length.
-
-        ``send`` its pieces, then ``finish``.
-        """
+        """Begin an answer of unknown length; ``send`` and ``finish`` follow."""
         self._send_head(200, content_type, [("transfer-encoding", "chunked")])
 
     def send(self, data: bytes) -> None:

@@ -22,10 +22,7 @@ Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages"
 
 @cache
 def plugin_names(group: Group) -> tuple[str, ...]:
-    """Return the names that packages add to ``group``, sorted.
-
-    Nothing of the packages is imported.
-    """
+    """Return the names that packages add, without importing these."""
     return tuple(sorted({entry.name for entry in entry_points(group=group)}))
 
 
@@ -52,10 +49,7 @@ def load_plugin(group: Group, name: str) -> object:
 
 @cache
 def language_names() -> tuple[str, ...]:
-    """Return the names of all programming languages.
-
-    Our own come first, then those of other packages.
-    """
+    """Return the names of all programming languages, ours first."""
     own = _own_languages()
     return (*own, *(name for name in plugin_names("codegate.languages") if name not in own))
 

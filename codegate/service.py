@@ -109,10 +109,7 @@ class Expectation(ServiceCall):
 
     @property
     def test(self) -> str:
-        """Return the expectation's id in ``tests.json``.
-
-        For example ``service::POST /charge exactly 1``.
-        """
+        """Return its test id, such as ``service::POST /charge exactly 1``."""
         query = f"?{urlencode(sorted(self.query.items()))}" if self.query else ""
         body = "" if self.body is None else f" {json.dumps(self.body, sort_keys=True)}"
         return f"service::{self.method} {self.path}{query}{body} {self.count}"
@@ -147,10 +144,7 @@ class Service(Strict):
 
 
 class FakeService:
-    """The service of one test run.
-
-    It answers one call after the other. Thread-safe.
-    """
+    """The thread-safe service of one test run."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._lock = service, threading.Lock()
@@ -160,10 +154,7 @@ class FakeService:
         self._flooded = False
 
     def restart(self) -> None:
-        """Start again with the first answers; the counts stay.
-
-        A new process of the tests needs this.
-        """
+        """Start again with the first answers, keeping the counts."""
         with self._lock:
             self._answered.clear()
 

@@ -117,10 +117,7 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def check_shape(text: str) -> None:
-    """Raise ValueError for JSON that is too deep or large.
-
-    Nothing is built from it yet, and it may be no JSON at all.
-    """
+    """Raise ValueError for JSON that is too deep or large."""
     structure = _CONTENT.sub("", text)
     brackets = structure.replace(",", "")
     if len(structure) > MAX_VALUES:
@@ -186,19 +183,13 @@ def _whole(digits: str) -> int:
 
 
 def shown(part: object, most: int = 200) -> str:
-    """Return untrusted text as one escaped line.
-
-    It has at most ``most`` characters before the escaping.
-    """
+    """Return the first ``most`` characters of untrusted text, escaped."""
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def one_line(error: Exception, most: int = 200) -> str:
-    """Return an error's message as one line, without full stop.
-
-    It has at most ``most`` characters.
-    """
+    """Return an error's message as one line, without full stop."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")
 

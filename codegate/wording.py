@@ -4,10 +4,7 @@ from collections.abc import Iterable
 
 
 def count_of(n: int, what: str) -> str:
-    """Return ``n`` with its noun, such as ``2 tests``.
-
-    ``what`` is the singular.
-    """
+    """Return ``n`` with the noun ``what`` or its plural."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 

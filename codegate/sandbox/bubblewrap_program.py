@@ -84,10 +84,7 @@ def group_parents() -> control_group.GroupParents | None:
 
 
 def isolation() -> list[str]:
-    """Return the arguments of every sandbox for namespaces and user.
-
-    They also take away capabilities and variables.
-    """
+    """Return every sandbox's arguments: namespaces, user, no capabilities, no variables."""
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
         "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
@@ -96,10 +93,7 @@ def isolation() -> list[str]:
 
 
 def system_links() -> Iterator[str]:
-    """Yield the arguments for ``/bin``, ``/lib`` and the like.
-
-    On most systems these are links into ``/usr``.
-    """
+    """Yield the arguments for ``/bin``, ``/lib`` and the like."""
     for name in ("bin", "lib", "lib32", "lib64", "sbin"):
         path = Path("/", name)
         if path.is_symlink():

@@ -79,10 +79,11 @@ class SandboxFile:
     @property
     def leads_out(self) -> bool:
         """Return whether it is a link out of the workspace."""
-        try:
-            supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
-        except supervisor_files.FilesRefused:
-            return self.mode == "120000"
+        if self.mode == "120000":
+            try:
+                supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
+            except supervisor_files.FilesRefused:
+                return True
         return False
 
 

@@ -141,10 +141,7 @@ class DockerBackend:
             return images.machine_of(str(self._builder.version().get("Arch", "")))
 
     def pin_image(self, name: str) -> str:
-        """Return the image ``name``'s current digest, pulled if absent.
-
-        Raises as ``prepare``.
-        """
+        """Return the image ``name``'s current digest, pulled if absent."""
         with self._building, explained("look up the image"):
             return images.pin_image(self._builder, name)
 

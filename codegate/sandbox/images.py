@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox.contract import NotInstalled, SandboxError
+from codegate.sandbox.tools import MACHINES
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -16,7 +17,7 @@ _PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{
 _OFFICIAL: Final = re.compile(r"python@sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
 LAYOUT: Final = 2
-_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def machine_of(architecture: str) -> str:
@@ -25,17 +26,14 @@ def machine_of(architecture: str) -> str:
     Raises:
         SandboxError: there are no wheels for it.
     """
-    machine = _MACHINES.get(architecture)
-    if machine is None:
+    machine = _MACHINES.get(architecture, architecture)
+    if machine not in MACHINES:
         raise SandboxError(f"the Docker daemon runs on {architecture!r}; x86_64 and aarch64 are supported.")
     return machine
 
 
 def base_image_name(python: str) -> str:
-    """Return the name of a Python version's base image.
-
-    The user's own image, if set in the environment, replaces the default.
-    """
+    """Return the user's base image, or the Python version's default."""
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 

@@ -190,10 +190,7 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
-    """Yield a layer's members at their places in an image.
-
-    The sandboxes' user owns them.
-    """
+    """Yield a layer's members at their places in an image."""
     for entry, data in _moved(layer, _placed):
         yield _owned(entry), data
 

@@ -39,10 +39,7 @@ class Source(Protocol):
 
 
 class Parts:
-    """A source of the bytes that an iterator yields.
-
-    The iterator starts with the first read.
-    """
+    """A source of the bytes that an iterator yields."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts

@@ -82,10 +82,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def lease(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Lease]:
-        """Yield an earlier lease if reusable, else a new one.
-
-        Raises as ``acquire``.
-        """
+        """Yield an earlier lease if reusable, else a new one."""
         kind = (environment, limits)
         lease = self._idle_lease(kind) or Lease(kind, self._take(environment, limits), time.monotonic())
         lease.reusable = False

@@ -4,12 +4,7 @@ They live in memory and count against its limit. They get at most about two thir
 never use up the memory and take the supervisor with them.
 """
 
-from typing import Final
-
 from codegate.sandbox.contract import SandboxLimits
-
-INODES_PER_MEGABYTE: Final = 64
-LEAST_INODES: Final = 4096
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
@@ -24,4 +19,4 @@ def shared_memory_bytes(limits: SandboxLimits) -> int:
 
 def inodes(size: int) -> int:
     """Return the inode limit of a tmpfs of ``size`` bytes."""
-    return max(LEAST_INODES, (size >> 20) * INODES_PER_MEGABYTE)
+    return max(4096, (size >> 20) * 64)

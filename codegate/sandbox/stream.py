@@ -45,10 +45,7 @@ class StreamBroken(SandboxError):
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the supervisor's source: its files as one text.
-
-    Only the first file keeps its future import.
-    """
+    """Return the supervisor's source: its files as one text."""
     folder = resources.files("codegate.sandbox")
     names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
     first, *rest = (folder.joinpath(name).read_bytes() for name in names)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # Their texts are above this one in the sandbox.
     from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put  # noqa: TC004
     from codegate.sandbox.supervisor_host import Host  # noqa: TC004
-    from codegate.sandbox.supervisor_relay import Relay  # noqa: TC004
+    from codegate.sandbox.supervisor_relay import RelayPorts  # noqa: TC004
 
     Header = dict[str, Any]
 
@@ -98,7 +98,7 @@ class Capture:
         return self.seen > self.cap
 
 
-class Usage:
+class ProcessUsage:
     """Resource usage of the reaped processes, by the kernel's count."""
 
     def __init__(self) -> None:
@@ -187,13 +187,13 @@ def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> N
     os._exit(126)
 
 
-class Run:
+class CommandRun:
     """One command, until all of its processes are gone."""
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
-        self.host, self.stdin, self.usage = host, stdin, Usage()
+        self.host, self.stdin, self.usage = host, stdin, ProcessUsage()
         # It listens before the command can connect.
-        self.relay = Relay(host, request["relay"]) if request["relay"] else None
+        self.relay = RelayPorts(host, request["relay"]) if request["relay"] else None
         cap = request["output_bytes"]
         self.output = Capture(cap, cap * FLOOD_FACTOR)
         self.errors = Capture(cap, cap * FLOOD_FACTOR)
@@ -373,7 +373,7 @@ def main() -> None:
             elif request["op"] == "relay":
                 continue  # for a connection of a command that has ended
             else:
-                reply, blobs = Run(host, request, blob, hello["limits"]).finish(wake)
+                reply, blobs = CommandRun(host, request, blob, hello["limits"]).finish(wake)
         except FilesRefused as error:
             reply = {"ok": False, "refused": True, "error": str(error)}
         except Exception as error:

@@ -37,7 +37,7 @@ class Carried:
         return (select.POLLIN if self.reads else 0) | (select.POLLOUT if self.unsent else 0)
 
 
-class Relay:
+class RelayPorts:
     """Listening ports on the sandbox's loopback, and their connections.
 
     A message to the host is ``{"relay": NUMBER}`` with bytes. The first message of a connection opens it and names its

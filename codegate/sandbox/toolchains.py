@@ -1,7 +1,4 @@
-"""Find this machine's toolchains by running them.
-
-Bubblewrap sandboxes use them.
-"""
+"""Find this machine's toolchains for bubblewrap, by running them."""
 
 import json
 import os
@@ -92,10 +89,7 @@ def toolchain_variables(found: Iterable[MachineToolchain]) -> dict[str, str]:
 
 
 def check_system(packages: Iterable[str]) -> None:
-    """Raise NotInstalled if a system package is missing.
-
-    Without dpkg nothing is checked. The remedy names all missing packages.
-    """
+    """Raise NotInstalled for missing system packages, if dpkg can tell."""
     names = sorted(packages)
     if not names or shutil.which("dpkg-query") is None:
         return

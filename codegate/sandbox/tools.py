@@ -66,10 +66,7 @@ def tools_for(machine: str | None = None) -> Tools:
 
 
 def uv_program(machine: str) -> Path:
-    """Return uv for a processor type: ours, or a wheel's.
-
-    Raises as ``tools_for``.
-    """
+    """Return uv for a processor type: ours, or a wheel's."""
     from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
 
     if sys.platform == "linux" and platform.machine() == machine:

@@ -47,10 +47,7 @@ def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, An
 
 
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object of a JSON file with comments.
-
-    Trailing commas are accepted, too.
-    """
+    """Return the object of JSON with comments and trailing commas."""
     try:
         return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_text(tree, path))))
     except (ValueError, RecursionError):

@@ -28,10 +28,7 @@ DROPPED_BEFORE: Final = f"{DROPPED}; quarantined before: "
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment with its recipe and its versions.
-
-    ``resolved`` lists the versions that a build installed.
-    """
+    """An environment with its recipe and its installed versions."""
 
     manifest: EnvironmentManifest
     recipe: str = field(repr=False)
@@ -79,18 +76,12 @@ class Problem:
 
     @property
     def service_tests(self) -> tuple[str, ...]:
-        """Return the ids of the service's expectations.
-
-        They are tests without a file.
-        """
+        """Return the service's expectations, which are tests without a file."""
         return self.manifest.service.tests if self.manifest.service else ()
 
     @property
     def quoted(self) -> bool:
-        """Return whether the statement has no executed example.
-
-        A review reads such problems first.
-        """
+        """Return whether the statement has no executed example."""
         return self.manifest.tags.get(EVIDENCE) == "quoted"
 
     @property

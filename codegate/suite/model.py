@@ -341,10 +341,7 @@ class ProblemManifest(Strict):
 
 
 class StoredProblemManifest(ProblemManifest):
-    """``problem.yml`` as stored, with the modes of executable files.
-
-    Checkouts lose these modes.
-    """
+    """``problem.yml`` with executable files' modes, because checkouts lose them."""
 
     file_modes: dict[PlainPath, Literal["100755"]] = Field(
         default={}, description="Executable files: their path below the problem's folder, such as fix/tool.py."

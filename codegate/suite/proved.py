@@ -29,10 +29,7 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Return a place: kind of sandbox, and base images.
-
-    ``images`` are by Python version.
-    """
+    """Return a place: sandbox, and base images by Python version."""
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
 
 
@@ -61,10 +58,7 @@ class ProvedEnvironment(Strict):
 
 
 class ProvedPlace(Strict):
-    """One place in which the suite was proved.
-
-    The file keeps the newest proof of each place.
-    """
+    """The newest proof of the suite in one place."""
 
     place: dict[_Text, _Text] = Field(description="Kind of sandbox, and base images by digest.")
     validated: _Text = Field(description="UTC time, ISO 8601.")
@@ -81,19 +75,13 @@ class ProvedPlaces(Strict):
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return where a suite was proved, newest last.
-
-    () without a file.
-    """
+    """Return where a suite was proved, newest last, if anywhere."""
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to a suite's ``proved.json``.
-
-    It replaces an older proof of the same place.
-    """
+    """Add a proof to ``proved.json``, replacing the same place's."""
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")

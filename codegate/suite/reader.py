@@ -78,10 +78,7 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
 
 
 class _CoreLoader(_Loader):
-    """A loader by YAML 1.2's core schema.
-
-    ``on``, ``no`` and dates are texts.
-    """
+    """A YAML 1.2 loader: ``on``, ``no`` and dates are texts."""
 
 
 _CoreLoader.yaml_implicit_resolvers = {
@@ -117,10 +114,7 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Raise YAMLError for text that is too deep or large.
-
-    The size counts each alias written out.
-    """
+    """Raise YAMLError for text that is too deep or large."""
     known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
     above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -164,10 +158,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
 
 
 def read_json(path: Path, model: type[Model], most: int = MAX_JSON_BYTES) -> Model:
-    """Return the JSON file at ``path`` as a ``model``.
-
-    It has at most ``most`` bytes. Raises as ``read_yaml``.
-    """
+    """Return the JSON file at ``path`` as ``model``; see ``read_yaml``."""
     return check_model(parse_json(read_text(path, most), str(path)), model, str(path))
 
 
@@ -225,15 +216,9 @@ def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _nearest_key(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
-    return near[0] if near else ""
-
-
-def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
-    """Return the keys that the table at ``place`` may have."""
-    return sorted(
-        {key for table in _tables_at(place, model.model_json_schema()) for key in table.get("properties", ())}
-    )
+    *table, key = fault["loc"]
+    known = {name for one in _tables_at(table, model.model_json_schema()) for name in one.get("properties", ())}
+    return next(iter(get_close_matches(str(key), sorted(known), 1)), "")
 
 
 def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[str, Any]]:

@@ -107,10 +107,7 @@ def read_sections(patch: str) -> list[Section]:
 
 
 def prefix_depth(sections: list[Section], base: Tree) -> int:
-    """Return git's ``-p``: 1 for names with prefixes, else 0.
-
-    Prefixes are ``a/`` and ``b/`` or similar.
-    """
+    """Return git's ``-p``: 1 for names with prefixes, else 0."""
     old = [section.before for section in sections if section.before is not None]
     whole, stripped = (all(name in base for name in names) for names in (old, [_stripped(name) for name in old]))
     if whole != stripped:

@@ -74,10 +74,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path from a suite's ``folder`` to its repository.
-
-    None if the repository is neither around the suite nor beside it.
-    """
+    """Return the relative path to a repository nearby, or None."""
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
     return os.path.relpath(home, folder) if near else None

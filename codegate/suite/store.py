@@ -297,10 +297,7 @@ def _replace(folder: Path, fresh: Path) -> None:
 
 
 def update_problem(suite: Suite, problem: Problem) -> Suite:
-    """Write a changed problem back; return the suite read again.
-
-    Only its status and tests may have changed.
-    """
+    """Write a problem's changed status or tests; reload the suite."""
     if problem.id not in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has no problem {problem.id}.")
     home = inside(suite.folder, f"problems/{problem.id}")
@@ -336,10 +333,7 @@ def _tests_json(tests: TestSets) -> bytes:
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper, with quotes for unprintable characters.
-
-    Its plain style would turn U+0085 and U+2028 into blanks.
-    """
+    """The safe dumper, with quotes that keep U+0085 and U+2028."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, None if text.isprintable() else '"')

@@ -27,10 +27,7 @@ _CONTROL_OR_BACKSLASH: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """A file: its bytes and git's mode.
-
-    The bytes of a symbolic link are its target.
-    """
+    """A file: its bytes (a link's target) and git's mode."""
 
     data: bytes
     mode: FileMode = "100644"

@@ -12,10 +12,7 @@ from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subj
 
 
 def checks_of(module: ModuleType) -> tuple[Check, ...]:
-    """Return a module's checks.
-
-    They are its functions that take a ``Subject`` and return None.
-    """
+    """Return a module's functions that only take a ``Subject``."""
     wanted = {"subject": Subject, "return": None}
     return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
 

@@ -98,10 +98,7 @@ def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[Bu
 
 @contextlib.contextmanager
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
-    """Yield the layer of a build by a Python program.
-
-    The build has a virtual environment.
-    """
+    """Yield the layer of a build by a Python program."""
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:

@@ -128,10 +128,7 @@ def other_conventions(subject: Subject) -> None:
 
 
 def own_loopback(subject: Subject) -> None:
-    """Programs inside can talk to each other over the loopback.
-
-    It answers to its own name and to the machine's.
-    """
+    """Programs inside can talk to each other over the loopback."""
     program = """
 import json, socket
 said = []
@@ -183,10 +180,7 @@ def no_host_files(subject: Subject) -> None:
 
 
 def no_secrets(subject: Subject) -> None:
-    """A variable of the harness is found nowhere inside.
-
-    That includes the environment, arguments and mounts of processes.
-    """
+    """A variable of the harness is found nowhere inside."""
     name, value = "CODEGATE_CONFORMANCE_SECRET", secrets.token_hex(16)
     os.environ[name] = value
     try:

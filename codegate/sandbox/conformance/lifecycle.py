@@ -24,7 +24,7 @@ from codegate.sandbox.contract import (
     SandboxFile,
     SandboxLimits,
 )
-from codegate.sandbox.selection import Choice, select_backend
+from codegate.sandbox.selection import select_backend
 
 _DAEMON = """
 import os, signal, time
@@ -51,10 +51,7 @@ print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and i
 
 
 def time_limit(subject: Subject) -> None:
-    """At its limit, all of a command's processes are killed.
-
-    Hidden daemons are included.
-    """
+    """At its limit a command is killed, hidden daemons included."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
         expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
@@ -84,10 +81,7 @@ def stopped_tree(subject: Subject) -> None:
 
 
 def lifetime(subject: Subject) -> None:
-    """At the end of its lifetime, a sandbox is gone.
-
-    Its command is reported as timed out.
-    """
+    """A sandbox ends its command and itself after its lifetime."""
     with subject.sandbox(dataclasses.replace(LIMITS, lifetime_seconds=3)) as sandbox:
         done = python(sandbox, "import time; time.sleep(60)", timeout=60)
         expect(done.timed_out and done.wall_seconds < 4, "timed out by the lifetime", done)
@@ -167,8 +161,7 @@ def hold() -> None:
     import ast  # noqa: PLC0415 - only the second process needs it
 
     name, version, sha256, archive, mark = ast.literal_eval(sys.stdin.read())
-    choice: Choice = "docker" if name == "docker" else "bwrap"
-    backend = select_backend(choice, "conformance")
+    backend = select_backend(name, "conformance")
     environment = backend.prepare(EnvironmentRecipe(version, layer=Layer(sha256, Path(archive))))
     sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=60))
     os.write(1, b"open\n")

@@ -66,7 +66,7 @@ def refused(action: Callable[[], Any]) -> str:
     return ""
 
 
-def connect(address: tuple[str, int]) -> None:
+def open_connection(address: tuple[str, int]) -> None:
     """Open a TCP connection."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
         one.settimeout(0.2)
@@ -91,10 +91,7 @@ def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
 
 
 def harmless(path: str) -> bool:
-    """Return whether it is null, zero, full, random or urandom.
-
-    See devices.txt of Linux.
-    """
+    """Return whether it is null, zero, full, random or urandom."""
     status = os.stat(path)
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     return stat.S_ISCHR(status.st_mode) and device in HARMLESS
@@ -132,7 +129,7 @@ def walls() -> dict[str, Any]:
         "seccomp": libc.prctl(PR_GET_SECCOMP, 0, 0, 0, 0),
         "routes": routes,
         "interfaces": sorted(name for _, name in socket.if_nameindex() if name != "lo"),
-        "connect": [refused(lambda: connect(("169.254.169.254", 80))), refused(lambda: connect(("8.8.8.8", 53)))],
+        "connect": [refused(partial(open_connection, to)) for to in (("169.254.169.254", 80), ("8.8.8.8", 53))],
         "families": {f"address family {family}": refused(partial(socket.socket, family, socket.SOCK_STREAM))
                      for family in FAMILIES},
         "calls": {name: call(libc, numbers[column], 0x10000000 if name == "unshare" else 0)
@@ -179,7 +176,7 @@ def descriptors(most: int) -> list[Any]:
     return [len(opened), reason]
 
 
-def fill(folder: str, most: int, seconds: float = 0) -> list[Any]:
+def fill_disk(folder: str, most: int, seconds: float = 0) -> list[Any]:
     """Write files until that fails; return [bytes, error].
 
     If nothing is refused, the files stay for ``seconds``.
@@ -212,10 +209,7 @@ def make_files(folder: str, most: int) -> list[Any]:
 
 
 def grow(folder: str, size: int) -> str:
-    """Make one sparse file of ``size`` bytes.
-
-    It returns as ``refused`` does.
-    """
+    """Make a sparse file; return its error or ""."""
     path = folder + "/probe"
     with open(path, "wb") as file:
         reason = refused(lambda: os.ftruncate(file.fileno(), size))
@@ -224,14 +218,11 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return how much of each resource could be taken.
-
-    ``wanted`` has the most to take of each.
-    """
+    """Return how much of each ``wanted`` amount could be taken."""
     return {
         "processes": processes(wanted["processes"]),
         "descriptors": descriptors(wanted["descriptors"]),
-        "disk": {folder: fill(folder, most) for folder, most in wanted["disk"].items()},
+        "disk": {folder: fill_disk(folder, most) for folder, most in wanted["disk"].items()},
         "inodes": {folder: make_files(folder, most) for folder, most in wanted["inodes"].items()},
         "file": grow("/workspace", wanted["file"]),
     }
@@ -276,10 +267,7 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
 
 
 def main(wish: str, text: str) -> None:
-    """Run the function ``wish``; print its result as JSON.
-
-    ``text`` has its arguments as JSON.
-    """
+    """Run ``wish`` with JSON arguments; print its result as JSON."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     wanted = json.loads(text)
     if wish == "flood":
@@ -298,7 +286,7 @@ def main(wish: str, text: str) -> None:
     elif wish == "memory":
         made = memory(wanted)
     elif wish == "spill":
-        made = fill(wanted["folder"], wanted["most"], wanted["seconds"])
+        made = fill_disk(wanted["folder"], wanted["most"], wanted["seconds"])
     else:
         ballast = taken(wanted["ballast"])  # so that fewer files do
         made = [*make_files(wanted["folder"], wanted["most"]), len(ballast)]

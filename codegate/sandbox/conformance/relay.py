@@ -15,10 +15,7 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 
 
 def relayed_bytes(subject: Subject) -> None:
-    """Megabytes go both ways at once over several connections.
-
-    A half-closed connection is still answered.
-    """
+    """Connections carry megabytes both ways at once, also half-closed ones."""
     program = (
         "import threading, hashlib\n"
         "def once(n, found):\n"

@@ -1,7 +1,4 @@
-"""Checks that the sandbox survives commands that hit its limits.
-
-The preflight checks that the limits are enforced.
-"""
+"""Checks that the sandbox survives commands that hit its limits."""
 
 from codegate.sandbox.conformance.subject import Subject, expect, python
 from codegate.sandbox.contract import Command, SandboxLimits
@@ -22,10 +19,7 @@ def memory_of_one(subject: Subject) -> None:
 
 
 def memory_of_the_watcher(subject: Subject) -> None:
-    """Output that uses up the memory is the command's fault.
-
-    That holds even if the supervisor is killed for it.
-    """
+    """Output that uses up the memory is the command's fault."""
     program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
     if subject.totals:
         limits = SandboxLimits(memory_bytes=64 << 20, disk_bytes=1 << 20, lifetime_seconds=60)

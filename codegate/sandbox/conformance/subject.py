@@ -44,10 +44,7 @@ class Subject:
         return contextlib.closing(self.backend.open(self.environment, limits))
 
     def probe(self, program: str) -> Any:
-        """Run a Python program in a fresh sandbox.
-
-        It returns the JSON document that the program prints last.
-        """
+        """Run a program in a fresh sandbox; return its JSON."""
         with self.sandbox() as sandbox:
             return answer(python(sandbox, program))
 

@@ -47,10 +47,7 @@ class _E2B(MachineProvider):
         Sandbox.kill(identity)
 
     def _template(self, order: Order) -> str:
-        """Return the template for such machines, built if absent.
-
-        A build takes about a minute, once for an account.
-        """
+        """Return the template for such machines, built once per account."""
         base = digest([order.image, order.packages])[:16]
         name = f"codegate-{base}-{order.memory_gib}g-{order.cpus}"
         with self._building:

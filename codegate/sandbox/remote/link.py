@@ -39,10 +39,7 @@ USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
 
 
 def masks(names: Iterable[str]) -> Iterator[str]:
-    """Yield bubblewrap's arguments that hide ``names`` of ``/proc``.
-
-    Names that this machine lacks are left out.
-    """
+    """Yield bubblewrap's arguments that hide existing ``names`` of ``/proc``."""
     for path in (f"/proc/{name}" for name in names):
         if os.path.isdir(path):
             yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
@@ -51,10 +48,7 @@ def masks(names: Iterable[str]) -> Iterator[str]:
 
 
 class Group:
-    """A control group of either kernel interface (cgroups(7)).
-
-    Without ``memory`` there is none.
-    """
+    """A control group (cgroups(7)), or none without ``memory``."""
 
     def __init__(self, memory: int | None, pids: int) -> None:
         self.folders: list[str] = []
@@ -96,10 +90,7 @@ class Group:
 
 
 def delegate() -> None:
-    """Enable limits below the topmost control group.
-
-    Its processes are moved out if they prevent that.
-    """
+    """Enable limits below the topmost control group."""
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
         write(control, "+memory +pids")
@@ -142,7 +133,7 @@ def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
                 line = line[os.write(1, line) :]
 
 
-def answer(argv: list[str], lock: threading.Lock) -> None:
+def run_beside(argv: list[str], lock: threading.Lock) -> None:
     """Run a program beside the sandbox and print its output."""
     with contextlib.suppress(OSError):
         program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -178,7 +169,7 @@ def main() -> None:
             for line in sys.stdin.buffer:
                 if line.startswith(b"!"):
                     argv = json.loads(base64.b64decode(line[1:]))
-                    threading.Thread(target=answer, args=(argv, lock), daemon=True).start()
+                    threading.Thread(target=run_beside, args=(argv, lock), daemon=True).start()
                 elif process.stdin is not None:
                     process.stdin.write(base64.b64decode(line))
                     process.stdin.flush()

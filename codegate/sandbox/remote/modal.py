@@ -60,10 +60,7 @@ def _app() -> modal.App:
 
 
 def _tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return labels as Modal's tags, split at colons.
-
-    A tag has at most 63 letters, digits, dashes, periods and underscores.
-    """
+    """Return labels split at colons, because Modal limits their characters."""
     return {f"{name}-{n}": part[:63] for name, text in labels.items() for n, part in enumerate(text.split(":"))}
 
 

@@ -88,10 +88,7 @@ def export_suite(
 
 
 def repository_slug(suite: Suite, repository: Path | None) -> str:
-    """Return the repository as ``owner/name``, by its remote ``origin``.
-
-    Without that it is ``local/<suite>``.
-    """
+    """Return ``owner/name`` by the remote ``origin``, or ``local/<suite>``."""
     try:
         address = git(find_repository(suite, repository), "config", "--get", "remote.origin.url").decode("utf-8")
         found = _REMOTE.search(address.strip())

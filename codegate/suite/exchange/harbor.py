@@ -141,10 +141,7 @@ def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
 
 
 def _archive(files: Changes) -> bytes:
-    """Return a tar archive of the files, without deleted ones.
-
-    It is sorted and has no times, so equal files give equal bytes.
-    """
+    """Return a reproducible tar archive, without deleted files."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as out:
         for path, file in sorted(files.items()):

@@ -44,7 +44,7 @@ _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE)]
 
 
-class _Fields(BaseModel):
+class _HumanEvalRow(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     task_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -54,7 +54,7 @@ class _Fields(BaseModel):
     entry_point: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
-class _Mbpp(BaseModel):
+class _MbppRow(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     task_id: int
@@ -98,7 +98,7 @@ def task_problem(
 
 
 def _humaneval(row: Mapping[str, object], place: str) -> _Task:
-    task = check_model(row, _Fields, place)
+    task = check_model(row, _HumanEvalRow, place)
     if keyword.iskeyword(task.entry_point):
         raise UsageError(f"entry_point: {task.entry_point!r} cannot be a function's name.")
     prompt = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
@@ -120,7 +120,7 @@ def _humaneval(row: Mapping[str, object], place: str) -> _Task:
 
 def _mbpp(row: Mapping[str, object], place: str) -> _Task:
     """Return an MBPP task, whose statement shows the first assertion."""
-    task = check_model(row, _Mbpp, place)
+    task = check_model(row, _MbppRow, place)
     try:
         body = ast.parse(task.code).body
         for one in (*task.test_list, *task.test_imports, task.test_setup_code):

@@ -1,7 +1,4 @@
-"""Untrusted rows of JSON, from a file or task folders.
-
-Each is checked on its own, and a broken one is reported.
-"""
+"""Untrusted rows of JSON, from a file or task folders."""
 
 import json
 import os
@@ -66,10 +63,7 @@ def read_rows(
 
 
 def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> None:
-    """Raise UsageError if a file has no usable row.
-
-    The message has the first rows and what is wrong with them.
-    """
+    """Raise UsageError if a file has no usable row."""
     if results:
         return
     if not skipped:
@@ -79,10 +73,7 @@ def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> 
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines in ASCII.
-
-    So no character in them can end a line or be lost.
-    """
+    """Write ``rows`` as JSON Lines in ASCII, which loses nothing."""
     write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))
 
 

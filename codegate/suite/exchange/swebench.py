@@ -71,10 +71,7 @@ class SweBenchRow(BaseModel):
 
     @property
     def created(self) -> datetime | None:
-        """Return ``created_at`` with a time zone, or None.
-
-        The zone is UTC if it names none. None: it is no ISO 8601 time.
-        """
+        """Return ``created_at``, by default in UTC, or None if unreadable."""
         try:
             return _zoned(datetime.fromisoformat(self.created_at))
         except ValueError:

@@ -1,4 +1,1 @@
-"""Programs that are copied into exported task folders.
-
-They are never imported.
-"""
+"""Programs that are copied into exported task folders, never imported."""

@@ -32,10 +32,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def clear(workspace: Path, name: str) -> Path:
-    """Return the place of ``name``, after removing what is there.
-
-    The folders above become real ones, so that no link leads elsewhere.
-    """
+    """Return an empty place for ``name``, below real folders only."""
     place = workspace
     *folders, last = name.split("/")
     for folder in folders:
@@ -67,10 +64,7 @@ def prepare(settings: dict[str, Any]) -> None:
 
 
 def run(settings: dict[str, Any], file: str, report: Path) -> None:
-    """Run the tests of one file.
-
-    Their output goes to the verifier's own.
-    """
+    """Run the tests of one file."""
     roots = [os.path.normpath(f"{settings['workspace']}/{root}") for root in settings["python_path"]]
     environment = dict(os.environ, **settings["environment"], CODEGATE_REPORT=str(report))
     given = filter(None, [environment.get("PYTHONPATH")])
@@ -85,10 +79,7 @@ def run(settings: dict[str, Any], file: str, report: Path) -> None:
 
 
 def statuses(report: Path) -> dict[str, bool]:
-    """Return whether each reported test passed, without a fault.
-
-    It must have been set up, called and torn down.
-    """
+    """Return whether each reported test passed in all its phases."""
     phases: dict[str, list[list[str]]] = {}
     for line in report.read_text(encoding="utf-8").splitlines():
         test, when, outcome = json.loads(line)
