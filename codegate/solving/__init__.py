@@ -1,7 +1,7 @@
-"""Solve a problem by a single shot, a loop with tools, or an agent: an ``Attempt`` comes out.
+"""Let a candidate solve a problem; return its ``Attempt``.
 
-The model works on a tree in memory, or in a sandbox that the caller opens, and only a patch of its source files leaves
-this room.
+A candidate solves by a single shot, by a loop with tools, or with an agent. The model works on a tree in memory, or in
+a sandbox that the caller opens. Only a patch of its source files goes to grading.
 """
 
 from codegate.solving.agent import agent_attempt

@@ -1,6 +1,7 @@
-"""Agent: a program works on the tree in a sandbox, and reaches only its model's gateway.
+"""Solve a problem with an agent in a sandbox.
 
-What it leaves in the tree is its answer. Neither its exit status nor what it says of itself decides anything.
+The agent reaches only its model's gateway. The files that it leaves in the tree are its answer; neither its exit status
+nor its output decides anything.
 """
 
 import json
@@ -46,7 +47,10 @@ _HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
 class AgentFailed(InfrastructureError):
-    """An agent failed through no fault of its own: it made no call, or mostly waited."""
+    """An agent failed through no fault of its own.
+
+    It made no model call, or mostly waited.
+    """
 
 
 def agent_attempt(
@@ -60,13 +64,21 @@ def agent_attempt(
     call: ModelCall,
     paid: Keeps,
 ) -> Attempt:
-    """Return the attempt of the candidate's agent: at most ``max_iterations`` model calls, and its other limits.
+    """Return the attempt of the candidate's agent.
 
-    ``python`` is the minor version of the environment's interpreter, on which agents in Python run.
-    ``paid`` holds the answers of an earlier start of this attempt that was cut off, and keeps those of this one.
+    Args:
+        problem: the problem.
+        base: its base tree.
+        candidate: the candidate; its settings limit the attempt, and ``max_iterations`` its model calls.
+        provider: the candidate's provider.
+        sample: number of the sample.
+        python: minor version of the environment's interpreter, on which agents in Python run.
+        open_for_agent: opens the sandbox.
+        call: makes a model call.
+        paid: the answers of an earlier start of this attempt that was interrupted; answers of this one are added.
 
     Raises:
-        AgentFailed: it made no model call, or ran out of time that it had waited for its provider or its turn.
+        AgentFailed: it made no model call, or ran out of time after it had waited for its provider or its turn.
         UsageError: it cannot be installed.
         InfrastructureError: the sandbox failed, or a model call, as for any other attempt.
     """
@@ -158,7 +170,7 @@ def agent_attempt(
 
 
 def agent_version(candidate: CandidateSpec) -> str:
-    """Return the version of an agent's prompt and of its start by codegate."""
+    """Return the version of an agent's prompt and start command."""
     empty = Task(
         prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness,
         version=candidate.agent.version if candidate.agent is not None else None,
@@ -178,7 +190,10 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return the prompt; ours precedes the task, because agents have a system prompt."""
+    """Return the prompt: system prompt and task in one.
+
+    An agent has a system prompt of its own, so the candidate's can only precede the task.
+    """
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 

@@ -1,4 +1,4 @@
-"""An answer: the patch of the changed source files, and every other path with the reason."""
+"""An answer: its patch, and the changed paths left out."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,13 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class Frozen:
-    """The patches of source and of test files, and every other path with the reason."""
+    """The patch of an answer, and what it leaves out.
+
+    Attributes:
+        patch: the patch of the source files.
+        dropped: every other path, with the reason.
+        tests: the patch of the test files.
+    """
 
     patch: str
     dropped: tuple[DroppedPath, ...]
@@ -24,9 +30,10 @@ class Frozen:
 
 
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
-    """Return the source files among ``paths``, and the others with the reason.
+    """Return the source files among ``paths``, and the others.
 
-    Only source crosses into grading: tests are replaced by hidden ones, and configuration could alter the test run.
+    The others have a reason. Only source files go to grading: tests are replaced by hidden ones, and configuration
+    could alter the test run.
     """
     classifier = PathClassifier.of(base)
     sources, others = [], []
@@ -41,10 +48,15 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 
 
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
-    """Return the patch of ``changes`` to ``base``, the dropped paths, and the patch of those dropped as tests.
+    """Return the patch of ``changes``, and the dropped paths.
 
     Links that lead out of the tree are in no patch. If the patch is over its limit, its largest files are dropped; if
-    the tests are, all of them are.
+    the patch of the tests is, all of it is.
+
+    Args:
+        base: the tree that was changed.
+        changes: the changed source and test files.
+        dropped: paths that were dropped before; those dropped as tests become the patch of the tests.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)
@@ -68,7 +80,7 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the largest paths to drop so that the rest has at most ``most``."""
+    """Return the largest paths, so that the rest fits ``most``."""
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
         if left <= most:
@@ -79,12 +91,12 @@ def largest(sizes: Mapping[str, int], most: int) -> list[str]:
 
 
 def too_large(path: str, size: int, limit: str) -> DroppedPath:
-    """Return the entry of a file of ``size`` bytes that is over ``limit``."""
+    """Return the entry of a dropped file of ``size`` bytes."""
     return DroppedPath(path=show_path(path), reason="too_large", detail=f"{size} bytes; {limit}")
 
 
 def show_path(path: str) -> str:
-    """Return a model's path, escaped to a short ASCII line if it is not plain."""
+    """Return a model's path, if necessary as short escaped ASCII."""
     if len(path) <= 200 and path.isprintable():
         return path
     return path[:200].encode("unicode_escape").decode("ascii")[:200]

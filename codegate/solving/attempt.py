@@ -1,4 +1,4 @@
-"""Attempt: one candidate on one problem, one sample; and its model calls."""
+"""An attempt of one candidate on one problem."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,10 +20,13 @@ AttemptStop = Literal[
 
 
 class AgentRecord(BaseModel):
-    """How an agent ended. Its exit status decides nothing: only the tests do.
+    """How an agent ended; only the tests decide about it.
 
-    ``ended_by`` is the limit that ended it; ``refused`` what it asked for and did not get, and what it warned of
-    itself; ``lock`` a digest of the versions of all packages that were installed for it and its MCP servers.
+    Attributes:
+        ended_by: the limit that ended it.
+        refused: how often the agent did not get what it asked for, and its own warnings, by text.
+        lock: digest of the versions of all packages that were installed for it and its MCP servers.
+        used: the parts of its harness that it used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +40,10 @@ class AgentRecord(BaseModel):
 
 
 class DroppedPath(BaseModel):
-    """An edit that does not cross into grading, and why; ``detail`` has its size and the limit of one too large."""
+    """A changed path that does not go to grading.
+
+    ``detail`` has the size and the limit of a file that is too large.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,17 +61,18 @@ class AttemptSummary(BaseModel):
     """An attempt without its transcript, as an outcome keeps it.
 
     Attributes:
-        patch: unified diff against the base tree, source paths only; empty when nothing was changed.
-        patch_error: why the model's own edits could not be applied, None when they could.
+        patch: unified diff against the base tree, source paths only; empty if nothing was changed.
+        patch_error: why the model's edits could not be applied, None if they could.
         contains_code: whether the answer held code.
-        usage: tokens over all calls; a field that some call did not report is null.
+        usage: tokens of all calls; a field that some call did not report is null.
         models: the distinct snapshots that the provider reported.
-        model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
-        answer: digest of the whole answer, which identifies copies; None until ``summary`` and without a model, as for
+        model_seconds: time in model calls.
+        tool_seconds: time in the model's own test runs.
+        answer: digest of the whole answer, which identifies copies; None before ``summary`` and without a model, as for
             the reference, whose equal patches are no copies.
         agent: how the candidate's agent ended; None without one.
-        reused: whether an earlier run made it, and this one took it from the cache of answers.
-        lost: faults, each once, that took an answer of it which was then asked for again, as a call that timed out.
+        reused: whether this run took the attempt from the cache of answers, and an earlier run made it.
+        lost: faults, each once, that lost an answer that was then asked for again, such as a call that timed out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -94,9 +101,9 @@ class Attempt(AttemptSummary):
     """A candidate's work on a problem.
 
     Attributes:
-        tests: unified diff of the test files that an agent or a tool loop changed; they do not cross into grading.
+        tests: unified diff of the test files that an agent or a tool loop changed; they do not go to grading.
         messages: the transcript, in order.
-        calls: the answered model calls; none where no model was called.
+        calls: the answered model calls; none without a model.
         prompt: what an agent sent as system prompt and tools; a run keeps it once for each candidate.
     """
 
@@ -110,7 +117,7 @@ class Attempt(AttemptSummary):
 
     @property
     def last_answer(self) -> Message | None:
-        """Return the model's last message; None where no model was called."""
+        """Return the model's last message; None without a model."""
         return next((message for message in reversed(self.messages) if message.role == "assistant"), None)
 
     def summary(self) -> AttemptSummary:
@@ -129,7 +136,7 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
 
 
 def counted(completions: Sequence[Completion]) -> dict[str, Any]:
-    """Return the fields of an attempt that follow from its model calls."""
+    """Return an attempt's fields that its model calls determine."""
     return {
         "iterations": len(completions),
         "usage": sum((each.usage for each in completions), NO_USAGE),
@@ -140,7 +147,7 @@ def counted(completions: Sequence[Completion]) -> dict[str, Any]:
 
 
 def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-    """Return a request's size as ASCII JSON, close to that in any provider's format."""
+    """Return a request's approximate size in any provider's format."""
     parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
     return len(json.dumps([parts, [message.reasoning for message in messages if message.reasoning]]))
 

@@ -1,6 +1,7 @@
-"""Collect what an agent left in its sandbox: every source file that git would commit, byte for byte.
+"""Collect the files that an agent changed in its sandbox.
 
-Git decides what is ignored, on the host and without a work tree: the listing is the agent's, and hostile.
+These are the files that git would commit, byte for byte. Git decides on the host, without a work tree, which files are
+ignored: the listing comes from the agent's sandbox and is hostile.
 """
 
 import base64
@@ -37,7 +38,7 @@ venv/
 
 @dataclass(frozen=True)
 class Left:
-    """Files that an agent left in the tree, or why they cannot be read."""
+    """What an agent changed, or why it cannot be read."""
 
     changes: Changes = field(default_factory=dict)
     dropped: tuple[DroppedPath, ...] = ()
@@ -45,7 +46,10 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
-    """Return the agent's changes of the tree, except of paths that ``apart`` accepts."""
+    """Return the agent's changes of the tree.
+
+    Paths that ``apart`` accepts are left out.
+    """
     try:
         return _collected(sandbox, base, apart)
     except SandboxClosed:

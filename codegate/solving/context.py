@@ -1,7 +1,7 @@
-"""Build the single-shot prompt's context: the files most relevant to the statement.
+"""Choose the files that a single shot's prompt shows.
 
-Files are ranked by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of their
-words against the statement's, identifiers split at underscores and capitals. Nothing of the fix is used.
+Files are ranked by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of their words
+against the statement's; identifiers are split at underscores and capitals. The fix is not used.
 """
 
 import math
@@ -57,17 +57,26 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Return the prompt's part about ``base``, of at most ``most`` characters; see ``build_context``."""
+    """Return a prompt's description of the repository ``base``.
+
+    It has at most ``most`` characters; see ``build_context``.
+    """
     return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 
 def build_context(
     base: Tree, statement: str, public_tests: tuple[str, ...], budget: int = DEFAULT_BUDGET, most: int | None = None
 ) -> str:
-    """Return the repository for a prompt: the list of files, then files in blocks.
+    """Return a description of the repository for a prompt.
 
-    ``public_tests`` come after the source files, which the words of ``statement`` rank. ``budget`` is of the files'
-    content, ``most`` of everything, of which the list gets a quarter.
+    It lists the files, then shows the most relevant ones in blocks.
+
+    Args:
+        base: the repository.
+        statement: its words rank the files.
+        public_tests: paths of tests, which come after the source files.
+        budget: most characters of the shown files.
+        most: most characters of everything; a quarter of them is for the list.
     """
     if most is not None:
         # What stands around the files is short beside them: twice is enough.
@@ -98,7 +107,10 @@ def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: 
 
 
 def build_listing(base: Tree, most: int | None = None) -> str:
-    """Return the repository's paths, at most 400 of them, and of at most ``most`` characters."""
+    """Return the list of the repository's paths.
+
+    It has at most 400 paths, and about ``most`` characters of them.
+    """
     paths = [path if path.isprintable() else ascii(path) for path in base]
     shown = paths[:MAX_LISTED]
     while most is not None and shown and sum(map(len, shown)) + len(shown) > most:
@@ -108,7 +120,10 @@ def build_listing(base: Tree, most: int | None = None) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of ``text``, identifiers split, common words left out."""
+    """Return the lower-case words of ``text``, without common ones.
+
+    Identifiers are split.
+    """
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
 
@@ -131,7 +146,10 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
-    """Return ``pieces``, best first; ties by path and line, for a deterministic order."""
+    """Return ``pieces``, best first.
+
+    Equal ones are in the order of path and line, so that the order is always the same.
+    """
     query = set(words(statement))
     counts = [Counter(words(piece.text) + words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]
@@ -152,7 +170,10 @@ def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
 
 
 def _fill(ranked: list[_Piece], budget: int) -> list[_Piece]:
-    """Return the pieces that fit, best first, pieces of one file together and in the file's order."""
+    """Return the best pieces that fit into ``budget``.
+
+    Pieces of one file are together and in the file's order.
+    """
     chosen: list[_Piece] = []
     for piece in ranked:
         if len(piece.text) <= budget:

@@ -1,6 +1,6 @@
-"""Parse a model's answer into edits: SEARCH/REPLACE blocks and unified diffs.
+"""Parse a model's answer into edits.
 
-A block is::
+Edits are SEARCH/REPLACE blocks and unified diffs. A block is::
 
     path/to/file.py
     <<<<<<< SEARCH
@@ -34,7 +34,7 @@ _CODE_LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class BlockEdit:
-    """One SEARCH/REPLACE block; lines without their line breaks."""
+    """One SEARCH/REPLACE block; its lines have no line breaks."""
 
     path: str
     search: tuple[str, ...]
@@ -50,7 +50,10 @@ class DiffEdit:
 
 @dataclass(frozen=True)
 class ParsedEdits:
-    """The edits in the order of the text, and the malformed ones."""
+    """The edits of an answer, in order.
+
+    ``problems`` describes the malformed ones.
+    """
 
     edits: tuple[BlockEdit | DiffEdit, ...]
     problems: tuple[str, ...]
@@ -97,7 +100,7 @@ def parse_edits(text: str) -> ParsedEdits:
 def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
     """Apply the edits; return the first error, None without one.
 
-    The workspace records an unsafe path, and the other edits go on.
+    An unsafe path is no error: the workspace records it, and the other edits are applied.
     """
     if parsed.problems:
         return parsed.problems[0] + "."
@@ -115,7 +118,10 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
 
 
 def contains_code(text: str) -> bool:
-    """Return whether ``text`` holds code: an edit, a non-empty fence that is not one of plain text, or two lines."""
+    """Return whether ``text`` holds code.
+
+    That is an edit, a fence that is neither empty nor plain text, or two lines that look like code.
+    """
     parsed = parse_edits(text)
     if parsed.edits:
         return True
@@ -156,7 +162,10 @@ def _names_files(lines: list[str], position: int) -> bool:
 
 
 def _path_above(lines: list[str], position: int) -> str:
-    """Return the path on the nearest line above that is neither blank nor a bare fence, or ""."""
+    """Return the path above a block, or "".
+
+    It is on the nearest line that is neither blank nor a bare fence.
+    """
     for line in reversed(lines[max(0, position - 4) : position]):
         if not line.strip() or _REPLACE.fullmatch(line.strip()):
             if _REPLACE.fullmatch(line.strip()):
@@ -177,7 +186,10 @@ def _path_above(lines: list[str], position: int) -> str:
 
 
 def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Return the position after the block at ``start``, and its two parts if it is complete."""
+    """Return the position after a block, and its two parts.
+
+    None stands for the parts of a block that has no end.
+    """
     divider = None
     for position in range(start + 1, len(lines)):
         stripped = lines[position].strip()
@@ -194,7 +206,12 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """A diff whose end is not found yet: its first line, and its fence's indent and marks."""
+    """A diff whose end is not found yet.
+
+    Attributes:
+        start: its first line.
+        marks: indent and marks of its fence.
+    """
 
     start: int
     marks: str

@@ -1,7 +1,7 @@
-"""Read a candidate's harness from its repository, and put it into problems' trees.
+"""Read a candidate's harness, and put it into problems' trees.
 
-A pull request writes all of it, so nothing is read over a link that leads out of git's own files, and no file that a
-problem's fix or hidden tests touch is laid.
+A pull request writes all of the repository. So nothing is read over a link to files that git does not list, and no file
+is replaced that a problem's fix or hidden tests change.
 """
 
 import os
@@ -25,7 +25,7 @@ _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
 def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the files of its harness below ``folder``."""
+    """Return ``candidate`` with its harness's files below ``folder``."""
     harness = candidate.harness
     if harness is None or candidate.agent is None:
         return candidate
@@ -58,7 +58,10 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths of files below a link ``name``; none if it leads to no folder of theirs."""
+    """Yield the paths of files below the link ``name``.
+
+    There are none if it does not lead to one of their folders.
+    """
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 
@@ -66,10 +69,14 @@ def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterat
 def chosen_files(
     candidate: CandidateSpec, known: Collection[str], read: Callable[[str], tuple[bytes, bool]]
 ) -> Iterator[tuple[str, str, bytes, bool]]:
-    """Yield the files of a candidate's harness among the ``known`` ones.
+    """Yield the files of a candidate's harness.
 
-    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns bytes
-    and the latter for a path.
+    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program.
+
+    Args:
+        candidate: the candidate.
+        known: the paths of the repository's files.
+        read: returns for a path the bytes, and whether the file is a program.
     """
     harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
     if harness is None or agent is None:
@@ -128,7 +135,10 @@ def chosen_files(
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether a path belongs to any agent's harness, and so to no answer."""
+    """Return whether a path is part of any agent's harness.
+
+    Such a path is in no answer.
+    """
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness
@@ -137,7 +147,10 @@ def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
 
 
 def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
-    """Return the tree that an agent sees: without the commit's own harness, with the candidate's."""
+    """Return the tree that an agent sees.
+
+    It has the candidate's harness in place of the base commit's.
+    """
     files = {path: file for path, file in base.items() if not is_apart(path, candidate, problem)}
     folders = {folder for path in files for folder in _above(path)}
     classifier = PathClassifier.of(base)

@@ -1,4 +1,7 @@
-"""The recorded builds that hold an agent's packages, and those of its MCP servers."""
+"""The environments that hold an agent's packages.
+
+Each package of the harness's MCP servers has an environment too.
+"""
 
 import shlex
 from dataclasses import asdict
@@ -22,7 +25,7 @@ _NODE: Final = "22"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the texts of its agent's files below ``folder``."""
+    """Return ``candidate`` with its agent's files below ``folder``."""
     agent = candidate.agent
     if agent is None or agent.files is None:
         return candidate
@@ -38,7 +41,10 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return the environment that an agent is installed in; None if nothing is to install."""
+    """Return the environment in which an agent is installed.
+
+    None if there is nothing to install.
+    """
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -57,9 +63,9 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
 
 
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
-    """Return the environment of each package of the harness's MCP servers.
+    """Return the environments of the MCP servers' packages.
 
-    A pull request names them: nothing of theirs runs in the build, which has no credentials of an index.
+    A pull request names them, so nothing of theirs runs in the build, and the build has no credentials of an index.
     """
     found = []
     for name, package in _server_packages(candidate).items():
@@ -78,7 +84,7 @@ def _npm(requirement: str) -> tuple[str, ...]:
 
 
 def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
-    """Return the table of server packages and folders for ``server_driver.py``."""
+    """Return the packages and folders for ``server_driver.py``."""
     return [
         {**asdict(package), "folder": f"{BESIDE}/{name}/env/{PACKAGE.removeprefix(f'{ROOT}/')}"}
         for name, package in _server_packages(candidate).items()
@@ -92,12 +98,18 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return the day of the first call, so that a run over midnight installs one agent."""
+    """Return the day of the first call.
+
+    A run over midnight thus installs one agent.
+    """
     return datetime.now(UTC).date()
 
 
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
-    """Return an environment whose packages were released before the agent's ``as_of``, or by today."""
+    """Return an environment with packages of a given day.
+
+    They were released before the agent's ``as_of``, or by today.
+    """
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"
     # Builds are found again by their recipes: without a date of its own, one of another day would be.

@@ -107,10 +107,10 @@ _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
 
 
 def fill(candidate: CandidateSpec, *, question: bool = False, **values: str) -> tuple[str, str]:
-    """Return system prompt and task of a candidate, its own or ours, with ``{name}`` replaced by values.
+    """Return system prompt and task, with ``{name}`` replaced by values.
 
-    A team's own system prompt of a single shot is followed by the format of edits, without which no answer applies. A
-    ``question`` has neither this format nor a task about a bug.
+    They are the candidate's own or ours. A single shot's system prompt is followed by the format of edits, without
+    which no answer applies. A ``question`` has neither this format nor a task about a bug.
     """
     system, task = _texts(candidate)
     if question:
@@ -134,7 +134,7 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
 
 
 def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with the texts of its prompt's files below ``folder``."""
+    """Return ``candidate`` with its prompt's files below ``folder``."""
     prompt = candidate.prompt
     if prompt is None:
         return candidate
@@ -154,7 +154,13 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def check_named_file(folder: Path, name: str, what: str) -> None:
-    """Raise UsageError if a configured file is not below the configuration's ``folder``."""
+    """Refuse a configured file that is not below ``folder``.
+
+    ``folder`` is the configuration's.
+
+    Raises:
+        UsageError: it is not.
+    """
     # Over a linked folder a pull request could have anything of the machine sent, its environment included.
     place = Path(os.path.realpath((folder / name).parent))
     if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):

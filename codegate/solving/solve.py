@@ -1,4 +1,4 @@
-"""Solve one problem with one candidate, one sample."""
+"""Solve one problem with a candidate without an agent."""
 
 from functools import partial
 
@@ -43,12 +43,22 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of ``candidate``, which has no agent, on ``problem``.
+    """Return the attempt of ``candidate`` on ``problem``.
 
-    A question is always a single shot. ``show`` returns what a single shot's prompt shows of the base tree.
+    The candidate has no agent. A question is always a single shot.
+
+    Args:
+        problem: the problem.
+        base: its base tree.
+        candidate: the candidate.
+        provider: its provider; None for ``reference`` and ``empty``.
+        sample: number of the sample.
+        run_public_tests: runs the public tests for a tool loop.
+        call: makes a model call.
+        show: returns what a single shot's prompt shows of the base tree.
 
     Raises:
-        UsageError: ``provider`` is None where the candidate needs one.
+        UsageError: ``provider`` is None and the candidate needs one.
     """
     if candidate.provider in {"reference", "empty"}:
         return _reference(problem, base, candidate, sample)
@@ -69,7 +79,10 @@ def solve(
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
-    """Return the attempt whose patch or answer is the problem's own, or none for the provider ``empty``."""
+    """Return the attempt of ``reference`` or ``empty``.
+
+    The reference's patch or answer is the problem's own.
+    """
     fixes = candidate.provider == "reference"
     answer = problem.reference_answer if fixes else ""
     question = problem.manifest.answer is not None
@@ -113,7 +126,10 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
 
 
 def record_attempt(attempt: Attempt) -> bytes:
-    """Return the line of a transcript file that replays ``attempt``, without its line break."""
+    """Return the transcript line that replays ``attempt``.
+
+    It has no line break.
+    """
     return transcript_line(
         ProblemKey(problem=attempt.problem, sample=attempt.sample),
         attempt.messages,

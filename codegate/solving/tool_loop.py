@@ -1,4 +1,7 @@
-"""Tool loop: the model reads, edits and runs the public tests until it ends or its turns do."""
+"""Solve a problem in a loop with tools.
+
+The model reads, edits and runs the public tests until it ends or has no turn left.
+"""
 
 from functools import partial
 from typing import Final
@@ -24,7 +27,10 @@ def tool_loop(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Return the attempt of a loop with tools, of at most ``candidate.max_iterations`` calls."""
+    """Return the attempt of a loop with tools.
+
+    It makes at most ``candidate.max_iterations`` calls.
+    """
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
     messages = first_turn(problem, base, candidate)
@@ -83,7 +89,10 @@ def tool_loop_version(candidate: CandidateSpec) -> str:
 
 
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
-    """Return the results of ``calls``; the last one notes calls over the cap."""
+    """Return the results of ``calls``.
+
+    The last one mentions the calls that were over the limit.
+    """
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:
         toolbox.errors += left_out

@@ -1,4 +1,7 @@
-"""The tools of the tool loop over a workspace in memory; errors become results."""
+"""The tools of the tool loop.
+
+They work on a workspace in memory. The model gets errors as results.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -90,11 +93,11 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 class ToolError(Exception):
-    """The call was wrong; the text is for the model."""
+    """The model's call was wrong; the text tells it why."""
 
 
 class Toolbox:
-    """The tools of one attempt, with its counters."""
+    """The tools of one attempt, and its counters."""
 
     def __init__(self, workspace: Workspace, run_public_tests: TestTool) -> None:
         self.workspace = workspace
@@ -195,7 +198,10 @@ def _schema(kind: type[_Arguments]) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Return text without lone surrogates (undecodable bytes of a name or an output): no request can carry them."""
+    """Return text without lone surrogates, which no request can carry.
+
+    They stand for undecodable bytes of a name or an output.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
-"""The tree that a model works on: in memory and capped; only its source files leave.
+"""The tree in memory that a model works on.
 
-Nothing here touches the host's files: a path of a model reaches into the tree only. Links are neither followed nor
-written.
+Only its source files leave it. Nothing here touches the host's files: a path of a model reaches into the tree only.
+Links are neither followed nor written. Sizes are limited.
 """
 
 import io
@@ -23,15 +23,21 @@ SHOWN_LINE: Final = 300
 
 
 class WorkspaceError(CodegateError):
-    """The edit or read is not possible; the text is for the model."""
+    """An edit or a read is not possible.
+
+    The text tells the model why.
+    """
 
 
 class UnsafePathError(WorkspaceError):
-    """The path leaves the tree, or goes through a link or a file; it is recorded as dropped."""
+    """The path leaves the tree, or crosses a link.
+
+    It is recorded as dropped.
+    """
 
 
 class Workspace:
-    """A base tree and the changes made to it, for one thread."""
+    """A base tree and its changes, for one thread."""
 
     def __init__(self, base: Tree) -> None:
         self._base = base
@@ -44,14 +50,14 @@ class Workspace:
         return Tree(self._files)
 
     def list(self, prefix: str = "") -> tuple[str, ...]:
-        """Return the paths below the folder ``prefix`` (all of them for an empty one), sorted."""
+        """Return the sorted paths in a folder, "" for all."""
         folder = prefix.strip().removeprefix("./").strip("/")
         if folder in {"", "."}:
             return tuple(sorted(self._files))
         return tuple(sorted(path for path in self._files if path == folder or path.startswith(folder + "/")))
 
     def read(self, path: str) -> str:
-        """Return the text of a file, whole, up to 100 KiB."""
+        """Return a text file of at most 100 KiB."""
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
             raise WorkspaceError(
@@ -61,7 +67,7 @@ class Workspace:
         return _text(path, file)[0]
 
     def read_lines(self, path: str, first: int, last: int) -> str:
-        """Return lines ``first`` to ``last`` (from 1) of a file of any size."""
+        """Return a file's lines ``first`` to ``last``, counted from 1."""
         lines = [*io.StringIO(_text(path, self._file(_normal(path)))[0], newline="\n")]
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
@@ -71,13 +77,13 @@ class Workspace:
         return chosen
 
     def content(self, path: str) -> str:
-        """Return the text of a file of any size, for editing it."""
+        """Return the text of a file of any size."""
         return _text(path, self._file(_normal(path)))[0]
 
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
-        """Return ``path:line: content`` of the lines with ``text``, at most 100.
+        """Return the lines with ``text``, as ``path:line: content``.
 
-        Plain substrings only: a pattern from a model can take a regular expression engine forever.
+        At most 100. Only literal text is found: a pattern from a model can take a regular expression engine forever.
         """
         if not text or "\n" in text:
             raise WorkspaceError("the text to search for must be one line and not empty.")
@@ -95,10 +101,12 @@ class Workspace:
         return tuple(hits)
 
     def write(self, path: str, text: str, *, executable: bool | None = None) -> None:
-        """Create or replace a file; encoding and executable bit of the old one stay, the bit unless given.
+        """Create or replace a file.
+
+        An old file's encoding stays, and its executable bit if ``executable`` is None.
 
         Raises:
-            WorkspaceError: a file that is binary or too large, or has an encoding that lacks a character of the text.
+            WorkspaceError: the file is binary or too large, or its encoding lacks a character of the text.
             UnsafePathError: the path leaves the tree, or a link, a file or a folder is in its way.
         """
         name = self._writable(path)
@@ -145,7 +153,7 @@ class Workspace:
         self.write(path, content[:start] + new + content[start + len(old) :])
 
     def delete(self, path: str) -> None:
-        """Remove a file, unless a link is in the way."""
+        """Delete a file, unless a link is in the way."""
         name = self._writable(path)
         self._file(name)
         del self._files[name]
@@ -157,7 +165,7 @@ class Workspace:
         self._touched |= changes.keys()
 
     def freeze(self) -> Frozen:
-        """Return the patches of sources and tests, and the other written paths."""
+        """Return the answer: the patches and the paths left out."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
         sources, dropped = sort_paths(self._base, changed)
@@ -175,7 +183,7 @@ class Workspace:
         return file
 
     def _writable(self, path: str) -> str:
-        """Return the path in the tree to write, or record the refusal and raise."""
+        """Return the path to write; record and refuse unsafe ones."""
         name = _normal(path)
         if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
             self._refuse(name, "unsafe")
@@ -203,9 +211,9 @@ def _normal(path: str) -> str:
 
 
 def decode_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and its encoding; None for a binary file.
+    """Return a file's text and its encoding; None for binary.
 
-    Latin-1 stands for every encoding but UTF-8: what is ASCII reads right, and each byte comes back as it was.
+    Latin-1 stands for every encoding except UTF-8: ASCII is decoded correctly, and each byte comes back as it was.
     """
     if b"\0" in data:
         return None

@@ -1,7 +1,4 @@
-"""Run LangGraph's prebuilt agent in the sandbox.
-
-Its one tool is a shell in the current folder.
-"""
+"""Runs in the sandbox: LangGraph's prebuilt agent with one tool, a shell in the current folder."""
 
 import subprocess
 import sys

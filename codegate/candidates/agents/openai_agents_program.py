@@ -1,7 +1,4 @@
-"""Run an agent of OpenAI's Agents SDK in the sandbox.
-
-Its one tool is a shell in the current folder.
-"""
+"""Runs in the sandbox: an agent of OpenAI's Agents SDK with one tool, a shell in the current folder."""
 
 import subprocess
 import sys

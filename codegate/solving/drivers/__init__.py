@@ -1,4 +1,7 @@
-"""Programs that run inside an agent's sandbox. They are never imported: their text is sent there and run by Python."""
+"""Programs that run inside an agent's sandbox.
+
+They are never imported: their text is sent to the sandbox, where Python runs it.
+"""
 
 from functools import cache
 from importlib import resources

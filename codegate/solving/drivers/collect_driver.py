@@ -1,8 +1,9 @@
-"""Lists files that an agent changed, or prints some of them, as JSON.
+"""List the files that an agent changed, or print some.
 
-Standard input is an object: ``given`` has mode and git's id by path, ``read`` the paths whose content is wanted, in
-base64; without it, what is printed are the paths that are ``gone``, mode and size of those that are ``changed`` and
-``new``, and the content of every ``.gitignore``. Links are never followed, and what is no file is not there.
+Standard input is a JSON object: ``given`` has mode and git's object id of each file by path, ``read`` the paths to
+print. With ``read``, the output has their contents in base64. Without, it has the paths that are ``gone``, mode and
+size of those that are ``changed`` and ``new``, and the content of every ``.gitignore`` (``rules``). Links are never
+followed; only files and links are listed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def everything() -> Iterator[tuple[str, os.stat_result]]:
 
 
 def mode_of(status: os.stat_result) -> str:
-    """Return git's mode."""
+    """Return git's mode of a file."""
     return LINK if stat.S_ISLNK(status.st_mode) else PROGRAM if status.st_mode & stat.S_IXUSR else FILE
 
 
@@ -60,7 +61,7 @@ def content(path: str, status: os.stat_result) -> bytes:
 
 
 def listed(given: dict[str, list[str]]) -> dict[str, object]:
-    """Return what differs from the files ``given``."""
+    """Return the differences from the files ``given``."""
     changed: dict[str, tuple[str, int]] = {}
     new: dict[str, tuple[str, int]] = {}
     rules: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""Replaces npx and uvx in an agent's sandbox: starts MCP servers from installed packages.
+"""Replace npx and uvx in an agent's sandbox.
 
-A package that is not in the table beside this file, or is in the tree's own ``node_modules``, goes to the next program
-of that name.
+It starts MCP servers from installed packages. If a package is not in the table beside this file, or is in the tree's
+own ``node_modules``, the next program of that name in PATH is started.
 """
 
 import json

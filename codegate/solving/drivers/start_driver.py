@@ -1,4 +1,7 @@
-"""Starts an agent: writes its files, finds its program, and becomes it. Standard input is a JSON object."""
+"""Start an agent: write its files and execute its program.
+
+Standard input is a JSON object.
+"""
 
 import glob
 import json
