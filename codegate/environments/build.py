@@ -74,7 +74,7 @@ class BuildFailed(SandboxError):
         ended: how it ended.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
-        dated: whether packages of another day may help.
+        dated: whether the packages of another day may help.
         unreachable: whether a package index could not be reached.
     """
 
@@ -111,8 +111,8 @@ def obtain(
     Args:
         recipe: how the project is set up.
         tree: a tree without hidden tests, because the build may hold compiled code of it.
-        backend: where it is built.
-        day: of the tree: without a lock, indexes answer as of its end.
+        backend: the sandboxes to build in.
+        day: the tree's day: without a lock, indexes answer as of its end.
         nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
         resolved: versions of an earlier build, which this one has to install too, if the tool can be told so.
         found: the recipe was found, not written: commands that fail are left out of it, and tests decide whether they
@@ -247,7 +247,10 @@ class _Build:
 
     @property
     def _dated(self) -> bool:
-        """Return whether set-up may install packages of a day that codegate chose, and no earlier build's."""
+        """Return whether the packages of another day may help.
+
+        They may if codegate chose the packages' day and no earlier build chose their versions.
+        """
         if self._resolved is not None:
             return False
         chosen = self._set_up.keys() - self._undated().keys()
@@ -261,7 +264,10 @@ class _Build:
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self, *, fresh: bool) -> None:
-        """Run the set-up commands while the recipe's servers run; ``fresh``: on no earlier build."""
+        """Run the set-up commands while the recipe's servers run.
+
+        ``fresh`` is whether set-up began with nothing, not with an earlier build.
+        """
         failures: list[BuildFailed] = []
         kept: list[str] = []
         for line in self._recipe.setup:

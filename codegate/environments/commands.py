@@ -1,4 +1,4 @@
-"""Read test and set-up commands from CI, executing nothing."""
+"""Find test and set-up commands in CI files, executing nothing."""
 
 import posixpath
 import re
@@ -52,13 +52,13 @@ class TestCommand:
 
     Attributes:
         words: the program and its arguments.
-        known: it is a known test runner; otherwise only its name suggests that it runs tests.
-        folder: where it runs, from the repository's root.
+        known: whether it is a known test runner; otherwise only its name suggests that it runs tests.
+        folder: the folder that it runs in, from the repository's root.
         env: variables that are set only for it.
         before: commands that come before it in the same text.
         place: where it is written, if that is not the workflow itself.
         left_out: parts without a value here, or rewritten parts, a clause each.
-        rewritten: it is less than CI runs.
+        rewritten: whether it runs less than CI does.
     """
 
     words: tuple[str, ...]
@@ -73,7 +73,7 @@ class TestCommand:
 
 @dataclass(frozen=True)
 class Commands:
-    """Reads commands in a tree, with the known variables."""
+    """Finds commands in a tree, with the known variables."""
 
     tree: Tree
     env: Mapping[str, str]
@@ -110,7 +110,7 @@ class Commands:
         return known or maybe[-1:]
 
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
-        """Return the tests of a simple command or its definition."""
+        """Return the test commands that a simple command stands for."""
         left_out: list[str] = []
         env: dict[str, str] = {}
         piece = re.sub(r"^env\s+(?=\w+=)", "", _LED_BY.sub("", piece))
@@ -142,7 +142,10 @@ class Commands:
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
-        """Return ``text`` with the known variables; others are empty, as a shell has them."""
+        """Return ``text`` with the known variables.
+
+        Unknown ones are empty, as in a shell; ``left_out`` gets a clause on each.
+        """
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
@@ -157,7 +160,10 @@ class Commands:
         return _VARIABLE.sub(value, text)
 
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the texts that a command stands for, with the folder and where each is written."""
+        """Yield the texts that a command stands for.
+
+        Each comes with its folder and where it is written.
+        """
         program, *rest = words
         session = _session_index(words)
         if session >= 0:
@@ -200,7 +206,10 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of ``package.json``; one that runs in several packages of a workspace is not read."""
+        """Yield a script of ``package.json``.
+
+        A script that runs in several packages of a workspace is not read.
+        """
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
         plain: list[str] = []
@@ -285,7 +294,7 @@ def _java_test(tree: Tree, folder: str) -> str:
 
 
 def _session_index(words: list[str]) -> int:
-    """Return where ``tox`` or ``nox`` stands, or -1."""
+    """Return the position of ``tox`` or ``nox``, or -1."""
     found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
     led_by = words[: max(found, 0)]
     return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
@@ -302,7 +311,10 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return a command found in the text at ``place``; ``left_out`` of the command that led there."""
+    """Return ``command`` with what led to it added.
+
+    It was found in the text at ``place``; ``left_out`` and ``env`` are those of the command that led there.
+    """
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
@@ -311,7 +323,10 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _plain(command: TestCommand) -> TestCommand:
-    """Return the command without coverage, of Maven and Gradle with the one goal ``test``."""
+    """Return the command without coverage.
+
+    Maven and Gradle get the one goal ``test``.
+    """
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -329,7 +344,10 @@ def _plain(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the commands of a target; variables that only make can compute are empty."""
+    """Yield the commands of a target.
+
+    Variables that only make can compute are empty.
+    """
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -371,7 +389,10 @@ def _pieces(line: str) -> list[str]:
 
 
 def _split(piece: str) -> list[str]:
-    """Return a simple command's words without redirections; empty if its quotes are open."""
+    """Return a simple command's words without redirections.
+
+    There are none if a quote is open.
+    """
     try:
         words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:

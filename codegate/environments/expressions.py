@@ -1,4 +1,4 @@
-"""Evaluate GitHub's expressions as far as workflows allow."""
+"""Evaluate the expressions of GitHub's workflows."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _MOST_WORDS: Final = 300
 
 
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Fill in ``text``'s expressions; return also those without a value."""
+    """Return ``text`` with values, and the expressions without one."""
     missing: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -29,7 +29,10 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return an expression's value; UNKNOWN: GitHub's alone, or not understood."""
+    """Return an expression's value, or UNKNOWN.
+
+    UNKNOWN is a value that only GitHub has, or an expression that is not understood.
+    """
     words: list[str] = []
     end = 0
     text = text.strip()
@@ -49,7 +52,10 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads one expression by recursive descent; an unknown value makes only its dependants unknown."""
+    """Evaluates one expression by recursive descent.
+
+    An unknown value makes only those values unknown that depend on it.
+    """
 
     words: list[str]
     scope: Mapping[str, Any]

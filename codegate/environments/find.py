@@ -1,4 +1,7 @@
-"""Propose recipes by CI, lock files, agents' and containers' files."""
+"""Propose recipes from a project's own files.
+
+The files are those of CI, of lock files, of agents and of containers.
+"""
 
 import posixpath
 import re
@@ -39,12 +42,12 @@ Origin = Literal["job", "light", "files"]
 
 @dataclass(frozen=True)
 class FoundRecipe:
-    """A proposed recipe.
+    """A proposed recipe; only a try shows whether it works.
 
     Attributes:
-        recipe: to be tried; finding it proves nothing.
+        recipe: the recipe.
         sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
-        left_out: parts left out or rewritten, a clause with its reason each.
+        left_out: parts left out or rewritten, each a clause with its reason.
         place: the job or file that it comes from, for people.
         origin: ``job``: all that a job of CI does; ``light``: its tests, with the set-up that files imply, so that nine
             of ten tests have to pass; ``files``: set-up and tests are what files imply.
@@ -57,7 +60,7 @@ class FoundRecipe:
     origin: Origin = "job"
 
     def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
-        """Return it with a recipe that lacks some steps."""
+        """Return the proposal with ``recipe``, which lacks some steps."""
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
@@ -71,10 +74,10 @@ class _Draft:
     """A recipe while the steps of a job are read.
 
     Attributes:
-        place: of the job.
-        job: that it is read from, if there is one.
+        place: where the job is written.
+        job: the job, if there is one.
         tools, env, packages, services, image: see ``Recipe``.
-        steps: of set-up: text, folder, variables and place.
+        steps: the steps of set-up: text, folder, variables and place.
         sources, left_out: see ``FoundRecipe``.
         doubts: number of parts of the job that are not understood.
         test: the command that runs the tests.
@@ -101,7 +104,7 @@ class _Draft:
         self.sources.update({f"{key}.{name}": place for name in values})
 
     def add_tools(self, versions: Mapping[str, str], place: str, has: Has | None) -> None:
-        """Add toolchains, with the nearest version that is available."""
+        """Add toolchains, each in the nearest version available."""
         for name, version in versions.items():
             nearest = version if self.in_image(has) else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
@@ -133,12 +136,12 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     """Return the recipes that the files propose, best first.
 
     There is at least one, and nothing is executed. Each job that runs tests proposes one, with the combination of its
-    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works. Tests are
-    those below ``path``. A toolchain that is not to be had (``has``) gives way to the nearest that is; None: all that
-    images and package indexes may have are.
+    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works. The tests
+    are those below ``path``. A toolchain that is not available according to ``has`` is replaced by the nearest that is;
+    None: all that images and package indexes may have are available.
 
     Raises:
-        UsageError: a part of it is nothing that a recipe may say.
+        UsageError: a part of a proposal is not valid in a recipe.
     """
     jobs, broken = read_jobs(tree)
     drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
@@ -164,7 +167,10 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield a job with the set-up that lock files imply: seconds instead of minutes."""
+    """Yield each job with the set-up that lock files imply.
+
+    It takes seconds instead of minutes.
+    """
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
@@ -176,7 +182,10 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
-    """Yield a set-up with the packages' own build, which neighbours in a workspace may need."""
+    """Yield a set-up that also builds the packages.
+
+    Neighbours in a workspace may need what the packages' own build makes.
+    """
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
         place = f"{folder}/package.json" if folder else "package.json"
@@ -188,7 +197,10 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
-    """Return a job as a recipe: all before its first step with tests is set-up."""
+    """Return a job as a recipe.
+
+    Everything before its first step with tests is set-up.
+    """
     draft = _Draft(job.place, job, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -267,7 +279,10 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
-    """Return the sort key; the plainest run of most tests comes first."""
+    """Return the sort key of a job's recipe.
+
+    The plainest run of most tests comes first.
+    """
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     words = shlex.join(test.words)
@@ -291,7 +306,7 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
 
 
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
-    """Return whether a command names less than half of the tests."""
+    """Return whether a command names under half the tests."""
     inside = f"{test.folder}/" if test.folder else ""
     below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
     # A word after an option may be its value, and `test` a command of the runner.
@@ -307,7 +322,10 @@ def _toolchain_of(test: TestCommand) -> str:
 
 
 def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -> _Draft:
-    """Return the recipe of lock files, or else of set-up for agents or of a development container."""
+    """Return the recipe that files other than CI imply.
+
+    They are lock files, or else the set-up of agents or of a development container.
+    """
     commands, tests = implied(tree, path)
     draft = _Draft("", origin="files")
     for text, place in commands:

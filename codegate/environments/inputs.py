@@ -1,4 +1,4 @@
-"""The inputs of a build: recipe, files, toolchains."""
+"""The inputs of a build: recipe, files and toolchains."""
 
 import json
 import os
@@ -84,13 +84,13 @@ _INSTALL_SCRIPTS: Final = ("preinstall", "install", "postinstall", "prepare")
 
 @dataclass(frozen=True)
 class BuildBase:
-    """Sandbox and toolchains that a build begins with.
+    """The sandbox and toolchains that a build begins with.
 
     Attributes:
-        environment: to open build sandboxes with.
+        environment: what build sandboxes are opened with.
         path: ``PATH`` in them.
         programs: those of ``bash`` and ``git`` that the sandbox has.
-        versions: of the sandbox's toolchains, by name.
+        versions: versions of the sandbox's toolchains, by name.
         lacking: toolchains of the recipe that have to come from a package index.
     """
 
@@ -153,7 +153,10 @@ def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
 
 
 def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
-    """Return digests, by path, of manifests and files in set-up."""
+    """Return the digests of the files that set-up depends on.
+
+    By path: manifests, lock files and files that set-up commands name.
+    """
     named = {word.removeprefix("./") for line in recipe.setup for word in _words(line)}
     if any(re.search(r"\bmake\b", line) for line in recipe.setup):
         named |= {"Makefile", "makefile", "GNUmakefile"}
@@ -171,7 +174,10 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package's requirements, or None."""
+    """Return the tree without a package's requirements.
+
+    None if no requirements file names it.
+    """
     name = canonicalize_name(package)
     changed = {}
     for path, file in tree.items():
@@ -204,7 +210,10 @@ def _probed(
     asked: list[Toolchain],
     servers: tuple[str, ...] = (),
 ) -> BuildBase:
-    """Return the base that a sandbox turns out to have, with ``servers`` installed in its image."""
+    """Return the base that a probe of a sandbox finds.
+
+    ``servers`` are Debian's packages of servers that its image lacks.
+    """
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(_running(), image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
@@ -262,7 +271,10 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables that an installation reads; of an unreadable file, all of it."""
+    """Return the tables that an installation reads.
+
+    For a file that cannot be parsed it is a digest of all of it.
+    """
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

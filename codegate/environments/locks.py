@@ -43,10 +43,11 @@ _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
 def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
-    """Return the set-up that files imply, and the first test command with a known runner.
+    """Return the set-up and the test commands that files imply.
 
     Each set-up command comes with its file. Go, Rust and Java need no set-up, because their test commands load
-    dependencies themselves. With ``light``, only optional dependencies named for tests are installed.
+    dependencies themselves. Of the test commands, the first with a known runner counts. With ``light``, only optional
+    dependencies named for tests are installed.
     """
     inside = f"{folder}/" if folder else ""
     names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
@@ -68,19 +69,22 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
 
 
 def languages_of(tree: Tree, folder: str) -> list[str]:
-    """Return languages of tests below ``folder``, most frequent first."""
+    """Return the languages of tests below ``folder``, most frequent first."""
     return [name for name, _ in Counter(tests_of(tree, folder).values()).most_common()]
 
 
 def tests_of(tree: Tree, folder: str) -> dict[str, str]:
-    """Return the paths below ``folder`` that look like test files, with languages."""
+    """Return the languages of test files below ``folder``, by path.
+
+    Their paths look like those of tests.
+    """
     inside = f"{folder}/" if folder else ""
     paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 
 def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
-    """Return folders with projects and tests, by languages."""
+    """Return folders with projects and tests, with their languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
     return dict([(folder, names) for folder, names in found.items() if names][:most])

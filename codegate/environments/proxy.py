@@ -45,7 +45,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class _Refused(Exception):
-    """A request that is not passed on: its status, and words for readers of the tool's output."""
+    """A request is refused; the client gets status and words."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -53,16 +53,16 @@ class _Refused(Exception):
 
 
 class BuildProxy:
-    """Answers a build's connections, and records their hosts. Thread-safe.
+    """Answers a build's connections, and records their hosts; thread-safe.
 
     Args:
         hosts: names that the recipe allows beside the indexes; ``*.NAME`` stands for all names below one.
-        addresses: of indexes that the caller's own environment names, which may be on a private network.
+        addresses: addresses of indexes that the caller's own environment names, which may be on a private network.
 
     Attributes:
         received: bytes from each host.
         refused: how often each host was refused.
-        unreachable: why hosts that are allowed were not reached, each once.
+        unreachable: why allowed hosts were not reached, each reason once.
 
     Raises:
         UsageError: the machine's own proxy is of a kind that cannot be used.
@@ -153,7 +153,7 @@ class BuildProxy:
                     return
 
     def _allowed(self, address: SplitResult) -> tuple[str, int]:
-        """Return host and port if a build may reach them."""
+        """Return host and port; refuse what builds may not reach."""
         host, port = _target(address)
         if (host, port) in self._own or (host in INDEXES and port in _PORTS.values()):
             return host, port
@@ -233,7 +233,11 @@ class BuildProxy:
 
 
 def _target(address: SplitResult) -> tuple[str, int]:
-    """Return host and port of an address; raise ``ValueError`` if it is malformed."""
+    """Return host and port of an address.
+
+    Raises:
+        ValueError: the port is malformed.
+    """
     return (address.hostname or "").rstrip(".").lower(), address.port or _PORTS.get(address.scheme, 0)
 
 

@@ -31,7 +31,11 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 def _words(text: str) -> str:
-    """Return a test command; raise ``ValueError`` if it cannot be split into words."""
+    """Return a test command that can be split into words.
+
+    Raises:
+        ValueError: it cannot.
+    """
     shlex.split(text)
     return text
 
@@ -92,9 +96,9 @@ class Recipe(Strict):
 
     @property
     def python(self) -> str:
-        """Return the minor version of its Python.
+        """Return the minor version of the recipe's Python.
 
-        If it asks for none, or for another kind: the version that codegate runs on.
+        If it names none, or another implementation, it is the version that codegate runs on.
         """
         asked = self.tools.get("python", "")
         return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else f"3.{sys.version_info[1]}"
@@ -128,9 +132,13 @@ def environment_of(
 ) -> Environment:
     """Return a suite's environment that is built by a recipe.
 
-    ``resolved``: the versions that a build installed, which pin every other build; empty: none was made yet. Package
-    indexes answer as of the end of ``day``. Without ``base`` it is built from an empty tree; ``inputs``: see
-    ``inputs_of``.
+    Args:
+        name: the environment's id.
+        recipe: how it is built.
+        resolved: the versions that a build installed, which pin every other build; empty: none was made yet.
+        day: package indexes answer as of its end.
+        base: the tree that it is built from; None: an empty one.
+        inputs: see ``inputs_of``.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(
@@ -147,7 +155,8 @@ def environment_of(
 def recipe_of(environment: Environment) -> Recipe:
     """Return the recipe of a suite's environment.
 
-    Raises as ``parse_recipe``.
+    Raises:
+        UsageError: as ``parse_recipe``.
     """
     place = f"environment {environment.id}: {RECIPE}"
     return parse_recipe(parse_yaml(environment.recipe, place), place)

@@ -73,7 +73,7 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
 def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
     """Return a script that moves given files to their places.
 
-    It also commits the files whose names it reads, each followed by a NUL.
+    It also commits the files whose names are on its standard input, each followed by a NUL.
     """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]
@@ -96,7 +96,7 @@ def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
 def make_python(folder: str, version: str) -> str:
     """Return a script that makes the virtual environment.
 
-    It keeps one of the right version; without a version, uv chooses.
+    An existing one of the right version is kept; without a version, uv chooses.
     """
     python = f"--python {shlex.quote(version)} " if version else ""
     same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"
@@ -138,8 +138,8 @@ def copies_of_the_tree() -> str:
 def compile_python() -> str:
     """Return a script that compiles the installed packages.
 
-    Each byte code file has the hash of its source, so that an audit sees that the source beside it says the same. pip
-    is left out. Compiling may fail, because some packages ship files for other versions.
+    Each byte code file has the hash of its source, so that an audit can compare the two. pip is left out. Compiling may
+    fail, because some packages ship files for other versions.
     """
     compiler = f"{VENV}/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash -x /site-packages/pip/"
     return f"{compiler} {VENV}/lib/python3*/site-packages >/dev/null 2>&1 || true"

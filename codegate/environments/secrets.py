@@ -19,11 +19,15 @@ _USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
 
 
 class SecretKept(SandboxError):
-    """Raised when an archive holds a secret of set-up."""
+    """A built archive holds a secret of set-up."""
 
 
 def check_lengths(secrets: Mapping[str, str]) -> None:
-    """Raise ``UsageError`` for secrets that are too short to be searched for."""
+    """Refuse secrets that are too short to search for.
+
+    Raises:
+        UsageError: there is one.
+    """
     if short := [name for name, value in secrets.items() if len(value) < SHORTEST]:
         raise UsageError(
             f"environment.secrets: {', '.join(short)} has fewer than {SHORTEST} characters.",
@@ -39,7 +43,7 @@ def redactor_of(secrets: Mapping[str, str]) -> Redactor:
 def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
     """Refuse an archive that holds a secret.
 
-    It is searched for the plain secret, its form quoted for an address, and base64.
+    It is searched for the plain secret, the secret quoted for an address, and its base64.
 
     Raises:
         SecretKept: there is one; the message has the file's name.
@@ -55,7 +59,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and passwords in it that are long enough to be searched for."""
+    """Yield a secret, and the long enough passwords in it."""
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"
@@ -79,7 +83,10 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the path, as in sandboxes, of the first member with a secret, and the secret's name."""
+    """Return the file with a secret, and the secret's name.
+
+    It is the first such member of the archive, by its path in sandboxes.
+    """
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

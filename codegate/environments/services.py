@@ -30,10 +30,10 @@ class Server:
     """One server that runs while the tests run.
 
     Attributes:
-        name: of the preset, or the first word of the command.
+        name: name of the preset, or the first word of the command.
         run: the command line that serves, in the foreground.
         ready: a command line that succeeds once it serves.
-        program: the program that the sandbox needs; empty: not known.
+        program: the program that the sandbox needs; empty if unknown.
         package: Debian's package with the program.
         prepare: command lines that the build runs.
         variables: its address, for tests.
@@ -91,7 +91,7 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
 class Served:
     """A sandbox that runs servers while its commands run.
 
-    If a preset's server does not start, the sandbox is at fault, as long as nothing of the project has run in it.
+    If a preset's server does not start before anything of the project has run, the sandbox is at fault.
     """
 
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:
@@ -119,7 +119,7 @@ class Served:
 def with_servers(command: Command, servers: tuple[Server, ...]) -> Command:
     """Return the command, wrapped so that servers run with it.
 
-    They stop when it has ended, and get neither its standard input nor its records pipe.
+    The servers stop when it has ended, and get neither its standard input nor its records pipe.
     """
     if not servers:
         return command

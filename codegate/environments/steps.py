@@ -1,4 +1,7 @@
-"""Turn CI steps into set-up: no root, copies, GitHub files."""
+"""Turn steps of CI into set-up commands.
+
+Set-up has no root and none of GitHub's files; the project is not installed as a copy.
+"""
 
 import re
 from collections.abc import Mapping
@@ -32,9 +35,9 @@ class SetUp:
     """A step's text as set-up runs it.
 
     Attributes:
-        text: empty if nothing is left.
-        packages: packages of the system that it would install.
-        env: variables that it sets for all later steps, and those of GitHub that it reads.
+        text: the commands; empty if nothing is left.
+        packages: packages of the system that the step would install.
+        env: variables that the step sets for all later steps, and those of GitHub that it reads.
         left_out: parts left out or rewritten, a clause each.
         unknown: expressions without a value here; their lines are left out.
     """

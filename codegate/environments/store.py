@@ -31,7 +31,7 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LayerFile(Strict):
-    """``<sha256>.json``: the inputs that the archive of the same name was built from."""
+    """``<sha256>.json``: what the archive ``<sha256>.tar`` was built from."""
 
     schema_: Literal["codegate.layer/1"] = Field(SCHEMA, alias="schema")
     sha256: _Sha256
@@ -67,8 +67,8 @@ class Built:
 
     Attributes:
         layer: the frozen result.
-        environment: to prepare sandboxes with it.
-        recipe: what it was made by; a proposed recipe comes without the commands that failed.
+        environment: what sandboxes with it are prepared from.
+        recipe: the recipe that it was built by; a proposed recipe lacks the commands that failed.
         inputs: SHA-256 of its inputs.
         resolved: installed versions, as each tool lists them.
         notes: sentences for people.
@@ -146,10 +146,10 @@ def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bo
 
     Args:
         inputs: the result of ``inputs_of``.
-        tree: SHA-256 of the tree. Modules that manifests import are in no key: a build of another tree, which may be of
+        tree: SHA-256 of the tree. No key covers modules that manifests import: a build of another tree, which may be of
             another repository, would have that tree's hooks.
         resolved: versions that the build has, or was told to install; None: any.
-        found: a build will do of which commands of the recipe were left out.
+        found: also accept a build for which commands of the recipe were left out.
     """
     for path, described in reversed(kept_layers()):
         if inputs not in {described.inputs, described.asked if found else ""} or described.tree != tree:
@@ -163,15 +163,18 @@ def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bo
 
 
 def kept_layers() -> list[tuple[Path, LayerFile]]:
-    """Return cached builds with description paths, least recently used first."""
+    """Return the cached builds, least recently used first.
+
+    Each comes with the path of its description.
+    """
     paths = sorted(layers_folder().glob("*.json"), key=_modified)
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
 
 def drop(path: Path) -> int:
-    """Remove an unused build; return its size.
+    """Remove an unused build; return its size in bytes.
 
-    In bytes; 0 if the build is in use.
+    It is 0 if the build is in use.
 
     Raises:
         OSError: the disk refused.
@@ -191,10 +194,10 @@ def drop(path: Path) -> int:
 def make_room() -> None:
     """Drop the least recently used builds until all fit.
 
-    The limit is ``cache_bytes``; what is dropped is logged.
+    The limit is ``cache_bytes``; each dropped build is logged.
 
     Raises:
-        UsageError: its variable is no number.
+        UsageError: the limit's variable is no number.
     """
     sizes = {path: _size(path) for path, _ in kept_layers()}
     most, total = cache_bytes(), sum(sizes.values())
@@ -212,14 +215,20 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a recorded build, which Bubblewrap also has unpacked."""
+    """Return the size of a recorded build in bytes.
+
+    Bubblewrap also has it unpacked, which counts once more.
+    """
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
-    """Return a build's description; None if unreadable or without archive."""
+    """Return a build's description; None if unusable.
+
+    It is unusable if it cannot be read or has no archive.
+    """
     try:
         described = LayerFile.model_validate(parse_json(read_text(path, _LARGEST), str(path)))
     except (UsageError, ValidationError):
@@ -234,7 +243,10 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a cached build, or None if it is gone; the cache keeps it while it is in use."""
+    """Return a cached build, or None if it is gone.
+
+    The cache keeps the build while it is in use.
+    """
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

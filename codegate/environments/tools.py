@@ -1,4 +1,4 @@
-"""Toolchains and versions named by set-up actions and version files."""
+"""Find toolchains that set-up actions and version files name."""
 
 import contextlib
 import re
@@ -59,7 +59,10 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return which toolchains a backend has; None: any, by images."""
+    """Return which toolchains a backend has.
+
+    None stands for any: images bring them.
+    """
     return None if hasattr(backend, "pin_image") else on_machine
 
 
@@ -67,7 +70,7 @@ def had_by(backend: Backend) -> Has | None:
 def on_machine(name: str, version: str) -> bool:
     """Return whether sandboxes without images have a toolchain.
 
-    It comes from this machine or from an index. The name ``PACKAGE`` asks for a package of the system.
+    It comes from this machine or from an index. The name ``PACKAGE`` stands for a package of the system.
     """
     if name == PACKAGE:
         with contextlib.suppress(NotInstalled):
@@ -86,7 +89,7 @@ def in_index(name: str, version: str) -> bool:
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return an action's toolchains and commands, or None if unknown."""
+    """Return an action's toolchains and commands; None if unknown."""
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
@@ -113,7 +116,10 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
 
 
 def clean_version(tool: str, version: str) -> str:
-    """Return a version as recipes write it: ``stable`` for nicknames, or ""."""
+    """Return a version as recipes write it, or "".
+
+    A nickname becomes ``stable``; Node's become its long-term release, and Python's have no version.
+    """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
     found = re.search(r"\d{1,9}(?:\.\d{1,9})*", text)
@@ -172,7 +178,7 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 
 
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
-    """Return the version of a tool in the tree's files, and the file.
+    """Return a tool's version in the tree, and its file.
 
     The nearest folder counts. Both are empty if there is none, except for Node in images, which do not bring it.
     """
@@ -189,7 +195,10 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    """Return the Python versions of a project's classifiers, or else bounds, newest first."""
+    """Return the Python versions of a project, newest first.
+
+    Its classifiers name them, or else the bounds of ``requires-python``.
+    """
     named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):

@@ -2,7 +2,8 @@
 
 A machine that imports them builds nothing and needs no package index. A recorded build is two files there: ``KEY.tar``,
 its archive, and ``KEY.json``, its description; ``KEY`` is the SHA-256 of the description. ``KEY.ruff`` is the linter,
-which every sandbox has. ``environments.json`` beside them has the SHA-256 of each archive: who trusts it trusts all.
+which every sandbox has. ``environments.json`` beside them has the SHA-256 of each archive: to trust it is to trust all
+of them.
 """
 
 import contextlib
@@ -31,14 +32,18 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ArchiveIndex(Strict):
-    """``environments.json``: what each archive's bytes are."""
+    """``environments.json``: the SHA-256 of each archive."""
 
     schema_: Literal["codegate.environments/1"] = Field("codegate.environments/1", alias="schema")
     sha256: Mapping[_Sha256, _Sha256] = Field(max_length=10_000, description="SHA-256 of each archive, by key.")
 
 
 def read_index(path: Path) -> ArchiveIndex:
-    """Read an index of environments; raise UsageError if it is broken."""
+    """Return an index of environments.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
     try:
         with path.open("rb") as file:
             return ArchiveIndex.model_validate_json(file.read(_INDEX_BYTES))
@@ -49,9 +54,7 @@ def read_index(path: Path) -> ArchiveIndex:
 
 
 def export_built(target: Path) -> dict[str, str]:
-    """Write every built environment to ``target``.
-
-    Returns the archives' SHA-256 by key.
+    """Export all built environments; return archives' SHA-256 by key.
 
     Raises:
         UsageError: ``target`` has an index that cannot be read.
@@ -79,10 +82,12 @@ def export_built(target: Path) -> dict[str, str]:
 
 
 def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
-    """Import the trusted environments of ``source`` that are new here.
+    """Import the trusted environments of ``source`` that are new.
 
-    ``trusted`` has, by key, the SHA-256 of each archive that may be taken. Return how many were taken, and for each
-    that was refused a clause that says why.
+    ``trusted`` has, by key, the SHA-256 of each archive that may be imported.
+
+    Returns:
+        How many were imported, and a clause with the reason for each refused one.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -105,7 +110,8 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
 def prune_built(days: int) -> tuple[int, int]:
     """Remove environments unused for ``days`` days, and their images.
 
-    Return how many environments, and how many bytes on this machine and in the images.
+    Returns:
+        How many environments, and how many bytes on this machine and in images.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -123,7 +129,7 @@ def prune_built(days: int) -> tuple[int, int]:
 
 
 def _copy(file: Path, target: Path) -> None:
-    """Copy a file of the cache, unless a whole copy is there."""
+    """Copy a file, unless ``target`` is a whole copy."""
     if not target.is_file() or target.stat().st_size != file.stat().st_size:
         unfinished_copy = target.with_name(f".codegate-{target.name}")
         shutil.copyfile(file, unfinished_copy)
@@ -154,7 +160,8 @@ def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
 def _take(source: Path, key: str, expected: str) -> str | None:
     """Import one recorded build.
 
-    Returns why it is refused, "" if it is here already, None if it was imported.
+    Returns:
+        Why it is refused, "" if it is here already, None if it was imported.
     """
     place = layers_folder() / f"{expected}.json"
     if place.exists():

@@ -115,7 +115,10 @@ def secret_values(recipe: Recipe) -> dict[str, str]:
 
 
 def index_secrets() -> tuple[str, ...]:
-    """Return the names of the caller's variables that hold an index's address with a user or a password."""
+    """Return the caller's index variables that hold credentials.
+
+    Their addresses have a user or a password.
+    """
     return tuple(
         sorted(name for name, value in os.environ.items() if _INDEXES.fullmatch(name) and _CREDENTIALS.search(value))
     )
@@ -155,8 +158,15 @@ def set_up_variables(
 ) -> dict[str, str]:
     """Return the environment of set-up commands, without secrets.
 
-    What of the tree's ``names`` has no lock file is dated by ``day``. ``python`` is the version of the virtual
-    environment's interpreter; None: there is none. The recipe's ``env`` wins over all others.
+    The recipe's ``env`` overrides all others.
+
+    Args:
+        recipe: the recipe.
+        path: ``PATH``.
+        names: the tree's paths; where no lock file is among them, packages are dated by ``day``.
+        day: the tree's day.
+        indexes: variables of package indexes.
+        python: version of the virtual environment's interpreter; None if there is none.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]
@@ -185,7 +195,7 @@ def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]
 
 
 def version_variables(pyproject: bytes) -> dict[str, str]:
-    """Return variables that replace git's version, where git is missing."""
+    """Return variables that replace git's version without git."""
     text = pyproject.decode("utf-8", "replace")
     if "hatch-vcs" in text:  # it reads only the variable for all projects
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
@@ -222,7 +232,7 @@ def maven_settings() -> bytes:
 
 
 def _with_own(variables: Mapping[str, str], recipe: Recipe) -> dict[str, str]:
-    """Return ``variables``, overridden by servers and by the recipe."""
+    """Return ``variables``, overridden by servers and recipe."""
     # Maven always keeps its downloads in ``HOME``.
     options = f"{_MAVEN_HOME} {recipe.env.get('MAVEN_OPTS', '')}".rstrip()
     return {**variables, **service_variables(recipe), **recipe.env, "MAVEN_OPTS": options}

@@ -1,4 +1,7 @@
-"""Read jobs of GitHub workflows as data, variables filled in."""
+"""Read the jobs of GitHub workflows, with variables filled in.
+
+The workflows are read as data.
+"""
 
 import json
 import posixpath
@@ -36,8 +39,8 @@ class CiStep:
         uses: the action.
         given: the action's inputs.
         env: variables of this step only.
-        folder: where it runs, from the repository's root.
-        unknown: other parts than expressions in ``run`` that have no value here, a clause each.
+        folder: the folder that it runs in, from the repository's root.
+        unknown: parts without a value here, a clause each; expressions in ``run`` are not among them.
     """
 
     place: str
@@ -56,11 +59,11 @@ class CiJob:
     Attributes:
         place: where it is written, for people.
         rank: 0 if it runs on pull requests, 1 on pushes, 2 on neither.
-        linux: its runner is a Linux machine.
-        stable: its failure counts.
-        image: of the container that it runs in; empty: none.
+        linux: whether its runner is a Linux machine.
+        stable: whether its failure counts.
+        image: image of the container that it runs in; empty if none.
         services: its servers: image, variables and ports, by host name.
-        env: its variables, those of the workflow among them.
+        env: its variables, including those of the workflow.
         steps: the steps that run with this combination.
         left_out: parts without a value here, a clause each.
     """
@@ -77,7 +80,10 @@ class CiJob:
 
 
 def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
-    """Return workflows' jobs, one per matrix combination, and unreadable files."""
+    """Return the jobs of workflows, and clauses on unreadable files.
+
+    There is one job for each combination of its matrix.
+    """
     paths = [path for path in tree if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
     jobs: list[CiJob] = []
     broken: list[str] = []
@@ -154,7 +160,10 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps of a job that run; an action of the repository itself is replaced by its steps."""
+    """Yield the steps of a job that run.
+
+    An action of the repository itself is replaced by its steps.
+    """
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -200,7 +209,10 @@ def _steps(
 
 
 def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the combinations of a matrix, newest versions first, other values as listed."""
+    """Return the combinations of a matrix, newest versions first.
+
+    Other values stay in their order.
+    """
     listed = {key: values for key, values in matrix.items() if isinstance(values, list)}
     axes = {key: values for key, values in listed.items() if key not in {"include", "exclude"}}
     ordered = [[value for _, value in sorted(enumerate(values), key=_preference)] for values in axes.values()]
@@ -218,7 +230,10 @@ def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
-    """Return the sort key of a matrix value: newest versions first, then others as listed."""
+    """Return the sort key of a matrix value.
+
+    Versions come first, the newest ahead.
+    """
     place, value = entry
     if isinstance(value, str | int | float) and _NUMBER.fullmatch(str(value)):
         return 0, [-int(part) for part in str(value).split(".") if part != "x"], place
@@ -226,7 +241,10 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables, filled in, and clauses on those that only GitHub knows."""
+    """Return the variables, and clauses on those without a value.
+
+    Only GitHub knows the missing values.
+    """
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
@@ -256,7 +274,10 @@ def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return a service's ports by those in its container, whose own stand for ports that GitHub would pick."""
+    """Return a service's ports by those in its container.
+
+    Where GitHub would pick a port, it is the container's own.
+    """
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}

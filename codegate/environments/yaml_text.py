@@ -1,4 +1,4 @@
-"""Write a proposed recipe as YAML with sources as comments."""
+"""Write a proposed recipe as YAML, with sources as comments."""
 
 import json
 import re

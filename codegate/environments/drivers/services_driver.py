@@ -1,4 +1,4 @@
-"""Starts servers in a sandbox, runs a command, stops them.
+"""Run a command while servers run beside it.
 
 The command gets standard input and all open descriptors; the servers get none of them. Argument 1 lists the servers as
 JSON; the command follows it.
@@ -23,7 +23,10 @@ GRACE = 10.0
 
 
 def start(server: dict[str, str]) -> subprocess.Popen[Any]:
-    """Return a server's process once it is ready; otherwise end this process."""
+    """Start a server; return its process once it is ready.
+
+    If the server does not start, this process ends with ``NOT_STARTED``.
+    """
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, as long as it runs
     process = subprocess.Popen(["/bin/sh", "-c", server["run"]], stdin=subprocess.DEVNULL, stdout=output,
                                stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
@@ -58,7 +61,10 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def main() -> None:
-    """Run the command between start and stop of the servers, and end as it ended."""
+    """Run the command between start and stop of the servers.
+
+    The process ends as the command did.
+    """
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: servers cannot open our descriptors through /proc
     running = [start(server) for server in json.loads(sys.argv[1])]
     try:
