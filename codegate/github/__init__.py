@@ -1,4 +1,4 @@
-"""The GitHub Action: its inputs and event, what it publishes, and the entry point."""
+"""The GitHub Action."""
 
 from codegate.github.entry import reap_action, run_action
 

@@ -1,9 +1,9 @@
-"""Artifacts over the REST API: who uploaded them, and what is in them.
+"""Download artifacts from GitHub, and check which run uploaded them.
 
 The name of an artifact proves nothing, and neither does the name of a branch: a pull request from the branch ``main``
 of a fork may upload what it likes into this repository's list. Only what GitHub itself reports about the run counts.
-Nothing is extracted to a path that an archive names: the caller gets the bytes of the members that it wants.
-Protocol: docs.github.com/rest/actions/artifacts and workflow-runs; PKWARE APPNOTE.TXT 6.3.10, section 4.3.16.
+Nothing is extracted to a path that an archive names: the caller gets the bytes of the members that it wants. Protocol:
+docs.github.com/rest/actions/artifacts and workflow-runs; PKWARE APPNOTE.TXT 6.3.10, section 4.3.16.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ _Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class DamagedArtifact(UsageError):
-    """The download is larger than allowed, or not the artifact that GitHub describes."""
+    """The download is too large, or its digest is wrong."""
 
 
 class _Answered(BaseModel):
@@ -47,9 +47,10 @@ _AnsweredT = TypeVar("_AnsweredT", bound=_Answered)
 
 
 class ArtifactRun(_Answered):
-    """The run that uploaded an artifact, as GitHub knows it; no uploader can forge it.
+    """The run that uploaded an artifact.
 
-    ``head_repository_id`` is of the repository that its commit came from; None: that is gone.
+    GitHub reports it, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit; None
+    if that is gone.
     """
 
     id: _Id
@@ -61,8 +62,8 @@ class ArtifactRun(_Answered):
 class Artifact(_Answered):
     """An artifact in GitHub's list.
 
-    Its name may come from any run, also from one of a fork's pull request. ``digest`` is ``sha256:`` and 64 digits, of
-    the zip; None on servers that keep none.
+    Any run can give an artifact any name, also one of a fork's pull request. ``digest`` is ``sha256:`` and 64 digits,
+    of the zip; None on servers that keep none.
     """
 
     id: _Id
@@ -77,7 +78,10 @@ class Artifact(_Answered):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return the artifacts of a name, the newest first; forks can upload any."""
+    """Return the artifacts of a name, newest first.
+
+    Forks can upload artifacts of any name.
+    """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
             f"{shown(name)!r} is no name of an artifact.",
@@ -91,7 +95,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
 
 
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
-    """Return the zip of ``artifact`` after comparing it with the list's digest."""
+    """Return the zip of ``artifact``, with its digest checked."""
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
     if artifact.size_in_bytes > most:
@@ -110,17 +114,17 @@ _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
 class BadArchive(UsageError):
-    """An archive that is broken, malicious or no zip."""
+    """An archive is broken, malicious or no zip."""
 
 
 def read_members(
     data: bytes, wanted: Callable[[str], object], most_bytes: int, place: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of each wanted file in the zip ``data``.
+    """Yield name and bytes of a zip's wanted files.
 
     Raises:
-        BadArchive: it is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path that
-            leaves a folder, or they have more than ``most_bytes`` together.
+        BadArchive: ``data`` is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path
+            that leaves a folder, or they have more than ``most_bytes`` together.
     """
     try:
         with _opened(data) as archive:
@@ -139,7 +143,10 @@ def read_members(
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
-    """Open a zip after comparing its last record with its size: the directory is what costs memory."""
+    """Open a zip after checking its last record.
+
+    The record says how large the directory is, which costs memory to read.
+    """
     if len(data) < _END.size:
         raise ValueError("it does not end as a zip does")
     mark, _, _, _, count, size, offset, comment = _END.unpack(data[-_END.size :])
@@ -168,7 +175,10 @@ WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
 
 
 class Untrusted(UsageError):
-    """An artifact whose run was not one of the baseline workflow on the default branch."""
+    """The run that uploaded an artifact is not trusted.
+
+    A trusted run is of the baseline's workflow, on the default branch.
+    """
 
 
 class _Repository(_Answered):
@@ -187,7 +197,10 @@ class _Run(_Answered):
 
 
 def default_branch(github: GitHub, event: Event) -> str:
-    """Return the repository's default branch, from the event or else from GitHub."""
+    """Return the repository's default branch.
+
+    It is in the event, or GitHub is asked for it.
+    """
     if event.default_branch:
         return event.default_branch
     path = github.repo("")
@@ -199,7 +212,13 @@ def default_branch(github: GitHub, event: Event) -> str:
 
 
 def check_origin(artifact: Artifact, branch: str) -> None:
-    """Raise Untrusted for an artifact of another repository's commit or another branch, by GitHub's list alone."""
+    """Refuse an artifact of another branch or repository.
+
+    GitHub's list alone decides.
+
+    Raises:
+        Untrusted: its commit is of another repository or not on ``branch``.
+    """
     run = artifact.workflow_run
     if run is None:
         raise Untrusted("GitHub does not say which run uploaded it.")
@@ -210,7 +229,10 @@ def check_origin(artifact: Artifact, branch: str) -> None:
 
 
 def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
-    """Yield the artifacts of a name from ``branch``, the newest first; strangers can upload many others."""
+    """Yield the artifacts of a name from ``branch``, newest first.
+
+    Strangers can upload many others of the name.
+    """
     for artifact in list_artifacts(github, name):
         with contextlib.suppress(Untrusted):
             check_origin(artifact, branch)
@@ -220,9 +242,13 @@ def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
 def check_run(
     github: GitHub, artifact: Artifact, branch: str, workflow: str, conclusions: Collection[str] = ("success",)
 ) -> None:
-    """Raise Untrusted unless the run that uploaded ``artifact`` was one of the file ``workflow`` on ``branch``.
+    """Refuse an artifact that no trusted run uploaded.
 
-    It was started by a member, ended with one of ``conclusions``, and its commit is still on the branch.
+    A trusted run is one of the file ``workflow`` on ``branch`` that a member started and that ended with one of
+    ``conclusions``; its commit is still on the branch.
+
+    Raises:
+        Untrusted: the run is not one of these.
     """
     check_origin(artifact, branch)
     number = artifact.workflow_run.id if artifact.workflow_run is not None else 0

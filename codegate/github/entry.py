@@ -1,4 +1,4 @@
-"""The action's entry point: inputs and event in; outputs, summary, annotations and the exit code out."""
+"""The action's entry point."""
 
 import contextlib
 import os
@@ -42,7 +42,10 @@ _STOP_SECONDS: Final = 7
 @click.command()
 @click.option("--reap", is_flag=True, help="Only remove the sandboxes that the job's steps left behind.")
 def command(reap: bool) -> ExitCode:
-    """Run as a GitHub Action: reads INPUT_* and GITHUB_*, writes outputs and summary."""
+    """Run as a GitHub Action from INPUT_* and GITHUB_* variables.
+
+    Writes the step's outputs and summary.
+    """
     if reap:
         return reap_action(os.environ)
     if os.getpid() == 1:
@@ -53,10 +56,11 @@ def command(reap: bool) -> ExitCode:
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
-    """Run the action in ``environment`` (the process's own) and return the exit code of the step.
+    """Run the action and return the step's exit code.
 
-    Outputs, summary and annotations are written however it ends, and nothing that is printed meanwhile can give the
-    runner a command. An error that codegate did not expect is reported as a bug, and ends with 4.
+    ``environment`` is the process's own. Outputs, summary and annotations are written however the action ends, and
+    nothing that is printed meanwhile can give the runner a command. An error that codegate did not expect is reported
+    as a bug, with exit code 4.
     """
     with open_log(environment) as log:
         job: Job | None = None
@@ -82,7 +86,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove the job's sandboxes, give back its files, and return 0."""
+    """Remove the job's sandboxes and give back its files."""
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
             _give_back(read_inputs(environment))
@@ -153,7 +157,10 @@ def _run_mode(job: Job, scratch: Path) -> Result:
 
 
 def _publish(result: Result, job: Job) -> None:
-    """Publish the result on GitHub; a failure does not change the verdict."""
+    """Publish the result on GitHub.
+
+    A failure does not change the verdict.
+    """
     try:
         url = publish(result, job)
         if url is not None:
@@ -165,13 +172,13 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
-    """Refuse candidates that need a key, in a run that gets no secrets.
+    """Refuse candidates with a key in a run without secrets.
 
-    A server that is reached by plain http needs none: it is on this machine or at a private address, and the base
+    A server that is reached by plain http needs no key: it is on this machine or at a private address, and the base
     commit's configuration names it.
 
     Raises:
-        NotGated: some candidate is such a one.
+        NotGated: a candidate needs a key.
     """
     for spec in candidates:
         if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):
@@ -182,7 +189,10 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
-    """Raise UsageError for a cache in the checkout, whose author could write answers."""
+    """Refuse a cache in the checkout.
+
+    The checkout's author could write its answers.
+    """
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
     for path in (
@@ -196,7 +206,10 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 
 
 def _fresh(inputs: Inputs) -> Inputs:
-    """Raise UsageError if the run folder exists: it may come from a stranger's branch."""
+    """Refuse a run folder that already exists.
+
+    It may come from a stranger's branch.
+    """
     if os.path.lexists(inputs.reports / "run"):
         raise UsageError(
             f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
@@ -206,7 +219,10 @@ def _fresh(inputs: Inputs) -> Inputs:
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:
-    """Return ``path`` relative to the workspace, which has another path on the host."""
+    """Return ``path`` relative to the workspace.
+
+    The workspace has another path on the host.
+    """
     return path.relative_to(inputs.workspace).as_posix()
 
 
@@ -241,13 +257,13 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
 
 
 def leave_to_child() -> None:
-    """Fork and return in the child; the parent watches it and exits as it does.
+    """Fork and return in the child; the parent waits.
 
-    The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and orphans
-    are its to reap. The keeper passes SIGINT and SIGTERM on and waits; it exits with 128 + n where signal n
-    killed the child. A child that has not ended seven seconds later is killed: the runner waits for ten, and then
-    leaves a container that goes on and spends. Signals are blocked from before there is a child and
-    waited for: one that a handler had to see would be lost if it came just before a system call that waits.
+    The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and process 1 has
+    to reap orphans. The parent passes SIGINT and SIGTERM on to the child and exits with the child's exit code, or with
+    128 + n if signal n killed the child. If the child has not ended seven seconds after such a signal, the parent kills
+    it: the runner waits for ten, and then leaves a container that goes on and spends. Signals are blocked before the
+    fork and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()

@@ -1,7 +1,7 @@
-"""Built environments, kept between runs in an artifact; the lock lists those to trust.
+"""Keep built environments between runs, in an artifact.
 
-It is no cache of GitHub's: any job of a pull request can fill one of its branch, and restoring one writes whatever file
-of the runner its archive names.
+The lock lists the ones to trust. GitHub's cache is not used: any job of a pull request can fill a cache of its branch,
+and restoring one writes any file of the runner that its archive names.
 """
 
 import tempfile
@@ -24,7 +24,10 @@ _MAX_BYTES: Final = 4 << 30
 
 
 def take_environments(job: Job, lock: Lock | None) -> None:
-    """Take the archives that ``lock`` knows from the default branch's newest artifact."""
+    """Import the archives that ``lock`` lists.
+
+    They come from the default branch's newest artifact.
+    """
     name, github, event = job.inputs.environments, job.github, job.event
     if name is None or lock is None or not lock.environments or github is None or event is None:
         return
@@ -47,7 +50,10 @@ def take_environments(job: Job, lock: Lock | None) -> None:
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
-    """Write the archives of all environments here among the reports, and return their SHA-256 by key."""
+    """Export all environments; return their SHA-256 by key.
+
+    The archives are written among the reports.
+    """
     if job.inputs.environments is None:
         return {}
     try:

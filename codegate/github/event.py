@@ -1,8 +1,8 @@
-"""The event that started the workflow, reduced to the fields that codegate uses.
+"""The event that started the workflow.
 
-The runner writes the payload, but much of what is in it (titles, branches, who proposes what) is written by the author
-of the pull request. Only what is listed here is taken from it, by its type and its form.
-Protocol: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads".
+The runner writes the payload, but the author of a pull request writes much of its content (titles, branches, who
+proposes what). Only the fields that are listed here are used, and only if their type and form are right. Protocol:
+docs.github.com, "Events that trigger workflows" and "Webhook events and payloads".
 """
 
 import re
@@ -64,7 +64,10 @@ class _Facts(BaseModel):
 
 
 class PullRequest(_Facts):
-    """A pull request; ``head_repository_id`` is None if that repository is gone or unnamed."""
+    """A pull request.
+
+    ``head_repository_id`` is None if that repository is gone or not named.
+    """
 
     number: _Id
     base_sha: _Sha = Field(validation_alias=AliasPath("base", "sha"))
@@ -111,7 +114,10 @@ class _Environment(_Facts):
 
     @property
     def workflow_path(self) -> str:
-        """Return the path in ``owner/name/PATH@ref``; a workflow of another repository has none here."""
+        """Return the path in ``owner/name/PATH@ref``.
+
+        It is "" for a workflow of another repository.
+        """
         reference = self.GITHUB_WORKFLOW_REF
         path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
         return path if path != reference and _WORKFLOW.fullmatch(path) else ""
@@ -122,14 +128,17 @@ _PartT = TypeVar("_PartT", bound=_Facts)
 
 @dataclass(frozen=True)
 class Event:
-    """The event of the workflow; an empty text, None and 0 mean that a field is unknown.
+    """The workflow's event.
+
+    An empty text, None and 0 stand for an unknown field.
 
     Attributes:
         pull: the pull request that the event is about.
-        base_sha: commit that the repository's own rules are read from: the base of a pull request or a merge queue.
+        base_sha: commit with the rules that hold: the base of a pull request or a merge queue.
         sha: commit that the run is of, as GitHub counts it (of a pull request, the merge).
-        server_url: for people, ``api_url`` for programs; those of an Enterprise server where it is one.
-        workflow_path: of this workflow's file in the repository.
+        server_url: GitHub's address for people, that of an Enterprise server if it is one.
+        api_url: the address for programs.
+        workflow_path: path of this workflow's file in the repository.
     """
 
     name: str
@@ -148,7 +157,10 @@ class Event:
 
     @property
     def fork(self) -> bool:
-        """Return whether the commit is of another, or an unknown, repository."""
+        """Return whether the commit is from another repository.
+
+        An unknown repository counts as another one.
+        """
         source = self.pull or self.workflow_run
         if source is None:
             return False
@@ -156,18 +168,25 @@ class Event:
 
     @property
     def head_sha(self) -> str:
-        """Return the head of the pull request or other run, else the run's own commit."""
+        """Return the pull request's or other run's head.
+
+        Without either it is the run's own commit.
+        """
         source = self.pull or self.workflow_run
         return source.head_sha if source is not None else self.sha
 
     @property
     def run_url(self) -> str | None:
-        """Return where people find this run; None outside of a workflow."""
+        """Return this run's web page; None outside a workflow."""
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}" if self.run_id else None
 
 
 def read_event(environment: Mapping[str, str]) -> Event:
-    """Return the workflow's event; raise UsageError if its payload is unusable."""
+    """Return the workflow's event.
+
+    Raises:
+        UsageError: the runner's variables or the payload are unusable.
+    """
     given = _valid(_Environment, {name: value for name, value in environment.items() if value}, "")
     name, path = given.GITHUB_EVENT_NAME, given.GITHUB_EVENT_PATH
     payload = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
@@ -209,7 +228,7 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
 
 
 def refusal(event: Event) -> str | None:
-    """Return why no suite runs for this event (such as a stranger's), or None."""
+    """Return why no suite runs for this event, or None."""
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run
         if run is not None and run.event not in _BY_MEMBERS:

@@ -1,4 +1,7 @@
-"""The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept."""
+"""The action's inputs, checked.
+
+The runner gives them as ``INPUT_<NAME>``, in upper case and with hyphens.
+"""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +34,10 @@ def _inside(path: str, info: ValidationInfo) -> str:
 
 
 def _folder(path: str | Path, info: ValidationInfo) -> Path:
-    """Return a folder for files of this step's: neither a link, which a checkout may bring, nor git's own."""
+    """Return a folder that the step may write to.
+
+    It is neither reached by a link, which a checkout may bring, nor part of git's own folder.
+    """
     workspace, text = info.data["workspace"], str(path)
     chosen: Path = workspace / relative(workspace, text, _what(info))
     if chosen != real_path(workspace, text, _what(info)):
@@ -109,7 +115,11 @@ class Inputs(Places):
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """Read the inputs; raise UsageError for a wrong value or a path out of the workspace."""
+    """Return the checked inputs.
+
+    Raises:
+        UsageError: a value is wrong, or a path leads out of the workspace.
+    """
     names = [field.alias or "" for name, field in Inputs.model_fields.items() if name != "workspace"]
     texts = {name: environment.get(f"INPUT_{name.upper()}", "").strip() for name in names}
     workspace = Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()

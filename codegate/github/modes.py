@@ -29,7 +29,10 @@ from codegate.wording import count_of
 
 
 def gate(job: Job, project: Project) -> Result:
-    """Run the candidates, or one shard, and report; a shard is not gated."""
+    """Run the candidates, or one shard of the run.
+
+    A shard is not gated.
+    """
     report = runs.run(
         run_spec(job, project),
         progress_to(job),
@@ -47,7 +50,10 @@ def gate(job: Job, project: Project) -> Result:
 
 
 def plan(job: Job, project: Project) -> Result:
-    """Return a matrix with each shard's ``shard`` and the ``name`` of its artifact."""
+    """Return a matrix with the ``shard`` and ``name`` of each.
+
+    ``name`` is for the shard's artifact.
+    """
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
     planned = plan_shards(run_spec(job, project), job.inputs.shards)
@@ -59,7 +65,7 @@ def plan(job: Job, project: Project) -> Result:
 
 
 def merge(job: Job, project: Project) -> Result:
-    """Put the shards of a run together, compare the whole with the baseline, and report."""
+    """Merge a run's shards and compare it with the baseline."""
     inputs = job.inputs
     if inputs.run_id is None:
         raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
@@ -77,7 +83,7 @@ def merge(job: Job, project: Project) -> Result:
 def keep_baseline(job: Job, project: Project) -> Result:
     """Copy the pinned baseline and its lock into the reports.
 
-    They are uploaded again, before their artifact expires.
+    They are uploaded again before their artifact expires.
     """
     pinned, reports = project.pinned, job.inputs.reports
     if pinned is None:
@@ -91,10 +97,10 @@ def keep_baseline(job: Job, project: Project) -> Result:
 
 
 def make_baseline(job: Job, project: Project) -> Result:
-    """Sample the one candidate, and write a baseline with its lock.
+    """Sample the one candidate; write a baseline and its lock.
 
-    If the pinned baseline is of the same model under the same conditions, the samples are added to it: more samples
-    leave less to chance. Nothing is pinned yet: that takes a commit of the lock, which people review.
+    If the pinned baseline is of the same model under the same conditions, its samples are added: more samples leave
+    less to chance. Nothing is pinned yet: that takes a commit of the lock, which people review.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES
@@ -138,14 +144,17 @@ def make_baseline(job: Job, project: Project) -> Result:
 
 
 def _of_same_model(project: Project) -> Baseline | None:
-    """Return the pinned baseline if it is of the one candidate, or None."""
+    """Return the pinned baseline of the one candidate, or None."""
     (candidate,) = project.settings.candidates
     pinned = project.pinned.baseline if project.pinned is not None else None
     return pinned if pinned is not None and pinned.spec.key() == candidate.key() else None
 
 
 def mine(job: Job) -> Result:
-    """Mine the workspace's history into the folder that the input ``suite`` names, or into the reports' folder."""
+    """Mine the workspace's history into a suite.
+
+    The suite's folder is the input ``suite``, or else one among the reports.
+    """
     inputs = job.inputs
     suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
     lines = ProgressLines(job.log.log)
@@ -195,9 +204,16 @@ def run_spec(
     samples: int | None = None,
     gated: bool = True,
 ) -> RunSpec:
-    """Return the run that inputs and configuration describe; a fetched run continues.
+    """Return the run that inputs and configuration describe.
 
-    ``candidates`` and ``samples`` replace the project's; ``gated`` runs are compared with its baseline, if any.
+    It continues a run that was fetched.
+
+    Args:
+        job: the step.
+        project: suite, baseline and configuration.
+        candidates: used in place of the project's.
+        samples: used in place of the project's.
+        gated: whether the run is compared with the project's baseline, if there is one.
     """
     inputs, wanted = job.inputs, project.settings.sandbox
     spec = project.run(
@@ -218,14 +234,17 @@ def run_spec(
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:
-    """Show a report in the log, with the notes on the baseline."""
+    """Log a report and the notes on the baseline."""
     job.log.log(render_console(report.view))
     for note in (*project.notes, *filter(None, [report.trace])):
         job.log.log(note)
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
-    """Return a callback that logs each outcome, and what the run waits for."""
+    """Return a callback that logs progress.
+
+    It logs each outcome, and what the run waits for.
+    """
     lines = ProgressLines(job.log.log)
     return lambda step: lines(step.done, step.total, step.words, important=bool(step.outcome), waiting=True)
 

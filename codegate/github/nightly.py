@@ -1,4 +1,4 @@
-"""Mode ``nightly``: sample the pinned model each night; compare with baseline and past nights."""
+"""Mode ``nightly``: watch the pinned model."""
 
 import contextlib
 import itertools
@@ -44,7 +44,10 @@ _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` propo
 
 
 def nightly(job: Job, project: Project) -> Result:
-    """Run the pinned model again, and compare with the baseline and the nights before."""
+    """Run the pinned model again, and compare the results.
+
+    They are compared with the baseline and with the nights before.
+    """
     if project.pinned is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
     inputs, pinned = job.inputs, project.pinned.baseline
@@ -98,7 +101,10 @@ def nightly(job: Job, project: Project) -> Result:
 
 
 def _fetch_history(job: Job, history: Path) -> None:
-    """Write the nights before, as the newest trusted run kept them, or begin anew."""
+    """Write the earlier nights of the newest trusted run.
+
+    Without any, the history begins with this night.
+    """
     if job.event is None or job.github is None:
         return
     for artifact in _trusted(job):

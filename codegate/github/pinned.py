@@ -1,6 +1,7 @@
-"""The pinned baseline from GitHub: an artifact that a trusted run uploaded, or a file of a release.
+"""Fetch the pinned baseline from GitHub.
 
-Protocol: docs.github.com/rest, "Get a release by tag name", "Get a release asset".
+It is in an artifact that a trusted run uploaded, or a file of a release. Protocol: docs.github.com/rest, "Get a release
+by tag name", "Get a release asset".
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,10 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
 
 
 def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
-    """Yield the sources of the lock's transport; each is fetched only when tried."""
+    """Yield the sources of the lock's transport.
+
+    A source is fetched only when it is tried.
+    """
     transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")
@@ -55,7 +59,10 @@ def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator
 
 
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
-    """Yield the artifacts of a name, newest first; untrusted ones as an error."""
+    """Yield the artifacts of a name, newest first.
+
+    An untrusted one comes as an error.
+    """
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:

@@ -1,8 +1,9 @@
-"""Post a comment, an issue or a check run: our own is updated in place, and a refusal becomes a warning.
+"""Post a comment, an issue or a check run.
 
-Texts come from ``reporting``, which keeps them within what GitHub takes. A hidden marker alone proves nothing, because
-every user can write one: a text is ours when the marker is its first line and its author is the token's login.
-Protocol: docs.github.com/rest, issues and checks/runs.
+A post of ours is updated in place, and GitHub's refusal becomes a warning. Texts come from ``reporting``, which keeps
+them within GitHub's limits. A hidden marker alone proves nothing, because every user can write one: a text is ours if
+the marker is its first line and its author is the token's login. Protocol: docs.github.com/rest, issues and
+checks/runs.
 """
 
 import contextlib
@@ -34,7 +35,10 @@ _UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", 
 
 @dataclass(frozen=True)
 class Posted:
-    """What was posted, where, and why something was not. A warning never changes the exit code."""
+    """What was posted, where, and a warning.
+
+    A warning says why something was not posted; it never changes the exit code.
+    """
 
     did: Literal["created", "updated", "unchanged", "closed", "nothing"]
     url: str | None = None
@@ -42,9 +46,9 @@ class Posted:
 
 
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
-    """Create or update the one comment of ``key``, deleting doubles.
+    """Create or update the one comment of ``key``.
 
-    ``begin`` allows a first one.
+    Further comments of ``key`` are deleted. Without ``begin`` no first one is created.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
@@ -84,14 +88,18 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
 
 
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
-    """Keep the issue of ``key`` open while it is regressed, and only then.
+    """Keep the issue of ``key`` open while it is regressed.
 
-    Do not call this for a night that decides nothing (inconclusive, infrastructure): it is no recovery.
+    Otherwise it is closed. Do not call this for a night that decides nothing (inconclusive, infrastructure): it is no
+    recovery.
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
-        """Return our open issues, the oldest first. No filter of GitHub's: labels can be removed."""
+        """Return our open issues, oldest first.
+
+        No filter of GitHub's is used: labels can be removed.
+        """
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 
@@ -116,7 +124,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
 
 
 def conclusion_of(kind: str, on_inconclusive: OnInconclusive) -> Conclusion:
-    """Return the check run's conclusion for a verdict, or for a result without one.
+    """Return the check run's conclusion for a result.
 
     ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let a
     change in that was not measured.
@@ -136,9 +144,18 @@ def post_check(
     details_url: str | None = None,
     on_inconclusive: OnInconclusive = "neutral",
 ) -> Posted:
-    """Add a check run to the head of a pull request; the merge commit, which ``GITHUB_SHA`` is, shows nowhere.
+    """Add a check run to a pull request's head.
 
-    ``kind`` is the verdict or what took its place, ``summary`` Markdown, ``details_url`` of the workflow run.
+    The merge commit, which ``GITHUB_SHA`` is, shows nowhere.
+
+    Args:
+        github: the repository.
+        head_sha: the head.
+        name: the check run's name.
+        kind: the verdict, or the kind of a result without one.
+        summary: Markdown.
+        details_url: web page of the workflow run.
+        on_inconclusive: the conclusion without a decision.
     """
     run: dict[str, Any] = {
         "name": one_line(name, 100),
@@ -153,7 +170,10 @@ def post_check(
 
 
 def marker(key: str) -> str:
-    """Return the first line of a text of ``key``, which has letters, digits and single ``.``, ``_``, ``-``."""
+    """Return the first line of a text of ``key``.
+
+    A key has letters, digits and single ``.``, ``_``, ``-``.
+    """
     if not _KEY.fullmatch(key):
         raise UsageError(f"{key[:120]!r} is no name for a gate.", "Use letters, digits, dots, dashes and underscores.")
     return f"<!-- codegate:v1:{key} -->"
@@ -173,7 +193,10 @@ def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
 
 
 def _login(github: GitHub) -> str:
-    """Return the login that the token writes as, as far as it can be queried."""
+    """Return the login that the token writes as.
+
+    It is ``BOT`` if the token cannot query it.
+    """
     try:
         user = github.get("user")
     except (Forbidden, NotFound):
@@ -195,7 +218,11 @@ def _author(item: dict[str, Any]) -> str | None:
 
 
 def number_of(item: dict[str, Any], name: str = "id") -> int:
-    """Return an item's number; raise GitHubError if it has none."""
+    """Return an item's number.
+
+    Raises:
+        GitHubError: it has none.
+    """
     number = item.get(name)
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise GitHubError(f"GitHub: an answer has no {name}.")
@@ -205,7 +232,10 @@ def number_of(item: dict[str, Any], name: str = "id") -> int:
 def _create(
     github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Post once; if GitHub's answer is missing, look for the text before posting again."""
+    """Post once; return the new item.
+
+    If GitHub's answer is missing, the text is looked up before it is posted again.
+    """
     try:
         made = github.send("POST", path, body)
     except GitHubError as error:

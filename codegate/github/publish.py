@@ -1,4 +1,4 @@
-"""Publish a result as the inputs say: comment, check run, nightly issue or chat."""
+"""Publish a result on GitHub or in a chat."""
 
 import re
 from collections.abc import Mapping
@@ -25,14 +25,17 @@ _CHAT_SECONDS: Final = 15.0
 
 
 def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
-    """Return this gate's name, from its workflow, its job and the input ``suite``."""
+    """Return this gate's name.
+
+    It is made from the workflow, the job and the input ``suite``.
+    """
     words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
     return found[:100].strip("-") or "gate"
 
 
 def publish(result: Result, job: Job) -> str | None:
-    """Publish the result; return the web address of the comment or issue, or None."""
+    """Publish the result; return the comment's or issue's address."""
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
         return None
@@ -68,7 +71,7 @@ def publish(result: Result, job: Job) -> str | None:
 
 
 def _begins(when: str, kind: str) -> bool:
-    """Return whether to post a first comment; an existing one is always updated."""
+    """Return whether to post a first comment."""
     return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
 
 
@@ -87,7 +90,10 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Post ``text`` to the environment's webhook; errors do not show its address."""
+    """Post ``text`` to the environment's webhook, if any.
+
+    Errors do not show its address.
+    """
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return
@@ -107,10 +113,10 @@ def post_message(environment: Mapping[str, str], text: str) -> None:
 
 
 def _document(address: str, text: str) -> dict[str, Any]:
-    """Return the webhook's JSON for Slack, Mattermost, Google Chat or Microsoft Teams.
+    """Return the JSON for a chat's webhook.
 
-    Protocol: {"text": …} (api.slack.com/messaging/webhooks); Teams' workflows take an Adaptive Card instead
-    (learn.microsoft.com, "Create incoming webhooks with Workflows").
+    Slack, Mattermost, Google Chat: {"text": …} (api.slack.com/messaging/webhooks). Microsoft Teams' workflows take an
+    Adaptive Card instead (learn.microsoft.com, "Create incoming webhooks with Workflows").
     """
     if not (urlsplit(address).hostname or "").endswith(_TEAMS):
         # Slack's rule, and a blank of no width: a name is to call nobody in the channel.

@@ -1,4 +1,7 @@
-"""Mode ``report``: comment for a run on a stranger's commit, which had no right to."""
+"""Mode ``report``: comment for a run that could not.
+
+A run on a stranger's commit has no right to comment.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +24,7 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 def report(job: Job) -> Result:
     """Comment the ended run's report on its own pull request.
 
-    Nothing that the run wrote decides anything: not the verdict of this step, and not where it is posted.
+    Nothing that the run wrote decides the verdict of this step or where it posts.
     """
     github, event = job.github, job.event
     if event is None or event.workflow_run is None:
@@ -53,10 +56,10 @@ def report(job: Job) -> Result:
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
-    """Return the open pull request of the ended run, or None.
+    """Return the ended run's open pull request, or None.
 
-    GitHub is queried, by the run's commit and then by its branch: the payload names no pull request of a fork, and what
-    the run itself says may name any.
+    GitHub is queried by the run's commit and then by its branch: the payload names no pull request of a fork, and the
+    run itself could name any.
     """
     run = event.workflow_run
     if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:
@@ -74,7 +77,10 @@ def pull_number(github: GitHub, event: Event) -> int | None:
 
 
 def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
-    """Yield the pull requests that may belong to the run: by its commit, then, if none fits, by its branch."""
+    """Yield the pull requests that may belong to the run.
+
+    They are found by its commit or, if none fits, by its branch.
+    """
     found = []
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))

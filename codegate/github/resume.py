@@ -1,8 +1,9 @@
-"""A run that a step could not finish: kept as an artifact, and continued by a later step.
+"""Continue a run that an earlier step could not finish.
 
-An unfinished run decides a verdict, so it comes from where the step itself does: an earlier attempt of this very
-workflow run, or a run of this workflow on the default branch that only members can start. It is continued only where
-this step would plan the same run. Candidates, addresses and keys are never taken from the artifact.
+The unfinished run is kept as an artifact. It decides a verdict, so it must come from where the step itself does: an
+earlier attempt of this very workflow run, or a run of this workflow on the default branch that only members can start.
+It is continued only if this step would plan the same run. Candidates, addresses and keys are never taken from the
+artifact.
 """
 
 import shutil
@@ -28,7 +29,7 @@ _MAX_BYTES: Final = 2 << 30
 
 
 def fetch_run(job: Job) -> None:
-    """Write the unfinished run that the input ``resume`` names, if any.
+    """Write the unfinished run that ``resume`` names, if any.
 
     Raises:
         UsageError: the named workflow run kept none, or the artifact is broken.
@@ -66,7 +67,10 @@ def fetch_run(job: Job) -> None:
 
 
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
-    """Return ``spec`` as a continuation of the run that ``fetch_run`` wrote, if any."""
+    """Return ``spec`` as a continuation of the fetched run.
+
+    Without a fetched run it is unchanged.
+    """
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
     try:
@@ -81,12 +85,12 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
 
 
 def without_command(error: CodegateError) -> CodegateError:
-    """Return ``error`` without the command that resumes a run on the command line."""
+    """Return ``error`` without the command line's resume command."""
     return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
 
 
 def with_resumption(result: Result, job: Job) -> Result:
-    """Return ``result``; if the run is unfinished, say how to continue it."""
+    """Return ``result``, with how to continue an unfinished run."""
     if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
     number = job.event.run_id if job.event is not None else 0

@@ -1,4 +1,4 @@
-"""The end of a step: outputs, summary, annotations and exit code."""
+"""A step of the action: its inputs and its result."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ Annotation = tuple[Level, str, str]
 
 
 class NotGated(Skipped):
-    """The change matters to the gate, and cannot be gated here."""
+    """The gate would have to run, and cannot run here."""
 
 
 NOT_GATED: Final = "not-gated.txt"
@@ -57,7 +57,10 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """The inputs of a step; ``github`` is None without a token or an event."""
+    """The inputs of a step.
+
+    ``github`` is None without a token or an event.
+    """
 
     inputs: Inputs
     event: Event | None
@@ -72,13 +75,19 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose policy and limits count; None: those of the checkout count."""
+        """Return the base commit, whose policy and limits count.
+
+        With None those of the checkout count.
+        """
         return self.event.base_sha if self.event is not None else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a step; ``code`` is the exit code before ``on_inconclusive``."""
+    """The result of a step.
+
+    ``code`` is the exit code before ``on_inconclusive`` is applied.
+    """
 
     code: ExitCode
     outputs: dict[str, str]
@@ -100,7 +109,7 @@ class Result:
 
 
 def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
-    """Return the outputs that are figures, of the candidate that decides."""
+    """Return the outputs of the candidate that decides."""
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
@@ -122,14 +131,17 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
 
 
 def _dollars(view: ReportView) -> str:
-    """Return the cost of all candidates' attempts, or "" if a price is unknown."""
+    """Return the cost of all attempts, "" if unknown."""
     spent = [entry.measures.costs for entry in view.candidates]
     known = [one.total_usd for one in spent if one.total_usd is not None]
     return f"{sum(known):.4f}" if len(known) == len(spent) else ""
 
 
 def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:
-    """Return an annotation for each verdict that is no pass, errors first."""
+    """Return an annotation for each verdict except passes.
+
+    Errors are first.
+    """
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
@@ -156,7 +168,10 @@ def fault(error: CodegateError) -> Result:
 
 
 def bug(step: StepLog, trace: str) -> Result:
-    """Return the result of an unknown error; its traceback goes to the log."""
+    """Return the result of an unknown error.
+
+    Its traceback goes to the log.
+    """
     step.log(trace)
     last = trace.strip().rpartition("\n")[2][:500]
     text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"
@@ -168,7 +183,7 @@ def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
 
 
 def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:
-    """Write outputs, summary and annotations; return the step's exit code."""
+    """Write outputs, summary and annotations; return the exit code."""
     try:
         write_summary(environment, result.summary)
         _write_outputs(environment, result)

@@ -1,4 +1,7 @@
-"""Mode ``upgrades``: one pull request for each newer model or agent, so that the gate on it answers."""
+"""Mode ``upgrades``: propose each newer model or agent.
+
+Each proposal is a pull request, so that the gate judges it.
+"""
 
 import contextlib
 import re
@@ -56,7 +59,10 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    """Open or update the proposal's pull request, on a branch named after the pinned model or agent."""
+    """Open or update a pull request; return its state.
+
+    Its branch is named after the pinned model or agent.
+    """
     branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
@@ -75,12 +81,12 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
 
 
 def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
-    """Put ``text`` on ``commit`` into ``branch``; False if edited.
+    """Commit ``text`` to ``branch``; return False if it is edited.
 
-    The message names the commit's tree: a commit with another tree is a person's, or was amended or rebased. Its author
-    does not tell, because the token may be a person's. The branch is moved in one step, because GitHub closes a pull
-    request whose branch has no commit of its own. A branch that holds the text stays as it is, because a gate costs
-    money; ``renew`` moves it all the same.
+    The message names the commit's tree: a commit with another tree was written, amended or rebased by a person. Its
+    author proves nothing, because the token may be a person's. The branch is moved in one step, because GitHub closes a
+    pull request whose branch has no commit of its own. A branch that already holds the text is left as it is, because a
+    gate costs money; with ``renew`` it is moved nevertheless.
     """
     ref, head, commits = f"heads/{branch}", "", github.repo("git/commits")
     with contextlib.suppress(NotFound):

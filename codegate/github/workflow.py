@@ -1,9 +1,9 @@
 """The one writer of a step's log, outputs and summary.
 
-The runner reads commands out of the log: ``::name::`` at the start of a line (after blanks) and ``##[name]``
-anywhere in one. While ``open_log`` lasts, everything that this process prints (a warning, a
-traceback, a library's logger), goes through ``untrusted``; only ``StepLog.annotate`` writes commands.
-Protocol: github.com/actions/runner, ``ActionCommand``, ``OutputManager`` and ``FileCommandManager``.
+The runner reads commands out of the log: ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere
+in one. While ``open_log`` lasts, everything that this process prints (a warning, a traceback, a library's logger) goes
+through ``untrusted``; only ``StepLog.annotate`` writes commands. Protocol: github.com/actions/runner,
+``ActionCommand``, ``OutputManager`` and ``FileCommandManager``.
 """
 
 import html
@@ -34,7 +34,10 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """The step's log, which the runner reads from ``out``; ``redactor`` removes keys."""
+    """The step's log, without keys and commands.
+
+    The runner reads it from ``out``; ``redactor`` removes keys.
+    """
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -46,7 +49,10 @@ class StepLog:
         self._write(self._shown(text))
 
     def annotate(self, level: Level, title: str, message: str) -> None:
-        """Add an annotation to the step: a command, so everything in it is escaped by the runner's rules."""
+        """Add an annotation to the step.
+
+        It is a command of the runner, so everything in it is escaped by the runner's rules.
+        """
         data = _escape(self._shown(message)[:MAX_MESSAGE_CHARACTERS])
         name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
         self._write(f"::{level} title={name}::{data}")
@@ -66,14 +72,20 @@ def _escape(text: str) -> str:
 
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
-    """Yield the step's log; everything printed meanwhile goes through it, line by line."""
+    """Yield the step's log.
+
+    Everything that is printed meanwhile goes through it, line by line.
+    """
     step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
 
 
 class _Lines(io.TextIOBase):
-    """A text stream that logs whole lines: a prefix that comes in two writes is still seen."""
+    """A text stream that logs whole lines.
+
+    A prefix of a command is seen even if it comes in two writes.
+    """
 
     def __init__(self, step: StepLog) -> None:
         self._step = step
@@ -99,7 +111,10 @@ class _Lines(io.TextIOBase):
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs, in their order; outside of a workflow, do nothing."""
+    """Set the step's outputs, in their order.
+
+    Outside a workflow it does nothing.
+    """
     path = environment.get("GITHUB_OUTPUT")
     if not path:
         return
@@ -111,7 +126,10 @@ def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) ->
 
 
 def write_summary(environment: Mapping[str, str], markdown: str) -> None:
-    """Add ``markdown`` to the job summary, cut at a line when it is too large; outside of a workflow, do nothing."""
+    """Add ``markdown`` to the job summary.
+
+    A text that is too large is truncated at a line. Outside a workflow it does nothing.
+    """
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
         return
@@ -132,7 +150,7 @@ def fault_summary(kind: str, text: str) -> str:
 
 
 def notes_summary(notes: Sequence[str]) -> str:
-    """Return sentences as Markdown, escaped; empty without any."""
+    """Return sentences as Markdown, escaped; "" without any."""
     return f"\n<pre>\n{_inert(chr(10).join(notes))}\n</pre>\n" if notes else ""
 
 
