@@ -50,10 +50,7 @@ class AnswerReader:
         return "tool_calls" if stop == "stop" and calls else stop
 
     def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
-        """Return tool calls from each id, name and arguments.
-
-        The ids become distinct, because results refer to them.
-        """
+        """Return tool calls with distinct ids, because results name them."""
         result: list[ToolCall] = []
         seen: set[str] = set()
         for number, (raw_id, name, arguments) in enumerate(calls):

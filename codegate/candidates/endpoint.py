@@ -104,10 +104,7 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
 
 
 def is_own_address(provider: str, base_url: str | None) -> bool:
-    """Return whether requests go to the provider's own host.
-
-    That is so without a ``base_url``, or with https to one of the provider's hosts.
-    """
+    """Return whether a base URL is the provider's own, encrypted."""
     if base_url is None:
         return True
     match = _URL.fullmatch(base_url)

@@ -54,10 +54,7 @@ class HarnessFile(BaseModel):
 
 
 class Harness(BaseModel):
-    """The files that an agent is given in every problem.
-
-    They replace the base commit's own.
-    """
+    """Files that agents get in place of the base commit's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -90,10 +87,7 @@ class Harness(BaseModel):
         return next((one for one in self.laid or () if one.path == path), None)
 
     def words(self) -> str:
-        """Return the harness as one line of text.
-
-        It names each file with its digest, disabled hooks, and the models of other roles.
-        """
+        """Return files, digests, disabled hooks and models as one line."""
         each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
         models = [f"{role} model {model}" for role, model in sorted(self.models.items())]
         return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"]), *models]) or "no file"

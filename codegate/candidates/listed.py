@@ -66,10 +66,7 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
 
 
 def price_words(spec: CandidateSpec) -> str:
-    """Return a sentence on the candidate's prices and their source.
-
-    Without a known price it says how to declare prices.
-    """
+    """Return a sentence on the candidate's prices or their lack."""
     if spec.prices is None:
         whose = " of it or of one of its helpers" if spec.helpers else ""
         return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."
@@ -148,10 +145,7 @@ def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) ->
 
 
 def _source(now: datetime) -> str:
-    """Return the list's release and its newest price's day.
-
-    The release itself has no date.
-    """
+    """Return the list's release and its newest price's day."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))

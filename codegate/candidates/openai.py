@@ -81,10 +81,7 @@ class OpenAIProvider(SdkProvider):
         return self._answer(PROTOCOLS[name], request, send, relax)
 
     def _response_request(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
-        """Return the fields of messages and tools for Responses.
-
-        The provider stores nothing, so it gets its reasoning back.
-        """
+        """Return the fields of messages and tools for Responses."""
         request: dict[str, Any] = {"input": [item for message in messages for item in _items(message)], "store": False}
         if tools:
             request["tools"] = [{"type": "function", **tool.model_dump()} for tool in tools]

@@ -39,10 +39,7 @@ _LEARNED: Final[list[str]] = []
 
 
 def learn(*keys: str) -> None:
-    """Make all redactors, present and future, know ``keys``.
-
-    It is for keys that are in no variable, such as a program's output.
-    """
+    """Make all redactors know keys that are in no variable."""
     _LEARNED.extend(key for key in dict.fromkeys(keys) if key not in _LEARNED)
 
 

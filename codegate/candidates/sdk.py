@@ -190,10 +190,7 @@ class SdkProvider(ABC):
 
 
 def _listed(entry: Mapping[str, Any]) -> ListedModel:
-    """Return one entry of a server's list of models.
-
-    OpenAI and Anthropic name a model's last day, vLLM and llama.cpp its context.
-    """
+    """Return one entry of a server's list of models."""
     (meta,) = dicts([entry.get("meta")]) or ({},)
     contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
     return ListedModel(
@@ -212,10 +209,7 @@ def _day(value: object) -> date | None:
 
 
 def _day_of(seconds: object) -> date | None:
-    """Return the day (UTC) of a Unix time.
-
-    None for 0 and 1, which stand for an unknown time.
-    """
+    """Return the day (UTC) of a Unix time, if known."""
     if type(seconds) is not int or not 1 < seconds < 1 << 33:
         return None
     return datetime.fromtimestamp(seconds, UTC).date()

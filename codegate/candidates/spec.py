@@ -41,10 +41,7 @@ _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,20
 
 
 def _no_runner_variable(name: str) -> str:
-    """Refuse variables of a GitHub runner.
-
-    A candidate's address must not get the runner's tokens.
-    """
+    """Refuse a GitHub runner's variables, which hold its tokens."""
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
         message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)

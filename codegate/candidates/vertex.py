@@ -57,10 +57,7 @@ def _address() -> str:
 
 
 def _token() -> str:
-    """Return an access token from Google's application credentials.
-
-    GOOGLE_APPLICATION_CREDENTIALS names their file; "" if it is not set.
-    """
+    """Return an access token of GOOGLE_APPLICATION_CREDENTIALS, or ""."""
     if not os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return ""
     try:

@@ -334,10 +334,7 @@ class Faults:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait.
-
-    ``retry-after-ms`` and ``retry-after`` hold a number or an HTTP date (RFC 9110).
-    """
+    """Return the seconds of ``retry-after-ms`` or ``retry-after`` (RFC 9110)."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         if not value:

@@ -142,10 +142,7 @@ class Commands:
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
-        """Return ``text`` with the known variables.
-
-        Unknown ones are empty, as in a shell; ``left_out`` gets a clause on each.
-        """
+        """Return ``text`` with the known variables, others empty."""
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
@@ -160,10 +157,7 @@ class Commands:
         return _VARIABLE.sub(value, text)
 
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the texts that a command stands for.
-
-        Each comes with its folder and where it is written.
-        """
+        """Yield a command's texts, with their folders and places."""
         program, *rest = words
         session = _session_index(words)
         if session >= 0:
@@ -206,10 +200,7 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of ``package.json``.
-
-        A script that runs in several packages of a workspace is not read.
-        """
+        """Yield a script of one package's ``package.json``."""
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
         plain: list[str] = []
@@ -311,10 +302,7 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return ``command`` with what led to it added.
-
-    It was found in the text at ``place``; ``left_out`` and ``env`` are those of the command that led there.
-    """
+    """Return ``command`` with what led to it added."""
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
@@ -323,10 +311,7 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _plain(command: TestCommand) -> TestCommand:
-    """Return the command without coverage.
-
-    Maven and Gradle get the one goal ``test``.
-    """
+    """Return the command without coverage and other goals."""
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -344,10 +329,7 @@ def _plain(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the commands of a target.
-
-    Variables that only make can compute are empty.
-    """
+    """Yield the commands of a target; computed variables are empty."""
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -389,10 +371,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def _split(piece: str) -> list[str]:
-    """Return a simple command's words without redirections.
-
-    There are none if a quote is open.
-    """
+    """Return a command's words without redirections, [] if malformed."""
     try:
         words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:

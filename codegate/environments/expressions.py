@@ -29,10 +29,7 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return an expression's value, or UNKNOWN.
-
-    UNKNOWN is a value that only GitHub has, or an expression that is not understood.
-    """
+    """Return an expression's value, UNKNOWN if it has none here."""
     words: list[str] = []
     end = 0
     text = text.strip()
@@ -52,10 +49,7 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
 @dataclass
 class _Reader:
-    """Evaluates one expression by recursive descent.
-
-    An unknown value makes only those values unknown that depend on it.
-    """
+    """Evaluates one expression; unknown values spread to their dependants."""
 
     words: list[str]
     scope: Mapping[str, Any]

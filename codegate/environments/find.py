@@ -167,10 +167,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield each job with the set-up that lock files imply.
-
-    It takes seconds instead of minutes.
-    """
+    """Yield each job with the faster set-up of lock files."""
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
@@ -197,10 +194,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
-    """Return a job as a recipe.
-
-    Everything before its first step with tests is set-up.
-    """
+    """Return a job's recipe, with set-up before its first tests."""
     draft = _Draft(job.place, job, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -279,10 +273,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
-    """Return the sort key of a job's recipe.
-
-    The plainest run of most tests comes first.
-    """
+    """Return a job's sort key, the plainest test run first."""
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     words = shlex.join(test.words)

@@ -174,10 +174,7 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package's requirements.
-
-    None if no requirements file names it.
-    """
+    """Return the tree without a package's requirements, None if unchanged."""
     name = canonicalize_name(package)
     changed = {}
     for path, file in tree.items():
@@ -271,10 +268,7 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables that an installation reads.
-
-    For a file that cannot be parsed it is a digest of all of it.
-    """
+    """Return the tables that an installation reads, or a digest."""
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

@@ -83,10 +83,7 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the file with a secret, and the secret's name.
-
-    It is the first such member of the archive, by its path in sandboxes.
-    """
+    """Return the first file with a secret, and its name."""
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

@@ -70,10 +70,7 @@ def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[st
 
 
 def _called(call: ast.Call) -> str | None:
-    """Return the command that a session's call runs.
-
-    "" if it runs none, None if the command is computed.
-    """
+    """Return a call's command, "" without one, None if computed."""
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if verb not in {"install", "run", "run_install", "run_always"}:
         return ""

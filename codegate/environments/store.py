@@ -163,10 +163,7 @@ def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bo
 
 
 def kept_layers() -> list[tuple[Path, LayerFile]]:
-    """Return the cached builds, least recently used first.
-
-    Each comes with the path of its description.
-    """
+    """Return cached builds with description paths, least recently used first."""
     paths = sorted(layers_folder().glob("*.json"), key=_modified)
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
@@ -215,20 +212,14 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a recorded build in bytes.
-
-    Bubblewrap also has it unpacked, which counts once more.
-    """
+    """Return a build's bytes, twice if Bubblewrap has unpacked it."""
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
-    """Return a build's description; None if unusable.
-
-    It is unusable if it cannot be read or has no archive.
-    """
+    """Return a build's description, None without a usable archive."""
     try:
         described = LayerFile.model_validate(parse_json(read_text(path, _LARGEST), str(path)))
     except (UsageError, ValidationError):
@@ -243,10 +234,7 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a cached build, or None if it is gone.
-
-    The cache keeps the build while it is in use.
-    """
+    """Return a cached build, locked while in use, or None."""
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

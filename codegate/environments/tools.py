@@ -59,10 +59,7 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return which toolchains a backend has.
-
-    None stands for any: images bring them.
-    """
+    """Return which toolchains a backend has; None: any, by images."""
     return None if hasattr(backend, "pin_image") else on_machine
 
 
@@ -195,10 +192,7 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    """Return the Python versions of a project, newest first.
-
-    Its classifiers name them, or else the bounds of ``requires-python``.
-    """
+    """Return the Python versions that a project declares, newest first."""
     named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):

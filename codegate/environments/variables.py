@@ -115,10 +115,7 @@ def secret_values(recipe: Recipe) -> dict[str, str]:
 
 
 def index_secrets() -> tuple[str, ...]:
-    """Return the caller's index variables that hold credentials.
-
-    Their addresses have a user or a password.
-    """
+    """Return the caller's index variables with user or password."""
     return tuple(
         sorted(name for name, value in os.environ.items() if _INDEXES.fullmatch(name) and _CREDENTIALS.search(value))
     )

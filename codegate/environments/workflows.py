@@ -160,10 +160,7 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps of a job that run.
-
-    An action of the repository itself is replaced by its steps.
-    """
+    """Yield the steps that run, also of the repository's actions."""
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -230,10 +227,7 @@ def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
-    """Return the sort key of a matrix value.
-
-    Versions come first, the newest ahead.
-    """
+    """Return a matrix value's sort key: versions first, newest ahead."""
     place, value = entry
     if isinstance(value, str | int | float) and _NUMBER.fullmatch(str(value)):
         return 0, [-int(part) for part in str(value).split(".") if part != "x"], place
@@ -241,10 +235,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables, and clauses on those without a value.
-
-    Only GitHub knows the missing values.
-    """
+    """Return variables, and clauses on those only GitHub knows."""
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
@@ -274,10 +265,7 @@ def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return a service's ports by those in its container.
-
-    Where GitHub would pick a port, it is the container's own.
-    """
+    """Return a service's ports on the host by container port."""
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}

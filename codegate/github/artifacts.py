@@ -78,10 +78,7 @@ class Artifact(_Answered):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return the artifacts of a name, newest first.
-
-    Forks can upload artifacts of any name.
-    """
+    """Return artifacts of a name, newest first, also of forks."""
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
             f"{shown(name)!r} is no name of an artifact.",
@@ -197,10 +194,7 @@ class _Run(_Answered):
 
 
 def default_branch(github: GitHub, event: Event) -> str:
-    """Return the repository's default branch.
-
-    It is in the event, or GitHub is asked for it.
-    """
+    """Return the default branch, from the event or GitHub."""
     if event.default_branch:
         return event.default_branch
     path = github.repo("")
@@ -229,10 +223,7 @@ def check_origin(artifact: Artifact, branch: str) -> None:
 
 
 def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
-    """Yield the artifacts of a name from ``branch``, newest first.
-
-    Strangers can upload many others of the name.
-    """
+    """Yield artifacts of a name from ``branch`` only, newest first."""
     for artifact in list_artifacts(github, name):
         with contextlib.suppress(Untrusted):
             check_origin(artifact, branch)

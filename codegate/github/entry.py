@@ -157,10 +157,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
 
 
 def _publish(result: Result, job: Job) -> None:
-    """Publish the result on GitHub.
-
-    A failure does not change the verdict.
-    """
+    """Publish the result; a failure does not change the verdict."""
     try:
         url = publish(result, job)
         if url is not None:
@@ -189,10 +186,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
-    """Refuse a cache in the checkout.
-
-    The checkout's author could write its answers.
-    """
+    """Refuse a cache that the checkout's author could have filled."""
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
     for path in (
@@ -206,10 +200,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 
 
 def _fresh(inputs: Inputs) -> Inputs:
-    """Refuse a run folder that already exists.
-
-    It may come from a stranger's branch.
-    """
+    """Refuse an existing run folder, which strangers could have made."""
     if os.path.lexists(inputs.reports / "run"):
         raise UsageError(
             f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
@@ -219,10 +210,7 @@ def _fresh(inputs: Inputs) -> Inputs:
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:
-    """Return ``path`` relative to the workspace.
-
-    The workspace has another path on the host.
-    """
+    """Return ``path`` relative to the workspace, for the host."""
     return path.relative_to(inputs.workspace).as_posix()
 
 
@@ -236,10 +224,7 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Give the written files to the workspace's owner.
-
-    The next checkout cannot remove files of root.
-    """
+    """Give written files, which root made, to the workspace's owner."""
     if os.geteuid() != 0:
         return
     made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)

@@ -24,10 +24,7 @@ _MAX_BYTES: Final = 4 << 30
 
 
 def take_environments(job: Job, lock: Lock | None) -> None:
-    """Import the archives that ``lock`` lists.
-
-    They come from the default branch's newest artifact.
-    """
+    """Import the default branch's archives that ``lock`` lists."""
     name, github, event = job.inputs.environments, job.github, job.event
     if name is None or lock is None or not lock.environments or github is None or event is None:
         return
@@ -50,10 +47,7 @@ def take_environments(job: Job, lock: Lock | None) -> None:
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
-    """Export all environments; return their SHA-256 by key.
-
-    The archives are written among the reports.
-    """
+    """Export all environments among the reports; return SHA-256 by key."""
     if job.inputs.environments is None:
         return {}
     try:

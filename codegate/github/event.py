@@ -114,10 +114,7 @@ class _Environment(_Facts):
 
     @property
     def workflow_path(self) -> str:
-        """Return the path in ``owner/name/PATH@ref``.
-
-        It is "" for a workflow of another repository.
-        """
+        """Return the workflow's path, "" if another repository has it."""
         reference = self.GITHUB_WORKFLOW_REF
         path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
         return path if path != reference and _WORKFLOW.fullmatch(path) else ""
@@ -157,10 +154,7 @@ class Event:
 
     @property
     def fork(self) -> bool:
-        """Return whether the commit is from another repository.
-
-        An unknown repository counts as another one.
-        """
+        """Return whether the commit is from another or unknown repository."""
         source = self.pull or self.workflow_run
         if source is None:
             return False
@@ -168,10 +162,7 @@ class Event:
 
     @property
     def head_sha(self) -> str:
-        """Return the pull request's or other run's head.
-
-        Without either it is the run's own commit.
-        """
+        """Return the pull request's or other run's head, or ``sha``."""
         source = self.pull or self.workflow_run
         return source.head_sha if source is not None else self.sha
 

@@ -29,10 +29,7 @@ from codegate.wording import count_of
 
 
 def gate(job: Job, project: Project) -> Result:
-    """Run the candidates, or one shard of the run.
-
-    A shard is not gated.
-    """
+    """Run and compare the candidates, or run only a shard."""
     report = runs.run(
         run_spec(job, project),
         progress_to(job),
@@ -50,10 +47,7 @@ def gate(job: Job, project: Project) -> Result:
 
 
 def plan(job: Job, project: Project) -> Result:
-    """Return a matrix with the ``shard`` and ``name`` of each.
-
-    ``name`` is for the shard's artifact.
-    """
+    """Return a matrix: each ``shard``, and its artifact's ``name``."""
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
     planned = plan_shards(run_spec(job, project), job.inputs.shards)
@@ -151,10 +145,7 @@ def _of_same_model(project: Project) -> Baseline | None:
 
 
 def mine(job: Job) -> Result:
-    """Mine the workspace's history into a suite.
-
-    The suite's folder is the input ``suite``, or else one among the reports.
-    """
+    """Mine the workspace's history into ``suite``, or the reports' folder."""
     inputs = job.inputs
     suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
     lines = ProgressLines(job.log.log)
@@ -241,10 +232,7 @@ def log_report(job: Job, project: Project, report: Report) -> None:
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
-    """Return a callback that logs progress.
-
-    It logs each outcome, and what the run waits for.
-    """
+    """Return a callback that logs outcomes and what delays them."""
     lines = ProgressLines(job.log.log)
     return lambda step: lines(step.done, step.total, step.words, important=bool(step.outcome), waiting=True)
 

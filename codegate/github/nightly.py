@@ -44,10 +44,7 @@ _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` propo
 
 
 def nightly(job: Job, project: Project) -> Result:
-    """Run the pinned model again, and compare the results.
-
-    They are compared with the baseline and with the nights before.
-    """
+    """Compare a new run with the baseline and past nights."""
     if project.pinned is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
     inputs, pinned = job.inputs, project.pinned.baseline
@@ -101,10 +98,7 @@ def nightly(job: Job, project: Project) -> Result:
 
 
 def _fetch_history(job: Job, history: Path) -> None:
-    """Write the earlier nights of the newest trusted run.
-
-    Without any, the history begins with this night.
-    """
+    """Write past nights of the newest trusted run, if any."""
     if job.event is None or job.github is None:
         return
     for artifact in _trusted(job):

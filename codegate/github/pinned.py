@@ -42,10 +42,7 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
 
 
 def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
-    """Yield the sources of the lock's transport.
-
-    A source is fetched only when it is tried.
-    """
+    """Yield the lock's sources, each fetched only when tried."""
     transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")
@@ -59,10 +56,7 @@ def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator
 
 
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
-    """Yield the artifacts of a name, newest first.
-
-    An untrusted one comes as an error.
-    """
+    """Yield the artifacts of a name, untrusted ones as errors."""
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:

@@ -35,10 +35,7 @@ _UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", 
 
 @dataclass(frozen=True)
 class Posted:
-    """What was posted, where, and a warning.
-
-    A warning says why something was not posted; it never changes the exit code.
-    """
+    """What was posted and where, or why not (a warning)."""
 
     did: Literal["created", "updated", "unchanged", "closed", "nothing"]
     url: str | None = None
@@ -96,10 +93,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
-        """Return our open issues, oldest first.
-
-        No filter of GitHub's is used: labels can be removed.
-        """
+        """Return our open issues, oldest first, labelled or not."""
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 
@@ -193,10 +187,7 @@ def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
 
 
 def _login(github: GitHub) -> str:
-    """Return the login that the token writes as.
-
-    It is ``BOT`` if the token cannot query it.
-    """
+    """Return the token's login, ``BOT`` if it is not told."""
     try:
         user = github.get("user")
     except (Forbidden, NotFound):
@@ -232,10 +223,7 @@ def number_of(item: dict[str, Any], name: str = "id") -> int:
 def _create(
     github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Post once; return the new item.
-
-    If GitHub's answer is missing, the text is looked up before it is posted again.
-    """
+    """Post once; look for the text before posting again."""
     try:
         made = github.send("POST", path, body)
     except GitHubError as error:

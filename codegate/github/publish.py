@@ -25,10 +25,7 @@ _CHAT_SECONDS: Final = 15.0
 
 
 def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
-    """Return this gate's name.
-
-    It is made from the workflow, the job and the input ``suite``.
-    """
+    """Return this gate's name: workflow, job and input ``suite``."""
     words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
     return found[:100].strip("-") or "gate"
@@ -90,10 +87,7 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Post ``text`` to the environment's webhook, if any.
-
-    Errors do not show its address.
-    """
+    """Post ``text`` to the environment's webhook, whose address stays secret."""
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return

@@ -77,10 +77,7 @@ def pull_number(github: GitHub, event: Event) -> int | None:
 
 
 def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
-    """Yield the pull requests that may belong to the run.
-
-    They are found by its commit or, if none fits, by its branch.
-    """
+    """Yield pull requests of the run's commit, else its branch."""
     found = []
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))

@@ -67,10 +67,7 @@ def fetch_run(job: Job) -> None:
 
 
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
-    """Return ``spec`` as a continuation of the fetched run.
-
-    Without a fetched run it is unchanged.
-    """
+    """Return ``spec``, as a continuation if a run was fetched."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
     try:

@@ -57,10 +57,7 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """The inputs of a step.
-
-    ``github`` is None without a token or an event.
-    """
+    """A step's inputs; ``github`` is None without token or event."""
 
     inputs: Inputs
     event: Event | None
@@ -75,19 +72,13 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose policy and limits count.
-
-        With None those of the checkout count.
-        """
+        """Return the base commit, whose policy and limits count."""
         return self.event.base_sha if self.event is not None else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a step.
-
-    ``code`` is the exit code before ``on_inconclusive`` is applied.
-    """
+    """A step's result, with its ``code`` before ``on_inconclusive``."""
 
     code: ExitCode
     outputs: dict[str, str]
@@ -138,10 +129,7 @@ def _dollars(view: ReportView) -> str:
 
 
 def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:
-    """Return an annotation for each verdict except passes.
-
-    Errors are first.
-    """
+    """Return annotations for all verdicts except passes, errors first."""
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
@@ -168,10 +156,7 @@ def fault(error: CodegateError) -> Result:
 
 
 def bug(step: StepLog, trace: str) -> Result:
-    """Return the result of an unknown error.
-
-    Its traceback goes to the log.
-    """
+    """Log an unknown error's traceback; return the result."""
     step.log(trace)
     last = trace.strip().rpartition("\n")[2][:500]
     text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"

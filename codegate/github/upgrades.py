@@ -59,10 +59,7 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    """Open or update a pull request; return its state.
-
-    Its branch is named after the pinned model or agent.
-    """
+    """Open or update a pull request; return its state."""
     branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))

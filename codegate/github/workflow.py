@@ -34,10 +34,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """The step's log, without keys and commands.
-
-    The runner reads it from ``out``; ``redactor`` removes keys.
-    """
+    """The step's log on ``out``, without keys and commands."""
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -49,10 +46,7 @@ class StepLog:
         self._write(self._shown(text))
 
     def annotate(self, level: Level, title: str, message: str) -> None:
-        """Add an annotation to the step.
-
-        It is a command of the runner, so everything in it is escaped by the runner's rules.
-        """
+        """Add an annotation, with every text in it escaped."""
         data = _escape(self._shown(message)[:MAX_MESSAGE_CHARACTERS])
         name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
         self._write(f"::{level} title={name}::{data}")
@@ -72,20 +66,14 @@ def _escape(text: str) -> str:
 
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
-    """Yield the step's log.
-
-    Everything that is printed meanwhile goes through it, line by line.
-    """
+    """Yield the step's log, which gets everything printed meanwhile."""
     step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
 
 
 class _Lines(io.TextIOBase):
-    """A text stream that logs whole lines.
-
-    A prefix of a command is seen even if it comes in two writes.
-    """
+    """A stream that logs whole lines, never part of one."""
 
     def __init__(self, step: StepLog) -> None:
         self._step = step

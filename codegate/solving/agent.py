@@ -190,10 +190,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return the prompt: system prompt and task in one.
-
-    An agent has a system prompt of its own, so the candidate's can only precede the task.
-    """
+    """Return system prompt and task as one text."""
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 

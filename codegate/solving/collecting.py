@@ -46,10 +46,7 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
-    """Return the agent's changes of the tree.
-
-    Paths that ``apart`` accepts are left out.
-    """
+    """Return the agent's changes, without paths that ``apart`` accepts."""
     try:
         return _collected(sandbox, base, apart)
     except SandboxClosed:

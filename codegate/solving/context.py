@@ -57,10 +57,7 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Return a prompt's description of the repository ``base``.
-
-    It has at most ``most`` characters; see ``build_context``.
-    """
+    """Return ``build_context`` of a problem, of at most ``most`` characters."""
     return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 
@@ -107,10 +104,7 @@ def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: 
 
 
 def build_listing(base: Tree, most: int | None = None) -> str:
-    """Return the list of the repository's paths.
-
-    It has at most 400 paths, and about ``most`` characters of them.
-    """
+    """Return the list of paths: 400, or about ``most`` characters."""
     paths = [path if path.isprintable() else ascii(path) for path in base]
     shown = paths[:MAX_LISTED]
     while most is not None and shown and sum(map(len, shown)) + len(shown) > most:
@@ -120,10 +114,7 @@ def build_listing(base: Tree, most: int | None = None) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of ``text``, without common ones.
-
-    Identifiers are split.
-    """
+    """Return the lower-case words of ``text``, without common ones."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
 
@@ -146,10 +137,7 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
-    """Return ``pieces``, best first.
-
-    Equal ones are in the order of path and line, so that the order is always the same.
-    """
+    """Return ``pieces`` by rank, then path and line."""
     query = set(words(statement))
     counts = [Counter(words(piece.text) + words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]
@@ -170,10 +158,7 @@ def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
 
 
 def _fill(ranked: list[_Piece], budget: int) -> list[_Piece]:
-    """Return the best pieces that fit into ``budget``.
-
-    Pieces of one file are together and in the file's order.
-    """
+    """Return the best pieces that fit, grouped by their files."""
     chosen: list[_Piece] = []
     for piece in ranked:
         if len(piece.text) <= budget:

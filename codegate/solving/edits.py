@@ -50,10 +50,7 @@ class DiffEdit:
 
 @dataclass(frozen=True)
 class ParsedEdits:
-    """The edits of an answer, in order.
-
-    ``problems`` describes the malformed ones.
-    """
+    """The edits of an answer, and descriptions of malformed ones."""
 
     edits: tuple[BlockEdit | DiffEdit, ...]
     problems: tuple[str, ...]
@@ -162,10 +159,7 @@ def _names_files(lines: list[str], position: int) -> bool:
 
 
 def _path_above(lines: list[str], position: int) -> str:
-    """Return the path above a block, or "".
-
-    It is on the nearest line that is neither blank nor a bare fence.
-    """
+    """Return the path just above a block, or ""."""
     for line in reversed(lines[max(0, position - 4) : position]):
         if not line.strip() or _REPLACE.fullmatch(line.strip()):
             if _REPLACE.fullmatch(line.strip()):
@@ -186,10 +180,7 @@ def _path_above(lines: list[str], position: int) -> str:
 
 
 def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Return the position after a block, and its two parts.
-
-    None stands for the parts of a block that has no end.
-    """
+    """Return a block's end, and its parts if complete."""
     divider = None
     for position in range(start + 1, len(lines)):
         stripped = lines[position].strip()

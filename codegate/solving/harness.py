@@ -58,10 +58,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths of files below the link ``name``.
-
-    There are none if it does not lead to one of their folders.
-    """
+    """Yield the paths of git's files below a linked folder."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 
@@ -135,10 +132,7 @@ def chosen_files(
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether a path is part of any agent's harness.
-
-    Such a path is in no answer.
-    """
+    """Return whether a path is a harness's and no answer's."""
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness
@@ -147,10 +141,7 @@ def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
 
 
 def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
-    """Return the tree that an agent sees.
-
-    It has the candidate's harness in place of the base commit's.
-    """
+    """Return the tree with the candidate's harness, not its own."""
     files = {path: file for path, file in base.items() if not is_apart(path, candidate, problem)}
     folders = {folder for path in files for folder in _above(path)}
     classifier = PathClassifier.of(base)

@@ -41,10 +41,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return the environment in which an agent is installed.
-
-    None if there is nothing to install.
-    """
+    """Return the environment that an agent needs, if any."""
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -98,18 +95,12 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return the day of the first call.
-
-    A run over midnight thus installs one agent.
-    """
+    """Return one day, even if the run goes over midnight."""
     return datetime.now(UTC).date()
 
 
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
-    """Return an environment with packages of a given day.
-
-    They were released before the agent's ``as_of``, or by today.
-    """
+    """Return an environment with packages from before the agent's ``as_of``."""
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"
     # Builds are found again by their recipes: without a date of its own, one of another day would be.

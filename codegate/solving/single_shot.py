@@ -14,10 +14,7 @@ from codegate.suite import Problem, Tree
 def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
 ) -> tuple[Message, Message]:
-    """Return system prompt and task of the only request.
-
-    They keep to the candidate's ``max_prompt_tokens``.
-    """
+    """Return the messages of the request, within the candidate's ``max_prompt_tokens``."""
     filled = partial(fill, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip())
     most = None
     if candidate.max_prompt_tokens is not None:

@@ -79,10 +79,7 @@ def solve(
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
-    """Return the attempt of ``reference`` or ``empty``.
-
-    The reference's patch or answer is the problem's own.
-    """
+    """Return the problem's own fix or answer, or nothing (``empty``)."""
     fixes = candidate.provider == "reference"
     answer = problem.reference_answer if fixes else ""
     question = problem.manifest.answer is not None
@@ -126,10 +123,7 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
 
 
 def record_attempt(attempt: Attempt) -> bytes:
-    """Return the transcript line that replays ``attempt``.
-
-    It has no line break.
-    """
+    """Return the transcript line that replays ``attempt``, without line break."""
     return transcript_line(
         ProblemKey(problem=attempt.problem, sample=attempt.sample),
         attempt.messages,

@@ -27,10 +27,7 @@ def tool_loop(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Return the attempt of a loop with tools.
-
-    It makes at most ``candidate.max_iterations`` calls.
-    """
+    """Return the attempt of at most ``candidate.max_iterations`` model calls."""
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
     messages = first_turn(problem, base, candidate)
@@ -89,10 +86,7 @@ def tool_loop_version(candidate: CandidateSpec) -> str:
 
 
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
-    """Return the results of ``calls``.
-
-    The last one mentions the calls that were over the limit.
-    """
+    """Return the results of ``calls``; the last mentions ignored ones."""
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:
         toolbox.errors += left_out

@@ -198,10 +198,7 @@ def _schema(kind: type[_Arguments]) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Return text without lone surrogates, which no request can carry.
-
-    They stand for undecodable bytes of a name or an output.
-    """
+    """Return text without lone surrogates, which no request can carry."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

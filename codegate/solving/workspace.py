@@ -23,16 +23,13 @@ SHOWN_LINE: Final = 300
 
 
 class WorkspaceError(CodegateError):
-    """An edit or a read is not possible.
-
-    The text tells the model why.
-    """
+    """An edit or read is impossible; the text says why."""
 
 
 class UnsafePathError(WorkspaceError):
-    """The path leaves the tree, or crosses a link.
+    """The path leaves the tree, or something blocks it.
 
-    It is recorded as dropped.
+    A link, a file or a folder does. The path is recorded as dropped.
     """
 
 

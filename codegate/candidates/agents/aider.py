@@ -20,10 +20,7 @@ class Aider(Agent):
     leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
-
-        It reads no settings from the tree: they could name another address.
-        """
+        """See ``Agent.start``; the tree's settings could name another address."""
         read = [one.path for one in task.harness.laid or ()] if task.harness is not None else []
         return Start(
             (

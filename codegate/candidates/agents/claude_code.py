@@ -26,10 +26,7 @@ def _numbers(version: str) -> list[int]:
 
 
 class ClaudeCode(Agent):
-    """One program, from npm's package for the sandbox's platform.
-
-    Its install script only links the program.
-    """
+    """One program, from npm's package for the sandbox's platform."""
 
     name = "claude-code"
     registry = "npm"

@@ -55,10 +55,7 @@ class Forwards(Protocol):
 
 
 class Keeps(Protocol):
-    """Keeps paid answers for an attempt that is started again.
-
-    ``turn`` is the digest by which ``ModelProtocol.turn`` recognises a request.
-    """
+    """Keeps paid answers by the digest of their ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
         """Return and use up the next answer to a turn."""

@@ -13,10 +13,7 @@ MAX_MESSAGE_CHARACTERS: Final = 200_000
 
 
 class RequestRefused(Exception):
-    """The gateway does not send an agent's request.
-
-    The text tells the agent why.
-    """
+    """An agent's request is refused; the text tells it why."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +80,7 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop the provider's tools from ``kept``; return their names.
-
-        The tools that the agent runs stay.
-        """
+        """Drop the provider's tools from ``kept``; return their names."""
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])

@@ -200,10 +200,7 @@ def _object(source: str) -> object:
 
 
 def _usage(raw: object) -> Usage:
-    """Return the usage, with cached tokens counted as input.
-
-    The API's own ``input_tokens`` exclude those that were read from a cache or written to it.
-    """
+    """Return the usage; unlike the API's, input includes cached tokens."""
     if not isinstance(raw, dict):
         return Usage()
     fresh = token_count(raw.get("input_tokens"))

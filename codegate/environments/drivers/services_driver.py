@@ -23,10 +23,7 @@ GRACE = 10.0
 
 
 def start(server: dict[str, str]) -> subprocess.Popen[Any]:
-    """Start a server; return its process once it is ready.
-
-    If the server does not start, this process ends with ``NOT_STARTED``.
-    """
+    """Return a started server's process, or end with ``NOT_STARTED``."""
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, as long as it runs
     process = subprocess.Popen(["/bin/sh", "-c", server["run"]], stdin=subprocess.DEVNULL, stdout=output,
                                stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
@@ -61,10 +58,7 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def main() -> None:
-    """Run the command between start and stop of the servers.
-
-    The process ends as the command did.
-    """
+    """Run the command while servers run; end as it did."""
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: servers cannot open our descriptors through /proc
     running = [start(server) for server in json.loads(sys.argv[1])]
     try:
