@@ -62,9 +62,7 @@ class AnthropicProvider(SdkProvider):
         }
         if system := "\n\n".join(message.text for message in messages if message.role == "system"):
             request["system"] = system
-        # Not all versions of the SDK have these as arguments; the API has them for the models that take them.
-        if chosen := PROTOCOLS["messages"].chosen(sampling, {}):
-            request["extra_body"] = chosen
+        request |= PROTOCOLS["messages"].chosen(sampling, {})
         if sampling.stop is not None:
             request["stop_sequences"] = sampling.stop
         if tools:
@@ -74,21 +72,18 @@ class AnthropicProvider(SdkProvider):
             # The next call of the loop repeats all this; what is written to the cache must have a known price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-        send = partial(self._create, request, {})
+        send = partial(self._send, "messages", request, {})
         return self._answer(PROTOCOLS["messages"], request, send, lambda _fault: False)
 
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol
         named = {name: request[name] for name in ("model", "max_tokens", "messages") if name in request}
-        rest = {name: value for name, value in request.items() if name not in named}
-        return self._create({"messages": [], **named, "extra_body": rest}, headers)
-
-    def _create(self, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+        # Not all versions of the SDK have all others as arguments.
+        rest = {**{name: value for name, value in request.items() if name not in named}, **self.body}
         create = self._client.messages.with_raw_response.create
         # The SDK refuses long answers without streaming unless the call itself names its timeout.
         options = {"extra_headers": dict(headers), "timeout": self._timeout}
-        body = {**request.get("extra_body", {}), **self.body}
-        return create(**{**request, "extra_body": body}, **options).http_response
+        return create(**{"messages": [], **named}, extra_body=rest, **options).http_response
 
 
 class UnstreamedProvider(AnthropicProvider):

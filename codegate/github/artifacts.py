@@ -205,8 +205,8 @@ def default_branch(github: GitHub, event: Event) -> str:
     return branch
 
 
-def check_origin(artifact: Artifact, branch: str) -> None:
-    """Refuse an artifact of another branch or repository.
+def check_origin(artifact: Artifact, branch: str) -> ArtifactRun:
+    """Return the run that uploaded an artifact on ``branch``.
 
     GitHub's list alone decides.
 
@@ -220,6 +220,7 @@ def check_origin(artifact: Artifact, branch: str) -> None:
         raise Untrusted(f"run {run.id} was of another repository's commit (a fork's).")
     if run.head_branch != branch:
         raise Untrusted(f"run {run.id} was not on the default branch {shown(branch)!r}.")
+    return run
 
 
 def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
@@ -241,8 +242,7 @@ def check_run(
     Raises:
         Untrusted: the run is not one of these.
     """
-    check_origin(artifact, branch)
-    number = artifact.workflow_run.id if artifact.workflow_run is not None else 0
+    number = check_origin(artifact, branch).id
     path = github.repo(f"actions/runs/{number}")
     run = _checked(github.get(path), _Run, path, "run")
     reason = ""

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,6 @@ from codegate.gating.decision import Terms
 from codegate.gating.history import read_history
 from codegate.gating.people import read_people
 from codegate.github.artifacts import (
-    Artifact,
     Untrusted,
     check_run,
     default_branch,
@@ -99,26 +97,16 @@ def nightly(job: Job, project: Project) -> Result:
 
 def _fetch_history(job: Job, history: Path) -> None:
     """Write past nights of the newest trusted run, if any."""
-    if job.event is None or job.github is None:
-        return
-    for artifact in _trusted(job):
-        try:
-            data = download_artifact(job.github, artifact, _MAX_ARCHIVE_BYTES)
-        except Gone:
-            continue
-        for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
-            history.write_bytes(found)
-            return
-    job.log.log("no earlier night was found: the watch begins with this one")
-
-
-def _trusted(job: Job) -> Iterator[Artifact]:
-    """Yield the newest artifacts of trusted runs."""
     github, event = job.github, job.event
-    assert github is not None and event is not None  # noqa: S101, PT018 - for the type checker
+    if event is None or github is None:
+        return
     branch = default_branch(github, event)
     for artifact in itertools.islice(own_artifacts(github, job.inputs.artifact_name, branch), _NIGHTS_TRIED):
-        with contextlib.suppress(Untrusted):
+        with contextlib.suppress(Untrusted, Gone):
             # A night that paged ended red, and is as good a witness as the others.
             check_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
-            yield artifact
+            data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
+            for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
+                history.write_bytes(found)
+                return
+    job.log.log("no earlier night was found: the watch begins with this one")

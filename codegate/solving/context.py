@@ -87,7 +87,8 @@ def build_context(
 
 def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: int, listed: int | None) -> str:
     classifier = PathClassifier.of(base)
-    texts = {path: text for path in base if path.isprintable() and (text := _text(base, path)) is not None}
+    decoded = {path: decode_text(file) for path, file in base.items() if path.isprintable()}
+    texts = {path: found[0] for path, found in decoded.items() if found is not None}
     sources = [path for path in texts if classifier.classify(path) == "source"]
     pieces = [piece for path in sources for piece in _pieces(path, texts[path], budget)]
     chosen = _fill(_ranked(pieces, statement), budget)
@@ -117,12 +118,6 @@ def words(text: str) -> list[str]:
     """Return the lower-case words of ``text``, without common ones."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
-
-
-def _text(base: Tree, path: str) -> str | None:
-    file = base[path]
-    decoded = None if file.is_link else decode_text(file.data)
-    return decoded[0] if decoded is not None else None
 
 
 def _pieces(path: str, text: str, budget: int) -> list[_Piece]:

@@ -161,9 +161,9 @@ def _names_files(lines: list[str], position: int) -> bool:
 def _path_above(lines: list[str], position: int) -> str:
     """Return the path just above a block, or ""."""
     for line in reversed(lines[max(0, position - 4) : position]):
-        if not line.strip() or _REPLACE.fullmatch(line.strip()):
-            if _REPLACE.fullmatch(line.strip()):
-                return ""
+        if _REPLACE.fullmatch(line.strip()):
+            return ""
+        if not line.strip():
             continue
         fence = _FENCE.fullmatch(line)
         if fence is not None:

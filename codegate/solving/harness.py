@@ -97,7 +97,7 @@ def chosen_files(
         if (fits(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
     ]
     skills = next((place for place, part in agent.places.items() if part == "skill"), None)
-    own = harness.skills is None or part_of(f"{harness.skills}/x", agent.places) == "skill"
+    moved = harness.skills if part_of(f"{harness.skills}/x", agent.places) != "skill" else None
     done: set[str] = set()
     while wanted:
         path = wanted.pop(0)
@@ -125,10 +125,8 @@ def chosen_files(
                     "List it: problems would have it as it was at their own commits.",
                 )
             wanted.append(found)
-        if skills is not None and harness.skills is not None and not own and fits(path, [harness.skills]):
-            yield path, skills + path.removeprefix(f"{harness.skills}/"), data, program
-        else:
-            yield path, path, data, program
+        below = skills is not None and moved is not None and fits(path, [moved])
+        yield path, f"{skills}{path.removeprefix(f'{moved}/')}" if below else path, data, program
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:

@@ -116,8 +116,6 @@ def fill(candidate: CandidateSpec, *, question: bool = False, **values: str) -> 
     if question:
         own = candidate.prompt.system_text if candidate.prompt is not None else None
         system, task = QUESTION_SYSTEM if own is None else own, QUESTION_USER
-    elif candidate.solver == "single_shot":
-        system += EDIT_FORMAT
 
     def filled(text: str) -> str:
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), text)
@@ -129,7 +127,7 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
     """Return the version of prompts and ``extra`` data: ``single_shot/2+ab12cd34``."""
     system, task = _texts(candidate)
     number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own"
-    text = [SOLVER_VERSION, (system + EDIT_FORMAT if candidate.solver == "single_shot" else system, task), extra]
+    text = [SOLVER_VERSION, (system, task), extra]
     return f"{candidate.solver}/{number}+{digest(text)[:8]}"
 
 
@@ -168,11 +166,9 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
 
 def _texts(candidate: CandidateSpec) -> tuple[str, str]:
+    """Return system prompt and task; a single shot's system prompt ends with ``EDIT_FORMAT``."""
     system, task = _TEXTS[candidate.solver]
-    if candidate.prompt is None:
-        return system, task
-    own = candidate.prompt
-    return (
-        system if own.system_text is None else own.system_text,
-        task if own.task_text is None else own.task_text,
-    )
+    if (own := candidate.prompt) is not None:
+        system = system if own.system_text is None else own.system_text
+        task = task if own.task_text is None else own.task_text
+    return system + EDIT_FORMAT * (candidate.solver == "single_shot"), task

@@ -70,12 +70,10 @@ def solve(
             return _replayed(
                 candidate, key, patch, call(partial(provider.complete, key, (), (), candidate.sampling), 0)
             )
-    if candidate.solver == "tool_loop":
-        if problem.manifest.answer is None:
-            return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
-        own = {"solver": candidate.solver, "prompt_version": prompt_version_of(candidate)}
-        return single_shot(problem, base, candidate, provider, sample, call, show).model_copy(update=own)
-    return single_shot(problem, base, candidate, provider, sample, call, show)
+    if candidate.solver == "tool_loop" and problem.manifest.answer is None:
+        return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
+    own = {"solver": candidate.solver, "prompt_version": prompt_version_of(candidate)}
+    return single_shot(problem, base, candidate, provider, sample, call, show).model_copy(update=own)
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:

@@ -86,8 +86,7 @@ class Workspace:
             raise WorkspaceError("the text to search for must be one line and not empty.")
         hits: list[str] = []
         for path in self.list(prefix):
-            file = self._files[path]
-            decoded = None if file.is_link else decode_text(file.data)
+            decoded = decode_text(self._files[path])
             if decoded is None or text not in decoded[0]:
                 continue
             for number, line in enumerate(decoded[0].split("\n"), start=1):
@@ -207,21 +206,21 @@ def _normal(path: str) -> str:
     return path.strip().removeprefix("./")
 
 
-def decode_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and its encoding; None for binary.
+def decode_text(file: TreeFile) -> tuple[str, str] | None:
+    """Return a file's text and encoding; None for binaries, links.
 
     Latin-1 stands for every encoding except UTF-8: ASCII is decoded correctly, and each byte comes back as it was.
     """
-    if b"\0" in data:
+    if file.is_link or b"\0" in file.data:
         return None
     try:
-        return data.decode("utf-8"), "utf-8"
+        return file.data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        return data.decode("latin-1"), "latin-1"
+        return file.data.decode("latin-1"), "latin-1"
 
 
 def _text(path: str, file: TreeFile) -> tuple[str, str]:
-    decoded = decode_text(file.data)
+    decoded = decode_text(file)
     if decoded is None:
         raise WorkspaceError(f"{show_path(path)} is a binary file.", "It cannot be read or edited as text.")
     return decoded

@@ -6,9 +6,9 @@ Its exit status does not show success: it has been 0 without any edit.
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, events_of, imported_texts
+from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, events_of
 from codegate.candidates.harness import Harness
 
 _SMALL = ("SMALL_FAST", "DEFAULT_HAIKU")
@@ -35,6 +35,7 @@ class ClaudeCode(Agent):
     protocols = ("messages",)
     leaves = (".claude", ".claude.json")
     roles = ("small", "subagent")
+    includes_paths = True
     places = {
         "CLAUDE.md": "instructions", "AGENTS.md": "instructions", ".claude/rules/": "instructions",
         ".claude/skills/": "skill", ".claude/agents/": "sub-agent", ".claude/commands/": "command",
@@ -72,11 +73,6 @@ class ClaudeCode(Agent):
             ),
             environment,
         )  # fmt: skip
-
-    def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``; instructions include files by ``@path``."""
-        yield from super().imports(path, text)
-        yield from imported_texts(path, text)
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
         """See ``Agent.hooks``.

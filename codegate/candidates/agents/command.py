@@ -46,11 +46,8 @@ class OwnCommand(Agent):
         return Start(
             tuple(filled(argument) for argument in self._command),
             {
-                "OPENAI_BASE_URL": f"{task.address}/v1",
+                **task.sdk_variables,
                 "OPENAI_API_BASE": f"{task.address}/v1",
-                "OPENAI_API_KEY": task.key,
-                "ANTHROPIC_BASE_URL": task.address,
-                "ANTHROPIC_API_KEY": task.key,
                 "CODEGATE_MODEL": task.model,
                 "CODEGATE_PROMPT": task.prompt,
             },

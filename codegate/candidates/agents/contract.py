@@ -60,6 +60,16 @@ class Task:
         """Return the harness's model for a role, else the candidate's."""
         return self.harness.models.get(role, self.model) if self.harness is not None else self.model
 
+    @property
+    def sdk_variables(self) -> dict[str, str]:
+        """Return the variables by which both providers' SDKs find the gateway."""
+        return {
+            "OPENAI_BASE_URL": f"{self.address}/v1",
+            "OPENAI_API_KEY": self.key,
+            "ANTHROPIC_BASE_URL": self.address,
+            "ANTHROPIC_API_KEY": self.key,
+        }
+
 
 @dataclass(frozen=True)
 class Start:
@@ -93,6 +103,7 @@ class Agent(ABC):
         roles: uses for which it accepts another model.
         hooks_in_settings: whether nothing but leaving out its settings keeps the hooks in them from running.
         server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
+        includes_paths: whether its Markdown instructions include files by ``@path``.
     """
 
     name: ClassVar[str]
@@ -107,6 +118,7 @@ class Agent(ABC):
     roles: ClassVar[tuple[Role, ...]] = ()
     hooks_in_settings: ClassVar[bool] = False
     server_tools: ClassVar[str] = r"mcp__{}(?:__[\w-]+)?"
+    includes_paths: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, task: Task) -> Start:
@@ -128,6 +140,9 @@ class Agent(ABC):
             for word in words.split():
                 plain = word.strip("\"'").removeprefix("./")
                 yield plain.partition("/")[2] if plain.startswith("$") else plain
+        if self.includes_paths and path.endswith(".md"):
+            names = re.findall(r"(?<![\w`])@([\w./-]+[\w/-])", text)
+            yield from (posixpath.join(posixpath.dirname(path), name) for name in names)
 
     def servers(self, path: str, text: str) -> Mapping[str, Any]:
         """Return the MCP servers in a harness file, by name.
@@ -166,13 +181,6 @@ def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
             event = json.loads(line)
             if isinstance(event, dict):
                 yield event
-
-
-def imported_texts(path: str, text: str) -> Iterator[str]:
-    """Yield the files that Markdown instructions include by ``@path``."""
-    if path.endswith(".md"):
-        names = re.findall(r"(?<![\w`])@([\w./-]+[\w/-])", text)
-        yield from (posixpath.join(posixpath.dirname(path), name) for name in names)
 
 
 def _document(path: str, text: str) -> Any:

@@ -3,9 +3,7 @@
 It gets a model provider from codegate, so it needs no GitHub account and stays offline.
 """
 
-from collections.abc import Iterable
-
-from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task, imported_texts
+from codegate.candidates.agents.contract import HOME, MODULES, Agent, Start, Task
 
 #: Type of the provider and format of its calls, by protocol.
 _WIRES = {"responses": ("openai", "responses"), "chat": ("openai", "completions"), "messages": ("anthropic", "")}
@@ -28,6 +26,7 @@ class Copilot(Agent):
         ".github/hooks/": "settings", ".github/copilot/": "settings",
     }  # fmt: skip
     hooks_in_settings = True
+    includes_paths = True
     server_tools = r"{}-[\w-]+"
 
     def start(self, task: Task) -> Start:
@@ -56,8 +55,3 @@ class Copilot(Agent):
                 **({"COPILOT_PROVIDER_WIRE_API": wire} if wire else {}),
             },
         )  # fmt: skip
-
-    def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``; instructions include files by ``@path``."""
-        yield from super().imports(path, text)
-        yield from imported_texts(path, text)

@@ -18,13 +18,7 @@ class _Library(Agent):
         text = resources.files("codegate.candidates.agents").joinpath(self.program).read_text(encoding="utf-8")
         return Start(
             (*PYTHON_FILE, f"{HOME}/agent.py", task.model, task.protocol, task.prompt),
-            {
-                "OPENAI_BASE_URL": f"{task.address}/v1",
-                "OPENAI_API_KEY": task.key,
-                "ANTHROPIC_BASE_URL": task.address,
-                "ANTHROPIC_API_KEY": task.key,
-                "OPENAI_AGENTS_DISABLE_TRACING": "1",
-            },
+            {**task.sdk_variables, "OPENAI_AGENTS_DISABLE_TRACING": "1"},
             {"agent.py": text},
         )
 

@@ -85,6 +85,7 @@ class Gateway:
         failure: the error that ended the calls; None if it was a limit of the attempt.
         refused: how often something was not passed on to the model, by its name, which the agent may have written.
         completions: the answers, in order.
+        conversation: the longest one with the candidate's own model, its last answer included.
         used: parts of the harness that requests have shown.
         prompt: system prompt and tools of the first request to the candidate's own model that offers tools, else of its
             first request.
@@ -106,7 +107,7 @@ class Gateway:
         self._meter = Meter(candidate, limits)
         self._lock = threading.Lock()
         self._room = BodyRoom(_MOST_BODY_BYTES)
-        self._conversation: tuple[Message, ...] = ()
+        self.conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
         self._calls: list[_Timed] = []
         self.refused: Counter[str] = Counter()
@@ -140,14 +141,6 @@ class Gateway:
         answered = [(sent, ended) for is_own, _, sent, ended in calls if is_own and sent is not None]
         helped = [(sent, ended) for is_own, _, sent, ended in calls if not is_own and sent is not None]
         return whole, _covered(own) - _covered(answered) + whole - _covered(own + helped)
-
-    @property
-    def conversation(self) -> tuple[Message, ...]:
-        """Return the longest conversation with the candidate's own model.
-
-        It includes the last answer.
-        """
-        return self._conversation
 
     def answer(self, connection: socket.socket) -> None:
         """Answer all requests on ``connection``, until it ends."""
@@ -280,8 +273,8 @@ class Gateway:
         self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
-            if len(conversation) >= len(self._conversation) and timed.own:
-                self._conversation = conversation
+            if len(conversation) >= len(self.conversation) and timed.own:
+                self.conversation = conversation
         return answers[-1]
 
     def _refuse(self, http: HttpConnection, status: int, what: str, message: str) -> None:

@@ -133,10 +133,6 @@ class ChatCompletions(ModelProtocol):
                 tool_call_id=text(message.get("tool_call_id")) or None,
             )
 
-    def error(self, message: str) -> dict[str, Any]:
-        """See ``ModelProtocol.error``."""
-        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
-
 
 def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> None:
     """Add one piece of a streamed tool call to ``calls``."""

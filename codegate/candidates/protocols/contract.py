@@ -162,9 +162,9 @@ class ModelProtocol(ABC):
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """Yield the messages of a request, for the transcript."""
 
-    @abstractmethod
     def error(self, message: str) -> dict[str, Any]:
-        """Return an error object for a request not to repeat."""
+        """Return an error object, as OpenAI's, for a request not to repeat."""
+        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
 def objects(value: object, place: str) -> list[dict[str, Any]]:

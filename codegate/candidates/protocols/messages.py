@@ -206,11 +206,11 @@ def _usage(raw: object) -> Usage:
     fresh = token_count(raw.get("input_tokens"))
     read = token_count(raw.get("cache_read_input_tokens") or 0)
     written = token_count(raw.get("cache_creation_input_tokens") or 0)
-    known = fresh is not None and read is not None and written is not None
+    whole = None if fresh is None or read is None or written is None else fresh + read + written
     return Usage(
-        input_tokens=fresh + read + written if fresh is not None and read is not None and written is not None else None,
+        input_tokens=whole,
         output_tokens=token_count(raw.get("output_tokens")),
-        cached_tokens=read if known else None,
+        cached_tokens=None if whole is None else read,
         written_tokens=written,
         reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
     )

@@ -163,10 +163,6 @@ class Responses(ModelProtocol):
                 role = "assistant" if role == "assistant" else "system" if role in {"system", "developer"} else "user"
                 yield Message(role=role, text=text_of_parts(item.get("content")))
 
-    def error(self, message: str) -> dict[str, Any]:
-        """See ``ModelProtocol.error``."""
-        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
-
 
 def _joined(parts: list[dict[str, Any]], name: str) -> str:
     return "".join(part[name] for part in parts if isinstance(part.get(name), str))
