@@ -23,7 +23,7 @@ from codegate.candidates.conversation import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url, nothing_listens
-from codegate.candidates.listed import listed, price_words, with_helpers
+from codegate.candidates.listed import list_entry, price_words, with_helpers
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
@@ -66,7 +66,7 @@ __all__ = [
     "ending",
     "endings",
     "environment_secrets",
-    "listed",
+    "list_entry",
     "names_one_model",
     "nothing_listens",
     "open_provider",

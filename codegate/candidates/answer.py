@@ -154,7 +154,7 @@ def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
     return document
 
 
-def text_of(content: object) -> str:
+def block_text(content: object) -> str:
     """Return the text of a string or blocks of text."""
     if isinstance(content, str):
         return content

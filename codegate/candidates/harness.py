@@ -109,7 +109,7 @@ def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
     return None
 
 
-def fits(path: str, patterns: Iterable[str]) -> bool:
+def matches_any(path: str, patterns: Iterable[str]) -> bool:
     """Return whether ``path`` matches a pattern or lies below it.
 
     ``**`` stands for any number of folders. A hostile pattern takes no longer than any other.

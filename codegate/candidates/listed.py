@@ -28,18 +28,18 @@ _STEPS: Final = 96  # of a day: a price may depend on the time of day, and may c
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListEntry:
     """A model's list prices and context window; None if unknown."""
 
     prices: Prices | None
     context_window: int | None
 
 
-def listed(spec: CandidateSpec) -> Listed:
+def list_entry(spec: CandidateSpec) -> ListEntry:
     """Return the price list's entry on the candidate's model."""
     provider = _PROVIDERS.get(spec.provider)
     if provider is None or spec.base_url is not None:
-        return Listed(None, None)
+        return ListEntry(None, None)
     return _listed(provider, spec.model)
 
 
@@ -59,7 +59,8 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
     if known is None or not spec.helpers:
         return known
     each = {
-        one.model: table.get(one.model) or known.helpers.get(one.model) or listed(one).prices for one in spec.helpers
+        one.model: table.get(one.model) or known.helpers.get(one.model) or list_entry(one).prices
+        for one in spec.helpers
     }
     found = {model: prices for model, prices in each.items() if prices is not None}
     return known.model_copy(update={"helpers": found}) if len(found) == len(each) else None
@@ -95,17 +96,17 @@ def _words(clause: object) -> Iterator[str]:
 
 
 @cache
-def _listed(provider: str, model: str) -> Listed:
+def _listed(provider: str, model: str) -> ListEntry:
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  1.6 MB of prices and an HTTP client
 
     try:
         _, found = get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
-        return Listed(None, None)
+        return ListEntry(None, None)
     now = datetime.now(UTC)
     every = [found.get_prices(now + step * _STEP) for step in range(_STEPS)]
     if any(entry.input_mtok is None or entry.output_mtok is None or entry.requests_kcount for entry in every):
-        return Listed(None, found.context_window)
+        return ListEntry(None, found.context_window)
     short = {field: _highest(every, names, 0) for field, names in _NAMES.items()}
     starts = {tier.start for entry in every for names in _NAMES.values() for name in names
               for tier in getattr(getattr(entry, name), "tiers", ())}  # fmt: skip
@@ -114,7 +115,7 @@ def _listed(provider: str, model: str) -> Listed:
     if reached:
         long = {field: _highest(every, names, reached[-1]) for field, names in _NAMES.items()}
         prices["long_prompts"] = {**long, "above": reached[0]}
-    return Listed(Prices.model_validate(prices), found.context_window)
+    return ListEntry(Prices.model_validate(prices), found.context_window)
 
 
 _NAMES: Final = {

@@ -8,7 +8,7 @@ from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.commands import keeps_dependencies_alone
 from codegate.environments.find import FoundRecipe, find_recipes
 from codegate.environments.inputs import inputs_of
-from codegate.environments.locks import languages_of, parts_of
+from codegate.environments.locks import languages_of, project_parts
 from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
 from codegate.environments.store import Built
 from codegate.environments.tools import Has, had_by, on_machine
@@ -38,7 +38,7 @@ __all__ = [
     "obtain",
     "on_machine",
     "parse_recipe",
-    "parts_of",
+    "project_parts",
     "prune_built",
     "read_index",
     "recipe_of",

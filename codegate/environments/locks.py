@@ -80,7 +80,7 @@ def tests_of(tree: Tree, folder: str) -> dict[str, str]:
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 
-def parts_of(tree: Tree, most: int = 8) -> dict[str, list[str]]:
+def project_parts(tree: Tree, most: int = 8) -> dict[str, list[str]]:
     """Return folders with projects and tests, with their languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}

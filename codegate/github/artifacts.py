@@ -231,7 +231,7 @@ def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
             yield artifact
 
 
-def check_run(
+def check_workflow_run(
     github: GitHub, artifact: Artifact, branch: str, workflow: str, conclusions: Collection[str] = ("success",)
 ) -> None:
     """Refuse an artifact that no trusted run uploaded.

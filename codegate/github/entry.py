@@ -26,7 +26,17 @@ from codegate.github.pinned import fetch_pinned
 from codegate.github.publish import publish
 from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
-from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, NotGated, Result, bug, conclude, fault
+from codegate.github.step import (
+    COMMENT_URL,
+    NO_SECRETS,
+    NOT_GATED,
+    Job,
+    NotGated,
+    Result,
+    bug_result,
+    conclude,
+    fault_result,
+)
 from codegate.github.upgrades import upgrades
 from codegate.github.workflow import open_log, write_outputs
 from codegate.operations.rules import project_of
@@ -70,11 +80,11 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
             job = _with_event(job)
             result = _run(job)
         except CodegateError as error:
-            result = fault(without_command(error))
+            result = fault_result(without_command(error))
         except KeyboardInterrupt:
-            result = fault(Interrupted("the step was cancelled."))
+            result = fault_result(Interrupted("the step was cancelled."))
         except Exception:
-            result = bug(log, traceback.format_exc())
+            result = bug_result(log, traceback.format_exc())
         if job is not None:
             _give_back(job.inputs, result.outputs.get("suite-path"))
             result = with_resumption(replace(result, outputs=_with_paths(result.outputs, job)), job)

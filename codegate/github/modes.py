@@ -13,7 +13,7 @@ from codegate.gating import Baseline, Transport
 from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.resume import resumed
-from codegate.github.step import Job, Result, annotations, figures
+from codegate.github.step import Job, Result, figures, verdict_annotations
 from codegate.github.workflow import notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
@@ -247,7 +247,7 @@ def _compared(job: Job, project: Project, report: Report) -> Result:
         report.exit_code,
         figures(report.view, report.exit_code),
         render_markdown(report.view) + notes_summary(project.notes),
-        annotations(report.verdicts, report.exit_code, wanted),
+        verdict_annotations(report.verdicts, report.exit_code, wanted),
         wanted,
         report.view,
         project.notes,

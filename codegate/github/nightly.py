@@ -14,7 +14,7 @@ from codegate.gating.history import read_history
 from codegate.gating.people import read_people
 from codegate.github.artifacts import (
     Untrusted,
-    check_run,
+    check_workflow_run,
     default_branch,
     download_artifact,
     own_artifacts,
@@ -104,7 +104,7 @@ def _fetch_history(job: Job, history: Path) -> None:
     for artifact in itertools.islice(own_artifacts(github, job.inputs.artifact_name, branch), _NIGHTS_TRIED):
         with contextlib.suppress(Untrusted, Gone):
             # A night that paged ended red, and is as good a witness as the others.
-            check_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
+            check_workflow_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
             data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
             for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
                 history.write_bytes(found)

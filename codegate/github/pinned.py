@@ -18,7 +18,7 @@ from codegate.github.artifacts import (
     Artifact,
     Untrusted,
     check_origin,
-    check_run,
+    check_workflow_run,
     default_branch,
     download_artifact,
     list_artifacts,
@@ -79,7 +79,7 @@ def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport
 
 
 def _content(github: GitHub, artifact: Artifact, baseline: str, branch: str, workflow: str) -> bytes | None:
-    check_run(github, artifact, branch, workflow)
+    check_workflow_run(github, artifact, branch, workflow)
     data = download_artifact(github, artifact, 2 * MAX_BASELINE_BYTES)
     names = (PurePosixPath(baseline).name, baseline)
     found = dict(read_members(data, names.__contains__, MAX_BASELINE_BYTES, str(artifact)))

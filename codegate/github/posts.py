@@ -51,7 +51,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
     path = github.repo(f"issues/{number}/comments")
 
     def own(login: str) -> list[dict[str, Any]]:
-        return sorted((item for item in github.pages(path) if _is_own(item, key, login)), key=number_of)
+        return sorted((item for item in github.pages(path) if _is_own(item, key, login)), key=item_number)
 
     def post() -> Posted:
         login = _login(github)
@@ -78,10 +78,12 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
     oldest, *others = there
     for item in others:
         with contextlib.suppress(GitHubError):
-            github.send("DELETE", github.repo(f"issues/comments/{number_of(item)}"))
+            github.send("DELETE", github.repo(f"issues/comments/{item_number(item)}"))
     if oldest["body"] == text:
         return _posted("unchanged", oldest)
-    return _posted("updated", github.send("PATCH", github.repo(f"issues/comments/{number_of(oldest)}"), {"body": text}))
+    return _posted(
+        "updated", github.send("PATCH", github.repo(f"issues/comments/{item_number(oldest)}"), {"body": text})
+    )
 
 
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
@@ -106,10 +108,12 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
         if regressed and there[0]["body"] == text:
             return _posted("unchanged", there[0])
         if regressed:
-            return _posted("updated", github.send("PATCH", f"{issues}/{number_of(there[0], 'number')}", {"body": text}))
+            return _posted(
+                "updated", github.send("PATCH", f"{issues}/{item_number(there[0], 'number')}", {"body": text})
+            )
         done = Posted("nothing")
         for item in reversed(there):  # the oldest last: its address is the one to return
-            path = f"{issues}/{number_of(item, 'number')}"
+            path = f"{issues}/{item_number(item, 'number')}"
             github.send("POST", f"{path}/comments", {"body": text})
             done = _posted("closed", github.send("PATCH", path, {"state": "closed", "state_reason": "completed"}))
         return done
@@ -208,7 +212,7 @@ def _author(item: dict[str, Any]) -> str | None:
     return login if isinstance(login, str) else None
 
 
-def number_of(item: dict[str, Any], name: str = "id") -> int:
+def item_number(item: dict[str, Any], name: str = "id") -> int:
     """Return an item's number.
 
     Raises:

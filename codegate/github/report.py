@@ -10,7 +10,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError
 from codegate.github.artifacts import download_artifact, list_artifacts, read_members
 from codegate.github.event import Event, WorkflowRun
-from codegate.github.posts import number_of, post_comment
+from codegate.github.posts import item_number, post_comment
 from codegate.github.publish import gate_key
 from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result
 from codegate.github.workflow import write_outputs
@@ -66,7 +66,7 @@ def pull_number(github: GitHub, event: Event) -> int | None:
         return None
     return min(
         (
-            number_of(pull, "number")
+            item_number(pull, "number")
             for pull in _pulls(github, run)
             if pull.get("state") == "open"
             and _has_head(pull, run)

@@ -12,7 +12,13 @@ from typing import Final
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
-from codegate.github.artifacts import check_run, default_branch, download_artifact, list_artifacts, read_members
+from codegate.github.artifacts import (
+    check_workflow_run,
+    default_branch,
+    download_artifact,
+    list_artifacts,
+    read_members,
+)
 from codegate.github.inputs import AUTO
 from codegate.github.step import Job, Result
 from codegate.github.workflow import notes_summary
@@ -57,7 +63,7 @@ def fetch_run(job: Job) -> None:
             "The message of the step that stopped names the run to resume; an artifact ends after its retention.",
         )
     if number != event.run_id:
-        check_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
+        check_workflow_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
     data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
     for name, content in read_members(data, RUN_FILES.fullmatch, _MAX_BYTES, str(artifact)):
         write_atomic(job.folder / name, content)

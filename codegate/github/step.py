@@ -128,7 +128,9 @@ def _dollars(view: ReportView) -> str:
     return f"{sum(known):.4f}" if len(known) == len(spent) else ""
 
 
-def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:
+def verdict_annotations(
+    verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive
+) -> tuple[Annotation, ...]:
     """Return annotations for all verdicts except passes, errors first."""
     if not verdicts:
         if code != ExitCode.PASS:
@@ -142,7 +144,7 @@ def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: On
     return tuple(sorted(found, key=lambda entry: entry[0] != "error"))
 
 
-def fault(error: CodegateError) -> Result:
+def fault_result(error: CodegateError) -> Result:
     """Return the result of an error that codegate knows."""
     kinds = {ExitCode.INFRASTRUCTURE: "infrastructure", ExitCode.INTERRUPTED: "interrupted"}
     kind = kinds.get(error.exit_code, "error")
@@ -155,7 +157,7 @@ def fault(error: CodegateError) -> Result:
     return _failed(error.exit_code, kind, text, level)
 
 
-def bug(step: StepLog, trace: str) -> Result:
+def bug_result(step: StepLog, trace: str) -> Result:
     """Log an unknown error's traceback; return the result."""
     step.log(trace)
     last = trace.strip().rpartition("\n")[2][:500]
@@ -173,7 +175,7 @@ def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> E
         write_summary(environment, result.summary)
         _write_outputs(environment, result)
     except CodegateError as error:
-        result = replace(fault(error), outputs=result.outputs | {"verdict": "infrastructure"})
+        result = replace(fault_result(error), outputs=result.outputs | {"verdict": "infrastructure"})
         with contextlib.suppress(CodegateError):
             _write_outputs(environment, result)
     for level, title, message in result.annotations[:_MOST_ANNOTATIONS]:

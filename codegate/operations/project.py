@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import FoundRecipe, Recipe, find_recipes, had_by, languages_of, on_machine, parts_of
+from codegate.environments import FoundRecipe, Recipe, find_recipes, had_by, languages_of, on_machine, project_parts
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.grading import Sandboxes
@@ -84,7 +84,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     if path and not any(name.startswith(f"{path}/") for name in tree):
         raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")
     others = tuple(name for name in languages_of(tree, path) if name != language)
-    parts = {} if path else parts_of(tree)
+    parts = {} if path else project_parts(tree)
     proposals = find_recipes(tree, path, has=_toolchains(sandbox))
     return Repository(commits, shallow, language, runner, slug, others, parts, proposals)
 

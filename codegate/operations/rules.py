@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from codegate.candidates import CandidateSpec, Prices, listed, with_helpers
+from codegate.candidates import CandidateSpec, Prices, list_entry, with_helpers
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy
 from codegate.operations.pinned import Pinned, find_pinned
@@ -261,8 +261,8 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a candidate with ``known``, else listed, else own prices."""
     proposed = spec.prices.helpers if spec.prices is not None else {}
-    unlisted = {one.model for one in spec.helpers if listed(one).prices is None}
-    own = known.get(spec.model) or listed(spec).prices or spec.prices
+    unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}
+    own = known.get(spec.model) or list_entry(spec).prices or spec.prices
     if own is not None:
         own = own.model_copy(update={"helpers": {name: proposed[name] for name in unlisted & proposed.keys()}})
     return spec.model_copy(update={"prices": with_helpers(spec, own, known)})

@@ -22,7 +22,7 @@ from codegate.candidates import (
     Sampling,
     answers_in_file,
     check_snapshot,
-    listed,
+    list_entry,
     parse_candidate,
     with_helpers,
     worst_case_call_cost,
@@ -271,7 +271,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
 
 def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> CandidateSpec:
-    known = candidate.prices or prices.get(candidate.model) or listed(candidate).prices
+    known = candidate.prices or prices.get(candidate.model) or list_entry(candidate).prices
     return candidate.model_copy(update={"prices": with_helpers(candidate, known, prices)})
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Prices, Usage, cost, listed, worst_case_call_cost
+from codegate.candidates import CandidateSpec, Prices, Usage, cost, list_entry, worst_case_call_cost
 from codegate.gating.estimates import Estimate, mean_of_problems
 from codegate.running.outcome import Outcome, Run
 from codegate.solving import AttemptSummary, first_request, first_turn, request_bytes, tool_specs
@@ -154,7 +154,7 @@ def sample_dollars(
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:
     # Each call is as large as the model takes. An agent's limit of tokens ends it after the calls under way; its limit
     # of dollars is never exceeded.
-    window, agent = listed(candidate).context_window, candidate.agent
+    window, agent = list_entry(candidate).context_window, candidate.agent
     call = worst_case_call_cost(window, candidate.sampling.output_limit, prices) if window is not None else None
     bounds = [] if call is None else [candidate.max_iterations * call]
     if agent is not None and agent.usd is not None:

@@ -20,13 +20,13 @@ from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
-from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, counted, stop_of
+from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, call_fields, stop_of
 from codegate.solving.collecting import Left, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_apart, lay_harness
 from codegate.solving.installing import agent_environment, server_environments, server_table
-from codegate.solving.prompts import fill, prompt_version
+from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.strict import shown
 from codegate.suite import Environment, Problem, Tree
 
@@ -165,7 +165,7 @@ def agent_attempt(
             seconds=done.wall_seconds,
             used=tuple(sorted(gateway.used | ran & parts.keys())),
         ),
-        **counted(completions),
+        **call_fields(completions),
     )
 
 
@@ -191,7 +191,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
     """Return system prompt and task as one text."""
-    system, task = fill(candidate, statement=problem.statement.strip())
+    system, task = fill_prompts(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 
 

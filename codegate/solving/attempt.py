@@ -135,7 +135,7 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
 """Makes one model call, given its request's approximate bytes; adds retries, budgets and limits."""
 
 
-def counted(completions: Sequence[Completion]) -> dict[str, Any]:
+def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:
     """Return an attempt's fields that its model calls determine."""
     return {
         "iterations": len(completions),

@@ -114,7 +114,7 @@ def build_listing(base: Tree, most: int | None = None) -> str:
     return f"Files in the repository ({len(paths)}):\n" + "\n".join(shown) + more
 
 
-def words(text: str) -> list[str]:
+def search_words(text: str) -> list[str]:
     """Return the lower-case words of ``text``, without common ones."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
@@ -133,8 +133,8 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
     """Return ``pieces`` by rank, then path and line."""
-    query = set(words(statement))
-    counts = [Counter(words(piece.text) + words(piece.path) * _PATH_WEIGHT) for piece in pieces]
+    query = set(search_words(statement))
+    counts = [Counter(search_words(piece.text) + search_words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     having = Counter(word for count in counts for word in query if word in count)

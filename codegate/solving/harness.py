@@ -12,7 +12,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, PLACES
-from codegate.candidates.harness import HarnessFile, fits, part_of
+from codegate.candidates.harness import HarnessFile, matches_any, part_of
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.solving.prompts import check_named_file
@@ -86,7 +86,7 @@ def chosen_files(
     known = {path for path in known if is_plain_path(path)}
     named = list(harness.files or ()) + [one for one in (harness.mcp, harness.skills) if one is not None]
     for pattern in named:
-        if not any(fits(path, [pattern]) for path in known):
+        if not any(matches_any(path, [pattern]) for path in known):
             raise UsageError(
                 f"candidate {candidate.label}: its `harness` names {shown(pattern)!r}, and there is no such file.",
                 "Correct it, or remove it from `harness`.",
@@ -94,7 +94,7 @@ def chosen_files(
     wanted = [
         path
         for path in sorted(known)
-        if (fits(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
+        if (matches_any(path, named) or (harness.files is None and part_of(path, agent.places) is not None))
     ]
     skills = next((place for place, part in agent.places.items() if part == "skill"), None)
     moved = harness.skills if part_of(f"{harness.skills}/x", agent.places) != "skill" else None
@@ -117,15 +117,15 @@ def chosen_files(
                 raise UsageError(message, "Correct it.") from error
         names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())
         for found in sorted(
-            one for name in names for one in known if one == name or ("*" in name and fits(one, [name]))
+            one for name in names for one in known if one == name or ("*" in name and matches_any(one, [name]))
         ):
-            if harness.files is not None and not fits(found, named):
+            if harness.files is not None and not matches_any(found, named):
                 raise UsageError(
                     f"the harness's file {shown(path)!r} imports {shown(found)!r}, which `files` does not list.",
                     "List it: problems would have it as it was at their own commits.",
                 )
             wanted.append(found)
-        below = skills is not None and moved is not None and fits(path, [moved])
+        below = skills is not None and moved is not None and matches_any(path, [moved])
         yield path, f"{skills}{path.removeprefix(f'{moved}/')}" if below else path, data, program
 
 
@@ -134,7 +134,7 @@ def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness
-    own = harness is not None and (harness.file(path) is not None or fits(path, harness.files or ()))
+    own = harness is not None and (harness.file(path) is not None or matches_any(path, harness.files or ()))
     return own or part_of(path, PLACES) is not None
 
 

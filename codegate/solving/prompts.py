@@ -106,7 +106,7 @@ _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
 }
 
 
-def fill(candidate: CandidateSpec, *, question: bool = False, **values: str) -> tuple[str, str]:
+def fill_prompts(candidate: CandidateSpec, *, question: bool = False, **values: str) -> tuple[str, str]:
     """Return system prompt and task, with ``{name}`` replaced by values.
 
     They are the candidate's own or ours. A single shot's system prompt is followed by the format of edits, without

@@ -3,10 +3,10 @@
 from functools import partial
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields, request_bytes, stop_of
 from codegate.solving.context import CHARACTERS_PER_TOKEN, Shown, show_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
-from codegate.solving.prompts import fill, prompt_version
+from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
 
@@ -15,7 +15,9 @@ def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
 ) -> tuple[Message, Message]:
     """Return the messages of the request, within the candidate's ``max_prompt_tokens``."""
-    filled = partial(fill, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip())
+    filled = partial(
+        fill_prompts, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip()
+    )
     most = None
     if candidate.max_prompt_tokens is not None:
         rest = sum(map(len, filled(context="")))
@@ -56,5 +58,5 @@ def single_shot(
         contains_code=contains_code(completion.text),
         stop=stop,
         messages=(*messages, Message(role="assistant", text=completion.text)),
-        **counted([completion]),
+        **call_fields([completion]),
     )

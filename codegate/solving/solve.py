@@ -14,7 +14,7 @@ from codegate.candidates import (
 )
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields
 from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import prompt_version
@@ -105,7 +105,7 @@ def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Com
         patch=patch,
         contains_code=bool(patch.strip()),
         messages=(Message(role="assistant", text=answer.text),),
-        **counted([answer]),
+        **call_fields([answer]),
     )
 
 

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, Message, ProblemKey, Provider, ToolCall
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
-from codegate.solving.prompts import fill, prompt_version
+from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.solving.toolbox import TestTool, Toolbox, tool_specs
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
@@ -65,13 +65,13 @@ def tool_loop(
         tool_errors=toolbox.errors,
         tool_seconds=toolbox.seconds,
         messages=messages,
-        **counted(completions),
+        **call_fields(completions),
     )
 
 
 def first_turn(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[Message, ...]:
     """Return the first request's messages: system prompt and task."""
-    system, task = fill(
+    system, task = fill_prompts(
         candidate,
         statement=problem.statement.strip(),
         listing=build_listing(base),

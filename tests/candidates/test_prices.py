@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Prices, Usage, cost, listed, worst_case_call_cost
+from codegate.candidates import CandidateSpec, Prices, Usage, cost, list_entry, worst_case_call_cost
 from codegate.candidates.prices import UNSEEN_TOKENS, LongPromptPrices
 
 PRICES = Prices(input=Decimal("1.25"), output=Decimal(10), cache_read=Decimal("0.125"))
@@ -91,7 +91,7 @@ def test_tokens_written_to_a_cache_have_their_own_price() -> None:
 
 def list_prices(name: str, **changes: str) -> Prices | None:
     provider, _, model = name.partition(":")
-    return listed(CandidateSpec(provider=provider, model=model, **changes)).prices
+    return list_entry(CandidateSpec(provider=provider, model=model, **changes)).prices
 
 
 def test_a_model_at_its_providers_address_has_the_list_price_and_its_source() -> None:
@@ -160,8 +160,8 @@ def test_prices_are_listed_without_a_network() -> None:
         "import sys\n"
         "asked = []\n"
         "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
-        "from codegate.candidates import CandidateSpec, listed\n"
-        "assert listed(CandidateSpec(provider='openai', model='gpt-4o-2024-08-06')).prices\n"
+        "from codegate.candidates import CandidateSpec, list_entry\n"
+        "assert list_entry(CandidateSpec(provider='openai', model='gpt-4o-2024-08-06')).prices\n"
         "print(asked)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.solving import first_request, prompts
-from codegate.solving.context import CHARACTERS_PER_TOKEN, build_context, build_listing, words
+from codegate.solving.context import CHARACTERS_PER_TOKEN, build_context, build_listing, search_words
 from codegate.solving.prompts import SOLVER_VERSION
 from codegate.suite import Tree, TreeFile
 from tests.solving.worlds import BUGGY, STATEMENT, replay_candidate, small_problem, small_tree
 
 
 def test_words_take_identifiers_apart() -> None:
-    assert words("parseHTTPHeader max_age the of 2025") == ["parse", "http", "header", "max", "age", "2025"]
+    assert search_words("parseHTTPHeader max_age the of 2025") == ["parse", "http", "header", "max", "age", "2025"]
 
 
 def test_relevant_files_come_first_and_tests_after() -> None:

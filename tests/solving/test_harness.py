@@ -13,7 +13,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, server_packages
-from codegate.candidates.harness import Harness, fits
+from codegate.candidates.harness import Harness, matches_any
 from codegate.environments import recipe_of
 from codegate.environments.store import kept_layers
 from codegate.errors import UsageError
@@ -487,11 +487,11 @@ def test_a_problem_about_a_file_of_a_harness_keeps_it() -> None:
     ],
 )
 def test_a_pattern_names_files_and_what_lies_below_folders(pattern: str, found: set[str]) -> None:
-    assert {path for path in ("a.md", "docs/a.md", "docs/api/b.md") if fits(path, [pattern])} == found
+    assert {path for path in ("a.md", "docs/a.md", "docs/api/b.md") if matches_any(path, [pattern])} == found
 
 
 def test_a_hostile_pattern_or_file_costs_no_more_than_another(tmp_path: Path) -> None:
-    assert not fits("a" * 4000, ["*a" * 90 + "b"])
+    assert not matches_any("a" * 4000, ["*a" * 90 + "b"])
     deep = {".codex/config.toml": "a." * 3000 + "command = 'x'\n", "opencode.json": "[" * 5000}
     here = repository(tmp_path / "r", deep)
     assert paths(read_harness(spec_of(".", "codex"), here)) == [".codex/config.toml"]

@@ -18,7 +18,7 @@ from codegate.candidates.agents.copilot import Copilot
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
-from codegate.candidates.agents.servers import ServerPackage, server_packages, servers_of
+from codegate.candidates.agents.servers import ServerPackage, mcp_servers, server_packages
 from codegate.candidates.harness import Harness, Part, longest_line, part_of
 
 __all__ = [
@@ -55,7 +55,7 @@ def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterat
     """
     for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"
-    for server, _ in servers_of(agent, harness):
+    for server, _ in mcp_servers(agent, harness):
         yield f"MCP server {server}", f"^{agent.server_tools.format(re.escape(server))}$"
     for file in harness.laid or ():
         name, _, _ = file.path.rpartition(".")

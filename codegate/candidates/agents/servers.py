@@ -37,7 +37,7 @@ class ServerPackage:
     program: str
 
 
-def servers_of(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield name and settings of a harness's MCP servers."""
     for file in harness.laid or ():
         if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
@@ -51,7 +51,7 @@ def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackag
     A server that is started from an address or a path has none: it does not start, and the report on the harness's
     parts shows that.
     """
-    servers = servers_of(agent, harness) if harness is not None else ()
+    servers = mcp_servers(agent, harness) if harness is not None else ()
     found = (package for _, server in servers if (package := _package(server)) is not None)
     return tuple(dict.fromkeys(found))[:_MOST]
 

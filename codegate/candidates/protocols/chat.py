@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import AnswerReader, text_of, usage_of
+from codegate.candidates.answer import AnswerReader, block_text, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
 from codegate.candidates.protocols.contract import (
     Cleaned,
     ModelProtocol,
+    as_text,
     check_parts,
     dicts,
     objects,
     refused_part,
-    text,
     text_of_parts,
 )
 
@@ -73,7 +73,7 @@ class ChatCompletions(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return text(tool.get("type")) in {"function", "custom"}
+        return as_text(tool.get("type")) in {"function", "custom"}
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""
@@ -89,8 +89,8 @@ class ChatCompletions(ModelProtocol):
             for choice in dicts(event.get("choices"))[:1]:
                 found = choice.get("delta")
                 delta: dict[str, Any] = found if isinstance(found, dict) else {}
-                message["content"] += text_of(delta.get("content"))
-                message["refusal"] = (message.get("refusal") or "") + text_of(delta.get("refusal"))
+                message["content"] += block_text(delta.get("content"))
+                message["refusal"] = (message.get("refusal") or "") + block_text(delta.get("refusal"))
                 for piece in dicts(delta.get("tool_calls")):
                     _add_call(calls, piece)
                 finish = choice.get("finish_reason") or finish
@@ -111,7 +111,7 @@ class ChatCompletions(ModelProtocol):
         signed = [{"call": n, EXTRA: call[EXTRA]} for n, call in enumerate(made) if isinstance(call.get(EXTRA), dict)]
         finish = choice.get("finish_reason")
         stop = reader.stop("finish_reason", "stop" if finish is None else finish, _STOP, calls)
-        answer = text_of(message.get("content"))
+        answer = block_text(message.get("content"))
         if not answer and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
             answer, stop = message["refusal"], "refusal"
         usage = usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
@@ -120,17 +120,17 @@ class ChatCompletions(ModelProtocol):
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
         for message in dicts(request.get("messages")):
-            role = text(message.get("role"))
-            functions = [(text(call.get("id")), call.get("function")) for call in dicts(message.get("tool_calls"))]
+            role = as_text(message.get("role"))
+            functions = [(as_text(call.get("id")), call.get("function")) for call in dicts(message.get("tool_calls"))]
             yield Message(
                 role=_ROLES.get(role, role) if role in {*_ROLES, "system", "assistant", "tool"} else "user",
                 text=text_of_parts(message.get("content")),
                 tool_calls=tuple(
-                    ToolCall(id=key, name=text(function.get("name")), arguments=text(function.get("arguments")))
+                    ToolCall(id=key, name=as_text(function.get("name")), arguments=as_text(function.get("arguments")))
                     for key, function in functions
                     if isinstance(function, dict)
                 ),
-                tool_call_id=text(message.get("tool_call_id")) or None,
+                tool_call_id=as_text(message.get("tool_call_id")) or None,
             )
 
 
@@ -145,4 +145,4 @@ def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> 
     function = piece.get("function")
     if isinstance(function, dict):
         for name in ("name", "arguments"):
-            call["function"][name] += text_of(function.get(name))
+            call["function"][name] += block_text(function.get(name))

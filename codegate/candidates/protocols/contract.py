@@ -84,8 +84,8 @@ class ModelProtocol(ABC):
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
-        names = {text(tool.get(key)) for tool in dropped for key in ("type", "name")} - {""}
-        wanted = {text(part.get(key)) for part in parts(kept.get("tool_choice")) for key in ("type", "name")}
+        names = {as_text(tool.get(key)) for tool in dropped for key in ("type", "name")} - {""}
+        wanted = {as_text(part.get(key)) for part in parts(kept.get("tool_choice")) for key in ("type", "name")}
         if "tool_choice" in kept and (wanted & names or not kept["tools"]):
             del kept["tool_choice"]
         return [tool_name(tool) for tool in dropped]
@@ -191,7 +191,7 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
         return []
     found = objects(content, place)
     for part in found:
-        if text(part.get("type")) not in allowed:
+        if as_text(part.get("type")) not in allowed:
             raise refused_part(part, place)
     return found
 
@@ -203,7 +203,7 @@ def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
 
 def tool_name(tool: Mapping[str, Any]) -> str:
     """Return a dropped tool's name for people."""
-    return f"the tool {text(tool.get('name')) or text(tool.get('type')) or 'without a type'}"[:100]
+    return f"the tool {as_text(tool.get('name')) or as_text(tool.get('type')) or 'without a type'}"[:100]
 
 
 def parts(value: object) -> Iterator[dict[str, Any]]:
@@ -228,7 +228,7 @@ def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
-def text(value: object) -> str:
+def as_text(value: object) -> str:
     """Return ``value``, truncated, if it is a text, else ""."""
     return value[:MAX_MESSAGE_CHARACTERS] if isinstance(value, str) else ""
 
@@ -236,5 +236,5 @@ def text(value: object) -> str:
 def text_of_parts(content: object) -> str:
     """Return the text of a string or a parts list."""
     if isinstance(content, list):
-        return "".join(text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
-    return text(content)
+        return "".join(as_text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
+    return as_text(content)

@@ -5,17 +5,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import AnswerReader, detail, text_of, token_count
+from codegate.candidates.answer import AnswerReader, block_text, detail, token_count
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
     Cleaned,
     ModelProtocol,
+    as_text,
     check_parts,
     dicts,
     effort_in,
     objects,
     parts,
-    text,
     text_of_parts,
 )
 
@@ -60,7 +60,7 @@ class Messages(ModelProtocol):
         """
         cleaned = super().clean(request, model, sampling)
         kept = cleaned.request
-        if not all(text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
+        if not all(as_text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
             del kept["context_management"]  # a summary by the model is not in the usage that is reported
         for part in parts([kept.get(name) for name in (*self.conversation_fields, "tools")]):
             if isinstance(part.get("cache_control"), dict):
@@ -96,7 +96,7 @@ class Messages(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return bool(_AT_CLIENT.fullmatch(text(tool.get("type"))))
+        return bool(_AT_CLIENT.fullmatch(as_text(tool.get("type"))))
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""
@@ -131,7 +131,7 @@ class Messages(ModelProtocol):
         stop = reader.stop("stop_reason", document.get("stop_reason"), _STOP, calls)
         thought = [block for block in dicts(blocks) if block.get("type") in {"thinking", "redacted_thinking"}]
         usage = _usage(document.get("usage"))
-        return reader.completion(text_of(blocks), calls, stop, usage, document.get("model"), thought)
+        return reader.completion(block_text(blocks), calls, stop, usage, document.get("model"), thought)
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
@@ -142,17 +142,19 @@ class Messages(ModelProtocol):
             blocks = dicts(content)
             for block in blocks:
                 if block.get("type") == "tool_result":
-                    key = text(block.get("tool_use_id"))
+                    key = as_text(block.get("tool_use_id"))
                     yield Message(role="tool", text=text_of_parts(block.get("content")), tool_call_id=key)
             calls = tuple(
                 ToolCall(
-                    id=text(block.get("id")), name=text(block.get("name")), arguments=json.dumps(block.get("input"))
+                    id=as_text(block.get("id")),
+                    name=as_text(block.get("name")),
+                    arguments=json.dumps(block.get("input")),
                 )
                 for block in blocks
                 if block.get("type") == "tool_use"
             )
             if (said := text_of_parts(content)) or calls:
-                role = text(message.get("role"))
+                role = as_text(message.get("role"))
                 yield Message(role=role if role in {"assistant", "system"} else "user", text=said, tool_calls=calls)
 
     def error(self, message: str) -> dict[str, Any]:
@@ -187,9 +189,9 @@ def _edits(management: object) -> list[dict[str, Any]]:
 
 def _add_piece(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     if delta.get("type") == "input_json_delta":
-        block["json"] = block.get("json", "") + text_of(delta.get("partial_json"))
-    elif name := _PIECES.get(text(delta.get("type"))):
-        block[name] = text_of(block.get(name)) + text_of(delta.get(name))
+        block["json"] = block.get("json", "") + block_text(delta.get("partial_json"))
+    elif name := _PIECES.get(as_text(delta.get("type"))):
+        block[name] = block_text(block.get(name)) + block_text(delta.get(name))
 
 
 def _object(source: str) -> object:

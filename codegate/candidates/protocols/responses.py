@@ -10,12 +10,12 @@ from codegate.candidates.protocols.contract import (
     Cleaned,
     ModelProtocol,
     RequestRefused,
+    as_text,
     check_parts,
     dicts,
     effort_in,
     objects,
     refused_part,
-    text,
     text_of_parts,
     tool_name,
 )
@@ -74,7 +74,7 @@ class Responses(ModelProtocol):
         items: list[dict[str, Any]] = []
         dropped: list[str] = []
         for item in objects(kept.get("input"), "input"):
-            kind = text(item.get("type")) or ("message" if "role" in item else "")
+            kind = as_text(item.get("type")) or ("message" if "role" in item else "")
             if kind not in _ITEMS:
                 raise refused_part(item, "input")
             if kind in _WITH_PARTS:
@@ -106,7 +106,7 @@ class Responses(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        match text(tool.get("type")):
+        match as_text(tool.get("type")):
             case "shell":
                 where = tool.get("environment")
                 return where is None or (isinstance(where, dict) and where.get("type") == "local")
@@ -120,7 +120,7 @@ class Responses(ModelProtocol):
         for event in events:
             if event.get("type") == "error":
                 return {"error": event.get("error") or event}
-            if text(event.get("type")) in _LAST and isinstance(event.get("response"), dict):
+            if as_text(event.get("type")) in _LAST and isinstance(event.get("response"), dict):
                 return dict(event["response"])
         return {}
 
@@ -144,22 +144,22 @@ class Responses(ModelProtocol):
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
-        if instructions := text(request.get("instructions")):
+        if instructions := as_text(request.get("instructions")):
             yield Message(role="system", text=instructions)
         if isinstance(request.get("input"), str):
-            yield Message(role="user", text=text(request["input"]))
+            yield Message(role="user", text=as_text(request["input"]))
         for item in dicts(request.get("input")):
             kind = str(item.get("type", "message"))
             if kind.endswith("_call_output"):
                 output = item.get("output")
                 said = text_of_parts(output) if isinstance(output, (str, list)) else json.dumps(output)
-                yield Message(role="tool", text=said, tool_call_id=text(item.get("call_id")))
+                yield Message(role="tool", text=said, tool_call_id=as_text(item.get("call_id")))
             elif kind.endswith("_call"):
                 key, name, arguments = _call_of(item)
-                call = ToolCall(id=text(key), name=text(name), arguments=text(arguments))
+                call = ToolCall(id=as_text(key), name=as_text(name), arguments=as_text(arguments))
                 yield Message(role="assistant", tool_calls=(call,))
             elif kind == "message":
-                role = text(item.get("role"))
+                role = as_text(item.get("role"))
                 role = "assistant" if role == "assistant" else "system" if role in {"system", "developer"} else "user"
                 yield Message(role=role, text=text_of_parts(item.get("content")))
 
