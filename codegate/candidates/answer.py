@@ -98,18 +98,12 @@ def call_model(
     read: Callable[[bytes, float], Completion],
     relax: Callable[[ProviderError], bool],
 ) -> Completion:
-    """Return the pinned model's answer to one request.
+    """Return the pinned model's answer, within ``spec.timeout_seconds``.
 
-    A request that was declined for its prompt gives an answer without text: a retry would not help.
-
-    Args:
-        spec: the candidate; the answer has to come within its ``timeout_seconds``.
-        calls: runs ``send`` in a thread of its own.
-        faults: converts errors.
-        send: makes the request and returns the HTTP response.
-        read: converts the answer's bytes and the seconds that it took to a completion.
-        relax: is given the fault of a declined request, may change what ``send`` sends, and returns whether it did; if
-            so, the request is sent again.
+    A request that was declined for its prompt gives an answer without text: a retry would not help. ``send`` makes the
+    request in a thread of its own and returns the HTTP response; ``read`` converts its bytes and their seconds to a
+    completion. ``relax`` is given the fault of a declined request, may change what ``send`` sends, and returns whether
+    it did; if so, the request is sent again.
 
     Raises:
         ProviderError: no usable answer came.

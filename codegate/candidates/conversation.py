@@ -214,12 +214,9 @@ ProviderFault = Literal[
 class ProviderError(InfrastructureError):
     """A provider gave no usable answer.
 
-    ``running.faults`` says which faults are retried. Providers redact keys from the message.
-
-    Attributes:
-        stop: set if the provider declined the request for its content (a long prompt, a filter); such a request counts
-            as answered without text.
-        setting: the candidate's key of the parameter that the provider objects to.
+    ``running.faults`` says which faults are retried. Providers redact keys from the message. ``stop`` is set if the
+    provider declined the request for its content (a long prompt, a filter); such a request counts as answered without
+    text. ``setting`` is the candidate's key of the parameter that the provider objects to.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE

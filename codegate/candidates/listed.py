@@ -46,15 +46,8 @@ def list_entry(spec: CandidateSpec) -> ListEntry:
 def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
     """Return a model's prices with those of its helpers added.
 
-    A helper's prices are taken from the ``table``, else from ``known``, else from the list.
-
-    Args:
-        spec: the candidate.
-        known: the prices of the candidate's own model.
-        table: prices by model name.
-
-    Returns:
-        None if any of these prices is unknown, because then the whole cost is unknown.
+    ``known`` are the prices of the candidate's own model. A helper's prices are taken from the ``table``, else from
+    ``known``, else from the list. None if a price is unknown, because then the whole cost is.
     """
     if known is None or not spec.helpers:
         return known
@@ -128,12 +121,9 @@ _NAMES: Final = {
 
 
 def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest of some prices, None without any.
+    """Return the highest price of ``names``, None without any.
 
-    Args:
-        every: prices of one model at several times.
-        names: the list's names of one kind of token.
-        start: tokens; tiers that start above are left out.
+    Tiers that begin above ``start`` tokens are left out.
     """
     found: list[Decimal] = []
     for entry in every:

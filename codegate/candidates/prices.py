@@ -105,13 +105,8 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
     """Return the most US dollars that one call can cost.
 
     A budget reserves this amount before the call. None without prices. A token stands for at least one byte, and the
-    marks around messages are shorter than their JSON, so the input has at most the bytes of the request plus
-    ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
-
-    Args:
-        request_bytes: size of the whole request as JSON in UTF-8.
-        max_output_tokens: the call's output limit.
-        prices: the prices of the candidate and its helpers.
+    marks around messages are shorter than their JSON, so the input has at most the bytes of the whole request's JSON in
+    UTF-8 plus ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
     """
     if prices is None:
         return None

@@ -27,10 +27,8 @@ _MAX_KEY: Final = 16_384
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
     """Return the provider of ``spec``; None if it calls none.
 
-    Args:
-        spec: the candidate.
-        folder: where a relative file of transcripts is looked up.
-        keyless: whether to send no API key, which only a server on this machine accepts.
+    A relative file of transcripts is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a
+    server on this machine accepts.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.

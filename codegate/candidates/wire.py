@@ -169,12 +169,8 @@ class _BoundedSend:
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     """Return an SDK's HTTP client with this module's limits.
 
-    The environment's proxy settings hold, except for this machine and plain http: a proxy must not see a key.
-
-    Args:
-        kind: class of the SDK's HTTP client.
-        endpoint: the candidate's address and key.
-        timeout: the SDK's timeout.
+    ``kind`` is the class of the SDK's HTTP client. The environment's proxy settings hold, except for this machine and
+    plain http: a proxy must not see a key.
     """
     _silence(kind)
     withheld = _from_environment() if endpoint.keyless else frozenset()
@@ -258,10 +254,7 @@ class Faults:
     def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
         """Return the fault of an answer that violates the protocol.
 
-        Args:
-            what: the violation.
-            content: the answer, whose first characters the message shows.
-            value: the offending value of the answer, shown after ``what``.
+        The message shows the answer's first characters, and the offending ``value`` after ``what``.
         """
         if value is not None:
             what = f"{what} {self._clean(str(value), 40)!r}"

@@ -132,13 +132,9 @@ def environment_of(
 ) -> Environment:
     """Return a suite's environment that is built by a recipe.
 
-    Args:
-        name: the environment's id.
-        recipe: how it is built.
-        resolved: the versions that a build installed, which pin every other build; empty: none was made yet.
-        day: package indexes answer as of its end.
-        base: the tree that it is built from; None: an empty one.
-        inputs: see ``inputs_of``.
+    ``resolved``: the versions that a build installed, which pin every other build; empty: none was made yet. Package
+    indexes answer as of the end of ``day``. Without ``base`` it is built from an empty tree; ``inputs``: see
+    ``inputs_of``.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(

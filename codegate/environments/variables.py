@@ -155,15 +155,8 @@ def set_up_variables(
 ) -> dict[str, str]:
     """Return the environment of set-up commands, without secrets.
 
-    The recipe's ``env`` overrides all others.
-
-    Args:
-        recipe: the recipe.
-        path: ``PATH``.
-        names: the tree's paths; where no lock file is among them, packages are dated by ``day``.
-        day: the tree's day.
-        indexes: variables of package indexes.
-        python: version of the virtual environment's interpreter; None if there is none.
+    If no lock file is among the tree's ``names``, packages are dated by ``day``. ``python`` is the version of the
+    virtual environment's interpreter; None if there is none. The recipe's ``env`` overrides all others.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]

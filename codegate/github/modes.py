@@ -197,14 +197,8 @@ def run_spec(
 ) -> RunSpec:
     """Return the run that inputs and configuration describe.
 
-    It continues a run that was fetched.
-
-    Args:
-        job: the step.
-        project: suite, baseline and configuration.
-        candidates: used in place of the project's.
-        samples: used in place of the project's.
-        gated: whether the run is compared with the project's baseline, if there is one.
+    It continues a fetched run. ``candidates`` and ``samples`` replace the project's; a ``gated`` run is compared with
+    its baseline, if any.
     """
     inputs, wanted = job.inputs, project.settings.sandbox
     spec = project.run(

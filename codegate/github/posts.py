@@ -144,16 +144,8 @@ def post_check(
 ) -> Posted:
     """Add a check run to a pull request's head.
 
-    The merge commit, which ``GITHUB_SHA`` is, shows nowhere.
-
-    Args:
-        github: the repository.
-        head_sha: the head.
-        name: the check run's name.
-        kind: the verdict, or the kind of a result without one.
-        summary: Markdown.
-        details_url: web page of the workflow run.
-        on_inconclusive: the conclusion without a decision.
+    The merge commit, which ``GITHUB_SHA`` is, shows nowhere. ``kind`` is the verdict, or the kind of a result without
+    one; ``summary`` is Markdown, ``details_url`` the workflow run's page.
     """
     run: dict[str, Any] = {
         "name": one_line(name, 100),

@@ -66,16 +66,9 @@ def agent_attempt(
 ) -> Attempt:
     """Return the attempt of the candidate's agent.
 
-    Args:
-        problem: the problem.
-        base: its base tree.
-        candidate: the candidate; its settings limit the attempt, and ``max_iterations`` its model calls.
-        provider: the candidate's provider.
-        sample: number of the sample.
-        python: minor version of the environment's interpreter, on which agents in Python run.
-        open_for_agent: opens the sandbox.
-        call: makes a model call.
-        paid: the answers of an earlier start of this attempt that was interrupted; answers of this one are added.
+    The agent's settings limit it, and ``max_iterations`` its model calls. Agents in Python run on ``python``, the minor
+    version of the environment's interpreter. ``paid`` has the answers of an earlier start of this attempt that was
+    interrupted, and keeps those of this one.
 
     Raises:
         AgentFailed: it made no model call, or ran out of time after it had waited for its provider or its turn.

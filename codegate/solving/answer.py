@@ -16,12 +16,9 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class Frozen:
-    """The patch of an answer, and what it leaves out.
+    """The patches of an answer's source and test files.
 
-    Attributes:
-        patch: the patch of the source files.
-        dropped: every other path, with the reason.
-        tests: the patch of the test files.
+    ``dropped`` has every other path, with the reason.
     """
 
     patch: str
@@ -50,13 +47,8 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
     """Return the patch of ``changes``, and the dropped paths.
 
-    Links that lead out of the tree are in no patch. If the patch is over its limit, its largest files are dropped; if
-    the patch of the tests is, all of it is.
-
-    Args:
-        base: the tree that was changed.
-        changes: the changed source and test files.
-        dropped: paths that were dropped before; those dropped as tests become the patch of the tests.
+    Paths in ``dropped`` with the reason ``test`` become the patch of the tests. Links that lead out of the tree are in
+    no patch. If the patch is over its limit, its largest files are dropped; if the patch of the tests is, all of it is.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)

@@ -66,14 +66,9 @@ def build_context(
 ) -> str:
     """Return a description of the repository for a prompt.
 
-    It lists the files, then shows the most relevant ones in blocks.
-
-    Args:
-        base: the repository.
-        statement: its words rank the files.
-        public_tests: paths of tests, which come after the source files.
-        budget: most characters of the shown files.
-        most: most characters of everything; a quarter of them is for the list.
+    It lists the files, then shows in blocks the source files that fit ``statement`` best, and ``public_tests`` after
+    them. ``budget`` limits the characters of the shown files, ``most`` those of everything, of which the list gets a
+    quarter.
     """
     if most is not None:
         # What stands around the files is short beside them: twice is enough.

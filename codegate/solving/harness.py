@@ -66,14 +66,10 @@ def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterat
 def chosen_files(
     candidate: CandidateSpec, known: Collection[str], read: Callable[[str], tuple[bytes, bool]]
 ) -> Iterator[tuple[str, str, bytes, bool]]:
-    """Yield the files of a candidate's harness.
+    """Yield the files of a candidate's harness among the ``known``.
 
-    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program.
-
-    Args:
-        candidate: the candidate.
-        known: the paths of the repository's files.
-        read: returns for a path the bytes, and whether the file is a program.
+    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns the
+    last two for a path.
     """
     harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
     if harness is None or agent is None:

@@ -166,7 +166,7 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
 
 def _texts(candidate: CandidateSpec) -> tuple[str, str]:
-    """Return system prompt and task; a single shot's system prompt ends with ``EDIT_FORMAT``."""
+    """Return system prompt (with format of edits) and task."""
     system, task = _TEXTS[candidate.solver]
     if (own := candidate.prompt) is not None:
         system = system if own.system_text is None else own.system_text

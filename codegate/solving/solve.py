@@ -43,19 +43,9 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of ``candidate`` on ``problem``.
+    """Return the attempt of ``candidate``, without agent, on ``problem``.
 
-    The candidate has no agent. A question is always a single shot.
-
-    Args:
-        problem: the problem.
-        base: its base tree.
-        candidate: the candidate.
-        provider: its provider; None for ``reference`` and ``empty``.
-        sample: number of the sample.
-        run_public_tests: runs the public tests for a tool loop.
-        call: makes a model call.
-        show: returns what a single shot's prompt shows of the base tree.
+    A question is always a single shot. ``show`` returns what a single shot's prompt shows of the base tree.
 
     Raises:
         UsageError: ``provider`` is None and the candidate needs one.

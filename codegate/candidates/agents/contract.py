@@ -62,7 +62,7 @@ class Task:
 
     @property
     def sdk_variables(self) -> dict[str, str]:
-        """Return the variables by which both providers' SDKs find the gateway."""
+        """Return the variables that configure OpenAI's and Anthropic's SDKs."""
         return {
             "OPENAI_BASE_URL": f"{self.address}/v1",
             "OPENAI_API_KEY": self.key,

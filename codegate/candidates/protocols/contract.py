@@ -163,7 +163,7 @@ class ModelProtocol(ABC):
         """Yield the messages of a request, for the transcript."""
 
     def error(self, message: str) -> dict[str, Any]:
-        """Return an error object, as OpenAI's, for a request not to repeat."""
+        """Return OpenAI's error object for a request not to repeat."""
         return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
