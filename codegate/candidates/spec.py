@@ -243,7 +243,7 @@ class CandidateSpec(BaseModel):
         return data
 
     @model_validator(mode="after")
-    def _agent_has_a_model(self) -> "CandidateSpec":
+    def _is_consistent(self) -> "CandidateSpec":
         if (self.agent is not None) != (self.solver == "agent"):
             message = "the solver `agent` has an `agent`, and no other solver has"
             raise ValueError(message)
@@ -261,6 +261,9 @@ class CandidateSpec(BaseModel):
         if self.agent is not None and self.protocol is not None:
             message = f"{self.agent.name} speaks a protocol of its own: remove `protocol`"
             raise ValueError(message)
+        if self.api_key_command is not None and self.api_key_env is not None:
+            message = "`api_key_env` and `api_key_command` are two sources of one key"
+            raise ValueError(message)
         return self
 
     @staticmethod
@@ -274,13 +277,6 @@ class CandidateSpec(BaseModel):
             if prefix in provider_names():
                 message = f"the {role} model is of the candidate's own provider: write {rest} alone"
                 raise ValueError(message)
-
-    @model_validator(mode="after")
-    def _key_has_one_source(self) -> "CandidateSpec":
-        if self.api_key_command is not None and self.api_key_env is not None:
-            message = "`api_key_env` and `api_key_command` are two sources of one key"
-            raise ValueError(message)
-        return self
 
     @field_validator("provider")
     @classmethod

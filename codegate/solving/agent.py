@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
+from codegate.candidates.agents.contract import HOME
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
@@ -43,7 +44,6 @@ _MOST_FILES: Final = 200
 _MOST_WARNINGS: Final = 10
 _MOST_WAITING: Final = 0.25
 """Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
-_HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
 class AgentFailed(InfrastructureError):
@@ -108,7 +108,7 @@ def agent_attempt(
                 harness=candidate.harness,
                 version=settings.version,
             )
-            variables = SERVICE_ENVIRONMENT if problem.manifest.service else {}
+            variables = SERVICE_ENVIRONMENT if service else {}
             table = server_table(candidate)
             done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
             called, waited = gateway.seconds()
@@ -198,7 +198,7 @@ def _command(
 ) -> Command:
     start = agent.start(task)
     asked = {
-        "home": _HOME,
+        "home": HOME,
         "argv": start.argv,
         "environment": {**variables, **start.environment},
         "files": {**start.files, **({"bin/servers.json": json.dumps(table)} if table else {})},

@@ -132,9 +132,12 @@ class Toolbox:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])[:100]
             raise ToolError(f"arguments{'.' + place if place else ''}: {first['msg'][:300]}.") from None
-        if self._sent >= MAX_ALL_RESULTS and not isinstance(arguments, (WriteFile, ReplaceInFile, DeleteFile)):
+        edits = isinstance(arguments, (WriteFile, ReplaceInFile, DeleteFile))
+        if self._sent >= MAX_ALL_RESULTS and not edits:
             raise ToolError("the tools have reached the output limit of this attempt; you can still edit files.")
-        return self._perform(arguments)
+        result = self._perform(arguments)
+        self.wrote |= edits
+        return result
 
     def _perform(self, arguments: _Arguments) -> str:
         workspace = self.workspace
@@ -145,15 +148,12 @@ class Toolbox:
                 return workspace.read_lines(path, first or 1, last or 1_000_000_000)
             case WriteFile(path=path, content=content, executable=executable):
                 workspace.write(path, content, executable=executable)
-                self.wrote = True
                 return f"Wrote {len(content)} characters."
             case ReplaceInFile(path=path, old=old, new=new):
                 workspace.replace(path, old, new)
-                self.wrote = True
                 return "Replaced."
             case DeleteFile(path=path):
                 workspace.delete(path)
-                self.wrote = True
                 return "Deleted."
             case ListFiles(folder=folder):
                 paths = workspace.list(folder)

@@ -65,7 +65,7 @@ class Workspace:
 
     def read_lines(self, path: str, first: int, last: int) -> str:
         """Return a file's lines ``first`` to ``last``, counted from 1."""
-        lines = [*io.StringIO(_text(path, self._file(_normal(path)))[0], newline="\n")]
+        lines = [*io.StringIO(self.content(path), newline="\n")]
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
             raise WorkspaceError(f"{show_path(path)} has {len(lines)} lines; the range {first}-{last} contains none.")
