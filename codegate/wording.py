@@ -9,7 +9,7 @@ def count_of(n: int, what: str) -> str:
 
 
 def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
-    """Return the first ``most`` names, and how many more there are."""
+    """Return the first ``most`` names and the number of others."""
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
     return separator.join(every[:most]) + more

@@ -1,4 +1,4 @@
-"""Runs in the sandbox: LangGraph's prebuilt agent with one tool, a shell in the current folder."""
+"""Run LangGraph's prebuilt agent, with a shell, in a sandbox."""
 
 import subprocess
 import sys

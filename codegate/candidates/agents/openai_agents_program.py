@@ -1,4 +1,7 @@
-"""Runs in the sandbox: an agent of OpenAI's Agents SDK with one tool, a shell in the current folder."""
+"""Run an agent of OpenAI's Agents SDK in a sandbox.
+
+Its only tool is a shell.
+"""
 
 import subprocess
 import sys

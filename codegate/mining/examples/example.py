@@ -262,7 +262,7 @@ def function_of(test: str) -> str:
 
 @dataclass(frozen=True)
 class BaseTests:
-    """The base's own tests whose results the fix changes.
+    """Tests of the base that the fix turns over.
 
     Attributes:
         overturned: functions that pass before the fix and fail with it. The hidden tests replace them, so they do not
@@ -275,7 +275,7 @@ class BaseTests:
 
 
 def base_tests(cut: Cut, validated: Validated) -> BaseTests:
-    """Run the base's own tests before and after the fix; return those that differ.
+    """Return the base's own tests whose results the fix changes.
 
     A test file that only gains tests is not run.
     """

@@ -96,7 +96,7 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return the statement that ended a probe before its last one, or an empty string."""
+    """Return the statement that raised before the last, or ''."""
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 

@@ -120,7 +120,7 @@ def is_revert(title: str) -> bool:
 
 
 def series_title(titles: Sequence[str]) -> str:
-    """Return a series' first title naming a fix, or its first."""
+    """Return a series' first title, preferring one of a fix."""
     return next((title for title in titles if _FIX.match(title)), titles[0])
 
 
