@@ -158,11 +158,11 @@ def mcnemar(lost: int, gained: int) -> float:
     return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
 
 
-Table = tuple[int, int, int, int]
+TwoByTwo = tuple[int, int, int, int]
 """Passes and samples of the first side, passes and samples of the second, for one problem."""
 
 
-def stratified(tables: Sequence[Table]) -> float:
+def stratified(tables: Sequence[TwoByTwo]) -> float:
     """Return the two-sided exact p of "no problem's rate differs".
 
     Given each problem's total, the first side's passes are hypergeometric; their sum over the problems is convolved

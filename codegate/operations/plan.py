@@ -29,7 +29,7 @@ from codegate.suite import Suite, load_suite
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampleCounts:
     """How many samples of a candidate are made.
 
     In a gate at least ``fewest`` and at most ``most``, ``again`` to confirm a regression; ``baseline`` for a baseline.
@@ -46,7 +46,7 @@ class CandidateForecast:
     """The expected expense of a candidate."""
 
     spec: CandidateSpec
-    samples: Samples
+    samples: SampleCounts
     expense: SampleExpense
     prompts: Prompts | None
     dollars: SampleDollars
@@ -118,7 +118,7 @@ def plan(
     runs = [load_run(path) for path in request.like] or _pooled_runs(pinned, announce)
     runs = [tried[0], *runs] if tried is not None else runs
     again = policy.confirm_samples * model.problems
-    each = Samples(*power.expected_samples, again, baseline=BASELINE_SAMPLES * len(suite.active))
+    each = SampleCounts(*power.expected_samples, again, baseline=BASELINE_SAMPLES * len(suite.active))
     drop = request.drop
     found = forecast(model, policy, looks=looks, candidates=together, drop=drop).regressed if drop is not None else None
     trusted = [pinned.spec] if pinned is not None and pinned.spec.is_trusted_by(spec.candidates) else []
@@ -144,7 +144,7 @@ def usual_power(suite: Suite) -> PowerStatement:
 
 
 def _forecasts(
-    suite: Suite, run: RunSpec, runs: Sequence[Run], each: Samples, announce: Callable[[str], None]
+    suite: Suite, run: RunSpec, runs: Sequence[Run], each: SampleCounts, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
     """Yield each model-calling candidate's expense; announce unmeasurable prompts."""
     for spec in run.candidates:

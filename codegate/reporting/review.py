@@ -15,7 +15,7 @@ from codegate.wording import count_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-Decision = Literal["keep", "drop", "none"]
+ReviewDecision = Literal["keep", "drop", "none"]
 """What the suite says now: keep or drop, or none where mining retired the problem."""
 
 MAX_LINES: Final = 1500
@@ -57,7 +57,7 @@ class ReviewedProblem:
 
     id: str
     title: str
-    decision: Decision
+    decision: ReviewDecision
     aside: str
     facts: tuple[Fact, ...]
     evidence: tuple[str, ...]

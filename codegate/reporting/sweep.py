@@ -17,7 +17,7 @@ from codegate.gating.comparability import condition_differences
 from codegate.gating.drop_tests import population_test
 from codegate.gating.estimates import Difference, Estimate, mean_share
 from codegate.gating.samples import clusters_of, tally, with_grade, without_copies
-from codegate.gating.statistics import Pair, Table, holm, stratified
+from codegate.gating.statistics import Pair, TwoByTwo, holm, stratified
 from codegate.reporting.breakdown import tagged
 from codegate.reporting.plain import one_line
 from codegate.running import Run, candidate_samples
@@ -34,18 +34,18 @@ _TAIL: Final = 0.025  # on each side of an interval
 _MARGIN: Final = 0.1  # of the gate's test; widens an interval only where no problem changed
 _MOST_SAMPLES: Final = 100
 
-Change = tuple[str, str, str]
+_Change = tuple[str, str, str]
 """A setting, its first value and another one."""
-_Group = tuple[Change, str | None]
+_Group = tuple[_Change, str | None]
 """A change, and the tag or problem that it is looked at; None: all problems."""
-Strata = Sequence[Table]
+_Strata = Sequence[TwoByTwo]
 """The counts of one problem after and before a change, for each combination of the other settings."""
-Tables = Mapping[str, Strata]
+_Tables = Mapping[str, _Strata]
 _Compared = tuple[float, float, Difference, float | None]
 """Rate before, rate after, their difference, p."""
-_Test = Callable[[Tables], _Compared]
-Samples = Mapping[str, Sequence[Sample]]
-Combinations = Mapping[tuple[str, ...], Samples]
+_Test = Callable[[_Tables], _Compared]
+_Samples = Mapping[str, Sequence[Sample]]
+_Combinations = Mapping[tuple[str, ...], _Samples]
 """The graded samples by problem of each combination of values."""
 
 
@@ -78,7 +78,7 @@ class Effect:
     p: float | None
 
     @property
-    def change(self) -> Change:
+    def change(self) -> _Change:
         """Return the setting and its two values."""
         return self.setting, self.before, self.after
 
@@ -115,7 +115,7 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
             )
     settings, values = _settings(specs, sides)
     combinations = _combinations(sides, values)
-    found: dict[Change, Tables] = {}
+    found: dict[_Change, _Tables] = {}
     for place, setting in enumerate(settings):
         first, *others = dict.fromkeys(combination[place] for combination in values)
         for value in others:
@@ -127,14 +127,14 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
             "Declare a `matrix` in codegate.yml, or name the runs of its settings; `codegate report` compares models.",
         )
     tags = {name: tuple(map(one_line, of)) for name, of in sides[0].tags.items()}
-    by_tag: dict[_Group, Tables] = {
+    by_tag: dict[_Group, _Tables] = {
         (change, tag): {problem: tables[problem] for problem in problems}
         for change, tables in found.items()
         for tag, problems in tagged(tables, tags).items()
         if len(problems) >= FEWEST
     }
     # Where all samples passed, or none, no result could be significant: no comparison (Tarone 1990, Biometrics 46:515).
-    single: dict[_Group, Tables] = {
+    single: dict[_Group, _Tables] = {
         (change, problem): {problem: strata}
         for change, tables in found.items()
         for problem, strata in tables.items()
@@ -188,7 +188,7 @@ def _prompt(spec: CandidateSpec) -> str:
     return " + ".join(filter(None, files)) or _DEFAULT
 
 
-def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str, ...]]) -> Combinations:
+def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str, ...]]) -> _Combinations:
     found: dict[tuple[str, ...], dict[str, list[Sample]]] = {}
     for combination, side in zip(values, sides, strict=True):
         mine = found.setdefault(combination, {})
@@ -198,7 +198,7 @@ def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str,
     return found
 
 
-def _scores(settings: Sequence[str], combinations: Combinations) -> Iterable[SettingScore]:
+def _scores(settings: Sequence[str], combinations: _Combinations) -> Iterable[SettingScore]:
     for place, setting in enumerate(settings):
         for value in dict.fromkeys(combination[place] for combination in combinations):
             yield _score(setting, value, [found for key, found in combinations.items() if key[place] == value])
@@ -208,7 +208,7 @@ def _scores(settings: Sequence[str], combinations: Combinations) -> Iterable[Set
             yield _score("", words, [found])
 
 
-def _score(setting: str, value: str, sides: Sequence[Samples]) -> SettingScore:
+def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
     rates: dict[str, list[float]] = {}
     scores: dict[str, list[float]] = {}
     for side in sides:
@@ -225,12 +225,12 @@ def _score(setting: str, value: str, sides: Sequence[Samples]) -> SettingScore:
     )
 
 
-def _paired(combinations: Combinations, place: int, first: str, value: str) -> dict[str, list[Table]]:
+def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
     """Return the counts (after, before) by problem.
 
     There is one table for each combination of the other settings; both sides have the same number of samples.
     """
-    found: dict[str, list[Table]] = {}
+    found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():
         after = combinations.get((*key[:place], value, *key[place + 1 :]), {}) if key[place] == first else {}
         for problem in before.keys() & after.keys():
@@ -241,12 +241,12 @@ def _paired(combinations: Combinations, place: int, first: str, value: str) -> d
     return {problem: found[problem] for problem in sorted(found)}
 
 
-def _pair(tables: Sequence[Table]) -> Pair:
+def _pair(tables: Sequence[TwoByTwo]) -> Pair:
     passed, n, other, other_n = map(sum, zip(*tables, strict=True))
     return Pair(other, other_n, passed, n)
 
 
-def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]:
+def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...]:
     """Return the effect in each group, p adjusted for groups."""
     compared = {group: test(tables) for group, tables in groups.items()}
     adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
@@ -256,14 +256,14 @@ def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]
     )
 
 
-def _on_one(tables: Tables) -> _Compared:
+def _on_one(tables: _Tables) -> _Compared:
     """Return one problem's change; p is stratified by other settings."""
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
 
 
-def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
+def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
     """Return the mean change with its interval and p.
 
     It is the gate's test for bugs like these, in both directions.
@@ -281,7 +281,7 @@ def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
     return fell.baseline_rate, fell.candidate_rate, Difference(fell.n, fell.difference, low, high), p
 
 
-def _limits(every: Sequence[Strata], comparisons: int) -> str:
+def _limits(every: Sequence[_Strata], comparisons: int) -> str:
     """Return a note if no single problem could be significant."""
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)
