@@ -71,8 +71,9 @@ class Unboxed:
     """Runs commands of drivers in folders of their own; ``close`` ends it."""
 
     def __init__(self) -> None:
+        program = [sys.executable, "-P", "-s", "-S", "-B", "-c", _READY]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", _READY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            program, env={"PYTHONHASHSEED": "0"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._turn = Lock()
 
