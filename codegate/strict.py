@@ -138,12 +138,10 @@ def check_shape(text: str) -> None:
 def parse_json(text: str, place: str) -> Any:
     """Return the data in ``text``, which is unambiguous JSON.
 
-    Args:
-        text: JSON without duplicate keys, NaN, infinities, and numbers that are too large.
-        place: names the file in messages.
+    ``place`` names the file in messages.
 
     Raises:
-        UsageError: not such JSON.
+        UsageError: it has duplicate keys, NaN, an infinity or too large a number, or is no JSON.
     """
     try:
         check_shape(text)

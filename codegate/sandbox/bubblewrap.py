@@ -98,9 +98,6 @@ class BubblewrapEnvironment:
 class BubblewrapBackend:
     """Sandboxes by ``bwrap``.
 
-    Args:
-        run_id: names the run that the sandboxes belong to.
-
     Raises:
         SandboxUnavailable: bubblewrap is absent, too old, or not allowed to make namespaces here.
     """

@@ -26,13 +26,7 @@ def builds_folder() -> Path:
 
 
 class BuildFolder:
-    """A recorded build's folders ``env``, ``tree`` and ``tmp``.
-
-    They are on disk, below the cache.
-
-    Args:
-        layer: the layer that the build starts from.
-        bubblewrap: path of the program.
+    """Folders on disk that a build on ``layer`` writes.
 
     Raises:
         SandboxError: the disk refused, or the layer cannot be unpacked.

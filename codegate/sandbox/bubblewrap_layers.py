@@ -146,10 +146,7 @@ def find_overlays() -> Overlays | None:
 class LaidLayer:
     """A layer that sandboxes can be opened on.
 
-    Args:
-        layer: unpacked into the cache if absent, or only measured if sandboxes get copies.
-        bubblewrap: path of the program.
-        overlays: how to mount them; None: each sandbox gets a copy.
+    It is unpacked into the cache; without ``overlays``, each sandbox gets a copy instead.
 
     Raises:
         SandboxError: the archive is not what the layer says, or cannot be unpacked.

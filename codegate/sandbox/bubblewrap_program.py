@@ -111,12 +111,8 @@ def contents(
 ) -> list[str]:
     """Return the last arguments: file systems, environment and supervisor.
 
-    Args:
-        tools: folder of the tools.
-        interpreter: its path inside, after the command line that starts it, if any.
-        masks: arguments that hide files of ``/proc``.
-        limits: the sandbox's.
-        writable: arguments for the workspace, ``/tmp`` and other writable places.
+    ``interpreter`` is its path inside, after the command line that starts it, if any; ``masks`` hide files of
+    ``/proc``.
     """
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [
@@ -140,12 +136,8 @@ def command_scope(
 ) -> Scope:
     """Return the limits and variables of a sandbox's commands.
 
-    Args:
-        environment: see ``Scope``.
-        limits: the sandbox's.
-        grouped: there is a control group; without one, each process has a memory limit of its own.
-        file_bytes: size of the largest file; 0: that of the workspace.
-        interpreter: see ``Scope``.
+    Without a control group (``grouped``), each process has a memory limit of its own. ``file_bytes`` of 0 is the size
+    of the workspace.
     """
     resource_limits = {
         "RLIMIT_CORE": 0,

@@ -22,8 +22,7 @@ _WEAKNESSES: Final = {
 def connect(seconds: int) -> "APIClient":
     """Return a client of the docker command's daemon.
 
-    Args:
-        seconds: time limit of each call.
+    Each call of it may take ``seconds``.
 
     Raises:
         SandboxUnavailable: no daemon answers.
@@ -63,12 +62,8 @@ def explained(what: str) -> Iterator[None]:
 def read_daemon(client: "APIClient", runtime: str | None) -> Description:
     """Return a description of this daemon's sandboxes.
 
-    Args:
-        client: of the daemon.
-        runtime: the wanted container runtime; None: the daemon's default.
-
     Raises:
-        UsageError: the daemon has no such runtime; names those that it has.
+        UsageError: the daemon has no such ``runtime``; names those that it has.
         SandboxError: the daemon does not answer.
     """
     with explained("say what it is"):

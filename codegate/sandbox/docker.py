@@ -62,11 +62,7 @@ _WATCHED: Final = (
 class DockerBackend:
     """Sandboxes by the daemon that the docker command finds.
 
-    That is ``DOCKER_HOST`` or the local socket.
-
-    Args:
-        run_id: names the run that the containers belong to, in a label.
-        runtime: the daemon's container runtime to use, for example ``runsc``; None: its usual one.
+    ``runtime`` is one of the daemon's container runtimes, such as ``runsc``; None is its default.
 
     Raises:
         SandboxUnavailable: no daemon answers within three seconds.

@@ -45,11 +45,9 @@ class Member(Enclosure):
 
 
 class Fleet:
-    """All sandboxes of one backend. Thread-safe.
+    """All sandboxes of one backend, removed by ``removers`` threads.
 
-    Args:
-        name: prefix of the names of the threads that remove sandboxes.
-        removers: how many sandboxes are removed at once.
+    Thread-safe.
     """
 
     def __init__(self, name: str, removers: int) -> None:

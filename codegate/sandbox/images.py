@@ -54,14 +54,9 @@ def can_be_had(client: "APIClient", name: str) -> bool:
 
 
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
-    """Return the base image's id.
+    """Return the base image's id, pulled if absent.
 
-    The image is pulled if absent; the reader of a suite checks whether the suite may name one.
-
-    Args:
-        client: of the daemon.
-        python: minor version.
-        named: the image that a suite names; None: the default.
+    A suite may have ``named`` it; the reader of the suite checks whether it may.
 
     Raises:
         NotInstalled: its registry does not have it.

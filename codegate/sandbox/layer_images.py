@@ -88,14 +88,7 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
 def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
     """Return the id of a build's image, made if absent.
 
-    It has the tools as well.
-
-    Args:
-        client: of the daemon.
-        tools: the tools of every sandbox.
-        base: the image to put them on.
-        layer: the build.
-        labels: of the container that the image is made in.
+    It has the tools as well. ``labels`` are for the container that the image is made in.
 
     Raises:
         SandboxError: the archive has changed, or holds what no build leaves.
@@ -163,11 +156,7 @@ def _cache() -> str:
 def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     """Yield the tools, the user and the user's folders.
 
-    Recorded builds and their sandboxes have them.
-
-    Args:
-        tools: the programs, and the files of ``/etc`` that name the user.
-        uv: the program uv for a new build; None: the build is done.
+    Recorded builds and their sandboxes have them. A new build gets ``uv``.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield archive_entry(name, tarfile.DIRTYPE), None

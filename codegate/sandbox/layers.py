@@ -55,13 +55,8 @@ class Parts:
 def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -> str:
     """Write a build's archive; return its SHA-256.
 
-    See ``BuildSandbox.freeze``.
-
-    Args:
-        env: tar of the folder ``/opt/env``, with that folder as its first member.
-        tree: likewise of the workspace.
-        tracked: see ``BuildSandbox.freeze``.
-        archive: the file to write.
+    ``env`` and ``tree`` are tars of ``/opt/env`` and the workspace, each with that folder as its first member. See
+    ``BuildSandbox.freeze``.
 
     Raises:
         SandboxError: a tar is cut short, or the disk refused.
@@ -201,11 +196,7 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     """Yield the frozen members of one folder, below ``root``.
 
-    Args:
-        root: name of the folder in the archive.
-        members: of the folder's tar.
-        left_out: paths in the folder that are not frozen.
-        spare: file for the bytes of left-out files, because a frozen hard link may lead to one.
+    ``spare`` takes the bytes of the paths ``left_out``, because a frozen hard link may lead to one.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them

@@ -58,10 +58,6 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
 
     For ``auto`` that is the first of our own that works here.
 
-    Args:
-        choice: see ``Choice``.
-        run_id: the run that its sandboxes belong to, for their labels.
-
     Raises:
         UsageError: there is no such choice, or the daemon has no such runtime.
         SandboxUnavailable: it does not work here; untrusted code never runs without a sandbox.

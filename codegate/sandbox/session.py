@@ -98,13 +98,7 @@ class Scope:
 
 
 class SandboxSession:
-    """A ``Sandbox`` over a supervisor's stream.
-
-    Args:
-        stream: a new connection; nothing was sent on it yet.
-        enclosure: the process or container around the supervisor.
-        scope: limits and variables of every command.
-        limits: the sandbox's limits.
+    """A ``Sandbox`` over a supervisor's new stream.
 
     Raises:
         SandboxError: the supervisor did not start, or its Python is too old.

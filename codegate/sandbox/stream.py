@@ -86,14 +86,9 @@ class SupervisorStream:
     def request(
         self, header: dict[str, Any], blob: bytes, *, reply_bytes: int, timeout: float, relay: Relay | None = None
     ) -> Reply:
-        """Send a request and return its reply.
+        """Send a request; return its reply of at most ``reply_bytes``.
 
-        Args:
-            header: the request.
-            blob: bytes that follow the header.
-            reply_bytes: the longest blob that the reply may carry.
-            timeout: seconds for both.
-            relay: serves the connections of the command, if it has any.
+        ``timeout`` is in seconds, for both.
 
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.

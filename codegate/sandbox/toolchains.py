@@ -51,8 +51,7 @@ class MachineToolchain:
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
     """Return this machine's newest toolchain of a version, or None.
 
-    Args:
-        wanted: its version may be a beginning (``3.13``, ``22``); empty: the one that is first on ``PATH``.
+    The version may be a beginning (``3.13``, ``22``); an empty one means the first toolchain on ``PATH``.
     """
     found = (one for one in _installed(wanted) if fits(one.version, wanted.version))
     return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)

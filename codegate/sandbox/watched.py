@@ -45,10 +45,7 @@ def listed_bytes(listing: bytes) -> int:
 class WatchedSandbox:
     """A ``Sandbox`` that ends when it has written too much.
 
-    Args:
-        session: the sandbox.
-        limit: bytes that it may write.
-        written: returns the bytes that it has written; raises SandboxError.
+    ``limit`` is in bytes; ``written`` measures them, or raises SandboxError.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int]) -> None:
@@ -119,12 +116,7 @@ class WatchedSandbox:
 class WatchedBuild(WatchedSandbox):
     """A ``BuildSandbox`` that ends when it has written too much.
 
-    Args:
-        session: see ``WatchedSandbox``.
-        limit: see ``WatchedSandbox``.
-        written: see ``WatchedSandbox``.
-        built: context manager with tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one
-            after the other.
+    ``built`` opens tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one after the other.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], built: BuiltFolders) -> None:

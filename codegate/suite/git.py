@@ -206,13 +206,8 @@ def find_commit(repository: Path, name: str) -> str:
 def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit: int = MAX_TREE_BYTES) -> Tree:
     """Return the files of a commit or tree, byte-exact.
 
-    Submodules and unusable paths are left out.
-
-    Args:
-        repository: a folder of the repository.
-        commit: its name, or a tree's id.
-        under: only these files and folders, relative to the top; none given: everything.
-        limit: most bytes of all files together.
+    Submodules and unusable paths are left out. ``under`` selects files and folders, relative to the top; ``limit`` is
+    in bytes, of all files together.
 
     Raises:
         MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).

@@ -99,10 +99,8 @@ def set_index(store: Path, entries: Mapping[str, tuple[FileMode, str]]) -> None:
 def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[str]:
     """Return those of ``paths`` that git ignores.
 
-    Args:
-        rules: the ``.gitignore`` files, which are never in the result.
-        paths: plain relative paths of files that git does not track.
-        defaults: patterns that ``rules`` may overrule, a line each.
+    ``rules`` has the ``.gitignore`` files, which are never in the result, and may overrule the patterns ``defaults`` (a
+    line each). Git does not track the paths.
 
     Raises:
         GitError: the rules take too long.

@@ -95,10 +95,8 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     """Return the plain data in ``text``.
 
-    Args:
-        text: one YAML document.
-        place: names the file in messages.
-        core: read it as other tools do, by YAML 1.2 and with aliases. In our own files ``on`` and ``no`` are truths.
+    ``place`` names the file in messages. With ``core``, the text is read as other tools do, by YAML 1.2 and with
+    aliases; in our own files ``on`` and ``no`` are truths.
 
     Raises:
         UsageError: not one plain YAML document within the limits.

@@ -208,18 +208,9 @@ def write_suite(
 ) -> Suite:
     """Write a suite completely or not at all; return it.
 
-    It replaces an existing suite, whose other files (base trees, a README, a report of mining) stay.
-
-    Args:
-        folder: a suite's folder, an empty one, or one that does not exist.
-        name: see ``SuiteManifest``, like the other arguments.
-        repository: see ``SuiteManifest``.
-        environments: in the manifest's order.
-        problems: in the manifest's order.
-        scanned: see ``SuiteManifest``.
-        canary: of the suite that this one continues; None makes one.
-        pooled_canaries: see ``SuiteManifest``.
-        bases: new base trees by folder within the suite, stored as plain files.
+    It replaces an existing suite in ``folder``, whose other files (base trees, a README, a report of mining) stay.
+    ``bases`` are new base trees by folder within the suite, stored as plain files; ``canary`` is that of the suite that
+    this one continues, None makes one. The other arguments are fields of ``SuiteManifest``.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.

@@ -126,10 +126,7 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
 def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
     """Return a finding for each isolation property.
 
-    Args:
-        seen: the probe's result.
-        description: of the backend.
-        own: names of the variables of the build and of its toolchains.
+    ``own`` are the names of the variables of the build and of its toolchains.
     """
     allowed = {"PATH", *ENVIRONMENT, "PWD", "LC_CTYPE"}
     strange = sorted(set(seen["variables"]) - allowed - set(own))

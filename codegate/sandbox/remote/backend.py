@@ -135,12 +135,7 @@ class RemoteEnvironment:
 
 
 class RemoteBackend:
-    """Sandboxes on the machines of ``provider``.
-
-    Args:
-        run_id: names the run that the machines belong to, in a label.
-        provider: rents them.
-    """
+    """Sandboxes on the machines of ``provider``."""
 
     def __init__(self, run_id: str, provider: MachineProvider) -> None:
         self.run_id = run_id

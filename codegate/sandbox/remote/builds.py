@@ -34,12 +34,7 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
     """Write the archive that a machine unpacks in ``FOLDER``.
 
-    Args:
-        target: a new file.
-        tools: the tools of every sandbox.
-        beside: layers of other builds, by the names of their places.
-        layer: the layer of a recorded build, or the one that a new build starts from; None: neither.
-        uv: the program ``uv`` for a new build, else None.
+    A new build has the program ``uv``, and may have the ``layer`` that it starts from.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.

@@ -37,15 +37,8 @@ def export_suite(
 ) -> ExportReport:
     """Write all problems of ``suite`` for other tools.
 
-    Problems of any status are written; the report has those that cannot be.
-
-    Args:
-        suite: the suite.
-        out: the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
-            ``harbor``.
-        kind: the format.
-        repository: see ``load_base``.
-        slug: the repository as ``owner/name``; None: from its remote ``origin``.
+    ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
+    ``harbor``. ``slug`` is ``owner/name``; None takes it from the remote ``origin``.
 
     Raises:
         UsageError: a base commit cannot be read, ``slug`` is none, ``out`` is in use, or no problem can be exported.
