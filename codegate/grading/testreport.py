@@ -102,16 +102,32 @@ class CollectionError:
 
 
 @dataclass(frozen=True)
-class TestReport:
-    """The results of a test run.
+class ReportedTests:
+    """The tests that a runner reported.
 
     Attributes:
-        results: by test id; only tests that were reported.
+        results: by test id; ids begin with the path of the test's file and ``::``.
+        collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
-        behaviour: what the code under test was seen to try.
         receipts: by test id, the tokens of the marks that ran in it.
         texts: by id of a failed test that has copies, how the runner describes the failure.
         unsteady: ids of repeated tests of which only some repetitions passed; their result is the worst.
+    """
+
+    results: Mapping[str, TestResult]
+    collection_errors: tuple[CollectionError, ...] = ()
+    crashes: Mapping[str, Crash] = field(default_factory=dict)
+    receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    unsteady: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TestReport(ReportedTests):
+    """The results of a test run.
+
+    Attributes:
+        behaviour: what the code under test was seen to try.
         complete: every file was run to its end record and ended with the announced status, so that no result is
             missing.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
@@ -121,13 +137,7 @@ class TestReport:
 
     __test__ = False
 
-    results: Mapping[str, TestResult]
-    collection_errors: tuple[CollectionError, ...] = ()
-    crashes: Mapping[str, Crash] = field(default_factory=dict)
     behaviour: Behaviour = field(default_factory=Behaviour)
-    receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    unsteady: frozenset[str] = frozenset()
     complete: bool = True
     tampering: str = ""
     unprepared: str = ""

@@ -4,40 +4,27 @@ A runner is one small class. It names a command whose process writes to the reco
 the command's standard input holds. It reads those records on the host, strictly, as written by a suspect.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from codegate.grading.grade import TestResult
-from codegate.grading.records import Attempted, Crash
-from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.grading.records import Attempted
+from codegate.grading.testreport import ReportedTests, TestSelection
 from codegate.sandbox import Command, Completed
 
 
 @dataclass(frozen=True)
-class RunnerReport:
+class RunnerReport(ReportedTests):
     """The report of one process of a runner.
 
     Attributes:
-        results: by test id; ids begin with the path of the test's file and ``::``.
         status: the exit status that the runner announced with its last record; None if that is missing.
-        collection_errors: files that could not be loaded or compiled.
-        crashes: by test id, the exception that failed it.
         forged: something other than the driver wrote to the records pipe.
-        receipts: by test id, the tokens of the marks that ran in it.
-        texts: by id of a failed test that has copies, how the runner describes the failure.
-        unsteady: ids of repeated tests of which only some repetitions passed; their result is the worst.
         attempted: the actions of the process, in parts; empty from runners that do not watch it.
     """
 
-    results: Mapping[str, TestResult]
-    status: int | None
-    collection_errors: tuple[CollectionError, ...] = ()
-    crashes: Mapping[str, Crash] = field(default_factory=dict)
+    status: int | None = field(kw_only=True)
     forged: bool = False
-    receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    unsteady: frozenset[str] = frozenset()
     attempted: tuple[Attempted, ...] = ()
 
 

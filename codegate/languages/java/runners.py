@@ -90,7 +90,7 @@ class BuildTool(Runner):
         errors = [_unreported(file, files, said, status) for file in files if file not in reported]
         crashes = {test: _crash(result) for test, result in results.items() if result.failed}
         texts = {test: results[test].message for test in crashes if copies.variant(test)}
-        return RunnerReport(results, status, (*broken, *errors), crashes, forged, texts=texts)
+        return RunnerReport(results, (*broken, *errors), crashes, texts=texts, status=status, forged=forged)
 
     def _options(self, words: list[str]) -> Iterator[str]:
         """Yield a command's options except goals and our own."""

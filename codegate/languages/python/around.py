@@ -9,11 +9,42 @@ from typing import TYPE_CHECKING
 
 from codegate.languages.lines import Step
 from codegate.languages.python.names import bare, is_fixture
-from codegate.languages.python.statements import is_docstring, parameters_of
-from codegate.languages.syntax import arguments_of, field, parts_of, text_of, walk
+from codegate.languages.python.statements import DEFINITIONS, is_docstring, parameters_of
+from codegate.languages.syntax import arguments_of, children_of, field, parts_of, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
+    """Yield a module's functions and methods, by dotted names."""
+    yield from ((name, node) for name, node in definitions(module) if node.type == "function_definition")
+
+
+def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
+    """Yield classes, and functions outside of functions, by dotted names."""
+    for each in node.named_children:
+        inner = bare(each)
+        own = (*names, text_of(field(inner, "name")))
+        if inner.type in DEFINITIONS:
+            yield ".".join(own), inner
+        if inner.type == "class_definition" and (body := field(inner, "body")) is not None:
+            yield from definitions(body, own)
+        elif inner.type in {"if_statement", "try_statement", "with_statement", "else_clause", "block"}:
+            yield from definitions(inner, names)
+
+
+def methods_of(around: "Node | None") -> "dict[str, Node]":
+    """Return the methods of a class, by name."""
+    found = map(bare, children_of(around, "body"))
+    return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
+
+
+def attributes_of(around: "Node") -> Iterator["Node"]:
+    """Yield the assignments of a class."""
+    for node in children_of(around, "body"):
+        if node.type == "expression_statement" and node.named_children[0].type == "assignment":
+            yield node
 
 
 def decorators_of(definition: "Node") -> "list[Node]":

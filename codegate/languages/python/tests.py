@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.around import (
+    attributes_of,
     class_of,
     decorators_of,
+    definitions,
     fixed_fixtures,
+    functions,
     is_call_of,
     is_table,
     is_value,
     kept_decorators,
+    methods_of,
     mock_target,
     mocks_of,
     statements_of,
 )
 from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
 from codegate.languages.python.statements import (
-    DEFINITIONS,
     PythonReader,
     asserts,
     dedented,
@@ -91,7 +94,7 @@ class PythonDialect(Dialect):
         # Tests have names such as ``Class::method[row]``.
         wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
         root = self.parse(source)
-        for name, test in dict(_functions(root)).items():
+        for name, test in dict(functions(root)).items():
             if name in wanted:
                 yield from self._lines_of(name, test, root, base)
 
@@ -100,11 +103,11 @@ class PythonDialect(Dialect):
         around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
-            test = dict(_functions(module))[name]
+            test = dict(functions(module))[name]
             around = class_of(test)
         else:
             module = root
-        methods = _methods(around)
+        methods = methods_of(around)
         helpers = {text_of(field(node, "name")): node for node in map(bare, module.named_children)} | {
             f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
         }
@@ -114,7 +117,7 @@ class PythonDialect(Dialect):
             Step(dedented(node)) for own in _SETUPS if own in methods
             for node in statements_of(methods[own]) if "super()" not in text_of(node) and not is_docstring(node)
         ]  # fmt: skip
-        attributes = [Step(dedented(node)) for node in _attributes(around)] if around is not None else []
+        attributes = [Step(dedented(node)) for node in attributes_of(around)] if around is not None else []
         rows = _rows(test, reader)
         parameters = [each for each in parameters_of(test) or () if each not in {"self", "cls"}]
         body = "\n".join(dedented(node) for node in statements_of(test))
@@ -166,14 +169,14 @@ class PythonDialect(Dialect):
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """See ``Dialect.files``."""
         # Probes of methods stand in a copy of their class without set-up.
-        tests = dict(_functions(self.parse(source)))
+        tests = dict(functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         """See ``Dialect.alone``."""
         # Classes are as the base has them.
-        tests = dict(_functions(self.parse(source)))
+        tests = dict(functions(self.parse(source)))
         head_of = cache(lambda frame: _head(tests[frame], base))
         needed_by = cache(partial(self._around, source, base))
         heads, around = dict[str, str](), dict[str, list[str]]()
@@ -192,7 +195,7 @@ class PythonDialect(Dialect):
 
     def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
         """Return the probes' functions, without any that does not compile."""
-        tests = dict(_functions(self.parse(source)))
+        tests = dict(functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
         takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
         return {
@@ -256,7 +259,7 @@ class PythonDialect(Dialect):
     def given(self, source: str, line: Line) -> dict[str, str] | None:
         """See ``Dialect.given``."""
         # Fixtures of pytest, mocks, and the test case itself are named.
-        test = dict(_functions(self.parse(source)))[line.frame]
+        test = dict(functions(self.parse(source)))[line.frame]
         used, mocks = self.used(line.text), mocks_of(test)
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
@@ -305,7 +308,7 @@ def _without_tests(source: str) -> str:
     """Return a file with its tests renamed."""
     # Its ``autouse`` fixtures are turned off.
     root = parse(source, "python")
-    names = (field(node, "name") for _, node in _functions(root) if not is_fixture(node.parent or node))
+    names = (field(node, "name") for _, node in functions(root) if not is_fixture(node.parent or node))
     edits = {name: f"codegate_{text_of(name)}" for name in names if re.match("test|runTest", text_of(name))}
     return edited(root, {name: text for name, text in edits.items() if name is not None}).replace("autouse=True", "")
 
@@ -320,41 +323,12 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
     return "\n".join([*parts, *("\n".join([head, *own]) for head, own in classes.items()), ""])
 
 
-def _functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
-    """Yield a module's functions and methods, by dotted names."""
-    yield from ((name, node) for name, node in _definitions(module) if node.type == "function_definition")
-
-
-def _definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield classes, and functions outside of functions, by dotted names."""
-    for each in node.named_children:
-        inner = bare(each)
-        own = (*names, text_of(field(inner, "name")))
-        if inner.type in DEFINITIONS:
-            yield ".".join(own), inner
-        if inner.type == "class_definition" and (body := field(inner, "body")) is not None:
-            yield from _definitions(body, own)
-        elif inner.type in {"if_statement", "try_statement", "with_statement", "else_clause", "block"}:
-            yield from _definitions(inner, names)
-
-
-def _methods(around: "Node | None") -> "dict[str, Node]":
-    found = map(bare, children_of(around, "body"))
-    return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
-
-
-def _attributes(around: "Node") -> Iterator["Node"]:
-    for node in children_of(around, "body"):
-        if node.type == "expression_statement" and node.named_children[0].type == "assignment":
-            yield node
-
-
 def _own_names(around: "Node") -> "dict[Node, str]":
     """Return a plain name for attributes that a class sets."""
     # The names are by the nodes that use the attributes.
-    methods = _methods(around)
+    methods = methods_of(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
-    made = {text_of(field(node.named_children[0], "left")) for node in _attributes(around)}
+    made = {text_of(field(node.named_children[0], "left")) for node in attributes_of(around)}
     uses: dict[Node, tuple[str, str]] = {}
     for own, method in methods.items():
         for node in walk(method):
@@ -377,7 +351,7 @@ def _head(test: "Node", base: str | None) -> str:
     names, outer = [text_of(field(around, "name"))], around
     while (inner := class_of(outer)) is not None:
         names, outer = [text_of(field(inner, "name")), *names], inner
-    seen = around if base is None else dict(_definitions(parse(base, "python"))).get(".".join(names))
+    seen = around if base is None else dict(definitions(parse(base, "python"))).get(".".join(names))
     own = [
         node for node in children_of(seen, "body")
         if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
