@@ -15,10 +15,10 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
 from codegate.errors import UsageError
-from codegate.running.call_log import Spending
 from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, waits_too_long, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
+from codegate.running.plan import RunOptions
 from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -113,30 +113,21 @@ class TimeLimit:
 class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
-    At most ``at_once`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). A call that
-    waits for its retry does not count. ``limit`` counts requests, failed tries included. The most that a call can cost
-    is reserved from ``budget`` before it is made. ``before`` is what earlier executions have used of both. No call is
-    made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for it.
+    At most ``options.models`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). A call
+    that waits for its retry does not count. The limit of calls counts requests, failed tries included. The most that a
+    call can cost is reserved from the budget before it is made. Earlier executions' calls count against both. No call
+    is made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for it.
     """
 
     def __init__(
-        self,
-        at_once: int,
-        limit: int | None,
-        budget: Decimal | None,
-        before: Spending,
-        journal: Journal,
-        stop: threading.Event,
-        time_limit: TimeLimit | None = None,
+        self, options: RunOptions, journal: Journal, stop: threading.Event, time_limit: TimeLimit | None = None
     ) -> None:
+        before = options.spent_before + journal.calls.spending()
         self._time_limit = time_limit or TimeLimit()
-        self._at_once = at_once
+        self._at_once, self._limit, self._budget = options.models, options.max_model_calls, options.budget_usd
         self._paces: dict[str, Pace] = {}  # by candidate key
-        self._limit = limit
-        self._budget = budget
-        self._made = before.calls
+        self._made, self._spent = before.calls, before.usd
         self._begun = 0
-        self._spent = before.usd
         self._under_way: dict[int, float] = {}  # when each began, by its number
         self._journal = journal
         self._stop = stop

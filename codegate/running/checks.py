@@ -97,9 +97,7 @@ def check_answering(
     """
     unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
     asked = [(one, candidate) for candidate in unanswered for one in (candidate, *candidate.helpers)]
-    calls = ModelCalls(
-        options.models, None, options.budget_usd, options.spent_before + journal.calls.spending(), journal, stop
-    )
+    calls = ModelCalls(options, journal, stop)
     answers: dict[str, Completion] = {}
     faults: dict[str, Fault] = {}
     failures: list[Exception] = []

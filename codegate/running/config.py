@@ -267,12 +267,8 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
     A candidate's own prices come first, then ``prices`` by model, then list prices.
     """
-    return tuple(_priced(candidate, prices) for candidate in candidates)
-
-
-def _priced(candidate: CandidateSpec, prices: Mapping[str, Prices]) -> CandidateSpec:
-    known = candidate.prices or prices.get(candidate.model) or list_entry(candidate).prices
-    return candidate.model_copy(update={"prices": with_helpers(candidate, known, prices)})
+    known = ((one, one.prices or prices.get(one.model) or list_entry(one).prices) for one in candidates)
+    return tuple(one.model_copy(update={"prices": with_helpers(one, own, prices)}) for one, own in known)
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:

@@ -5,6 +5,7 @@ It also stops a run whose first answers show that all others would fail alike.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import Final
 
@@ -147,10 +148,7 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
     Only distinctive added lines count: at least 12 characters without blanks, and not in the file in ``base``. None if
     the fix has fewer than five of them, or if ``changes`` is None.
     """
-    wanted = _added(base, fix)
-    if len(wanted) < MIN_LINES or changes is None:
-        return None
-    return len(wanted & _added(base, changes)) / len(wanted)
+    return _share(base, fix, _added(base, changes)) if changes is not None else None
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
@@ -179,11 +177,14 @@ def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
     """Return the share (0-1) of the fix in a harness."""
-    wanted = _added(base, fix)
-    if harness is None or len(wanted) < MIN_LINES:
+    if harness is None:
         return None
-    held = {line for file in harness.laid or () for line in _lines(file.content())}
-    return len(wanted & held) / len(wanted)
+    return _share(base, fix, {line for file in harness.laid or () for line in _lines(file.content())})
+
+
+def _share(base: Tree, fix: Changes, lines: AbstractSet[bytes]) -> float | None:
+    wanted = _added(base, fix)
+    return len(wanted & lines) / len(wanted) if len(wanted) >= MIN_LINES else None
 
 
 def _added(base: Tree, changes: Changes) -> frozenset[bytes]:

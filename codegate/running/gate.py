@@ -24,11 +24,8 @@ from codegate.wording import count_of
 def samples_at_look(run: Run, candidate: str) -> int:
     """Return the samples per problem at the last complete look."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
-    complete = run.manifest.samples
-    for sample in range(run.manifest.samples):
-        if any((name, sample) not in made for name in run.manifest.problems):
-            complete = sample
-            break
+    most, names = run.manifest.samples, run.manifest.problems
+    complete = next((sample for sample in range(most) if any((name, sample) not in made for name in names)), most)
     return max((look for look in run.manifest.looks if look <= complete), default=0)
 
 

@@ -44,6 +44,9 @@ MAX_LINE_BYTES: Final = 256 << 20
 MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 MAX_PROBLEM_BYTES: Final = 16 << 20
 
+RUNS: Final = Path("runs")
+"""Folder of runs that have no other one."""
+
 CONFIRMATION: Final = "confirmation"
 """Subfolder of the run that confirmed a regression."""
 
@@ -96,7 +99,7 @@ class Journal:
                     f"{folder} already holds a run: there is {folder / name}.",
                     "Continue it with --resume, or choose another --out.",
                 )
-        write_atomic(folder / MANIFEST, manifest.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
+        _write_model(folder / MANIFEST, manifest)
         return cls(folder, manifest)
 
     @classmethod
@@ -300,7 +303,7 @@ class Journal:
 
     def _write_record(self, name: str, record: SandboxRecord | SoundnessRecord) -> None:
         with self._open_for_writing():
-            write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
+            _write_model(self.folder / name, record)
 
     def soundness(self) -> SoundnessRecord | None:
         """Return which problems are sound; None if never checked."""
@@ -365,6 +368,10 @@ def _usable(part: str) -> str:
     if not re.fullmatch(_PART, part):
         raise UsageError(f"{part[:100]!r} is not a usable id.")
     return part
+
+
+def _write_model(path: Path, model: RunManifest | SandboxRecord | SoundnessRecord) -> None:
+    write_atomic(path, model.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
 
 def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:

@@ -171,9 +171,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
         provider = providers[judge.key()]
         if provider is None:
             raise UsageError(f"{judge.label} calls no model, and cannot judge.", "Name a model.")
-        calls = ModelCalls(
-            options.models, options.max_model_calls, options.budget_usd, journal.calls.spending(), journal, stop
-        )
+        calls = ModelCalls(options, journal, stop)
         drop_torn_line(path, _MAX_FILE)
         if before is None:
             append_line(path, json_text(header).encode("ascii"))

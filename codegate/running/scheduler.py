@@ -117,15 +117,7 @@ class _Execution:
         self._done = 0
         self._stop = threading.Event()
         self._width = options.models + options.jobs
-        self._calls = ModelCalls(
-            options.models,
-            options.max_model_calls,
-            options.budget_usd,
-            options.spent_before + journal.calls.spending(),
-            journal,
-            self._stop,
-            setup.time_limit,
-        )
+        self._calls = ModelCalls(options, journal, self._stop, setup.time_limit)
         self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.jobs, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
         self._doing = Doing()

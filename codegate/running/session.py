@@ -20,7 +20,7 @@ from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, check_planned_gate, settled_candidates
-from codegate.running.journal import ANSWERS, Journal
+from codegate.running.journal import ANSWERS, RUNS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, new_run_id, plan_run
@@ -34,7 +34,6 @@ from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 from codegate.wording import count_of
 
-_RUNS: Final = Path("runs")
 _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
 
 
@@ -204,10 +203,10 @@ def _new_journal(
         manifest = manifest.only(chosen).model_copy(update={"part": words})
     if choice is not None:
         part = shard_manifest(manifest, choice)
-        return _created(spec.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, spec)
+        return _created(spec.out or RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, spec)
     kept = (spec.gate is not None or spec.pilot is not None) and spec.out is None
     journal = _same_plan(manifest, announce) if kept else None
-    return journal or _created(spec.out or _RUNS / run_id, manifest, spec)
+    return journal or _created(spec.out or RUNS / run_id, manifest, spec)
 
 
 def _created(folder: Path, manifest: RunManifest, spec: RunSpec) -> Journal:
@@ -267,7 +266,7 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
     if os.environ.get("CI"):
         return None  # such a folder would come with an untrusted checkout
     found: list[Journal] = []
-    for folder in _RUNS.iterdir() if _RUNS.is_dir() else ():
+    for folder in RUNS.iterdir() if RUNS.is_dir() else ():
         with contextlib.suppress(UsageError, OSError):  # no run
             journal = Journal.open(folder)
             if journal.manifest.fingerprint() == manifest.fingerprint():

@@ -22,7 +22,7 @@ from typing import Any, Final
 from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running.gate import Gate, check_finished, check_planned_gate, settled_candidates
-from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, Journal
+from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, RUNS, Journal
 from codegate.running.outcome import (
     BY_PROBLEM,
     MAX_SHARDS,
@@ -152,7 +152,6 @@ def _problems_up_to(shard: Shard, number: int) -> int:
     return each * number + min(number, more)
 
 
-_RUNS: Final = Path("runs")
 _OWN: Final = frozenset({*BY_PROBLEM, "created", "shard"})
 """Fields of a manifest that may differ between shards of one run."""
 
@@ -213,9 +212,9 @@ def merge_shards(
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}
     for part in parts:
         check_finished(Run(manifest=part.journal.manifest.without(unsound), outcomes=part.outcomes), over, part.name)
-    with _new_folder(out or _RUNS / whole.id) as folder:
+    with _new_folder(out or RUNS / whole.id) as folder:
         _write(folder, whole, parts, soundness)
-    return Journal.open(out or _RUNS / whole.id)
+    return Journal.open(out or RUNS / whole.id)
 
 
 def _opened(folder: Path) -> tuple[Journal, Shard]:

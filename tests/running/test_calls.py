@@ -33,9 +33,9 @@ def journal(tmp_path: Path) -> Journal:
     return Journal.create(tmp_path / "r", manifest())
 
 
-def calls(journal: Journal, budget: str | None, before: Spending | None = None) -> ModelCalls:
-    limit = None if budget is None else Decimal(budget)
-    return ModelCalls(4, None, limit, before or Spending(), journal, threading.Event())
+def calls(journal: Journal, budget: str | None) -> ModelCalls:
+    options = RunOptions(budget_usd=None if budget is None else Decimal(budget))
+    return ModelCalls(options, journal, threading.Event())
 
 
 def said(tokens: int | None = 100) -> Completion:
@@ -76,9 +76,8 @@ def test_what_was_declined_costs_nothing_and_what_was_cut_off_may_have(
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
     with journal.writing():
         journal.calls.record(SPEC.key(), WORST)  # and then the process was killed
-        before = Journal.open(journal.folder).calls.spending()
         with pytest.raises(CallLimitReached):
-            calls(journal, "0.16", before).make(SPEC, said, 0)
+            calls(Journal.open(journal.folder), "0.16").make(SPEC, said, 0)
     assert journal.calls.spending() == Spending(1, WORST)
 
 
@@ -119,7 +118,7 @@ def test_calls_adapt_to_a_server_that_has_room_for_few(journal: Journal) -> None
         return said()
 
     with journal.writing(), ThreadPoolExecutor(32) as pool:
-        made = ModelCalls(32, None, None, Spending(), journal, threading.Event())
+        made = ModelCalls(RunOptions(models=32), journal, threading.Event())
         answered = list(pool.map(lambda _: made.make(SPEC, asked, 0), range(200)))
     assert len(answered) == 200, "no call is lost"
     assert declined < 200, "at full width, far more are declined than answered"
