@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, Decorated, json_option
+from codegate.cli.options import FILE, FOLDER, Decorated, candidate_option, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
@@ -45,7 +45,7 @@ _PINNING: Final = (
         show_default=True,
         help="Least samples per problem; 10 are better.",
     ),
-    click.option("--candidate", "name", help="Which candidate, when the runs have several."),
+    candidate_option,
     click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER),
 )
 """Options and argument of the commands that pin runs."""
@@ -172,8 +172,7 @@ def show_command(lock: Path) -> None:
     Shown are its samples, pass rate, age, provenance and conditions.
     """
     baseline = load_pinned(lock)
-    for line in _summary_words(baseline):
-        say(line)
+    say(*_summary_words(baseline))
     emit(_summary(baseline))
 
 
@@ -187,8 +186,7 @@ def diff_command(old: Path, new: Path) -> None:
     OLD and NEW are the files.
     """
     found = difference_of(load_baseline(old), load_baseline(new))
-    for line in _difference_words(found):
-        say(line)
+    say(*_difference_words(found))
     emit(_difference_document(found))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.options import FILE, FOLDER, candidate_option, config_option, json_option
 from codegate.cli.output import emit, say
 from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode, UsageError
@@ -17,7 +17,7 @@ from codegate.wording import count_of
 
 @click.command()
 @click.argument("runs", metavar="[RUN ...]", nargs=-1, type=FOLDER)
-@click.option("--candidate", "name", help="Which candidate, when the runs have several.")
+@candidate_option
 @click.option(
     "--baseline",
     type=FILE,
@@ -54,8 +54,7 @@ def command(
     samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or home / settings.baseline).samples
     found = calibrate(samples, settings.gate, splits=splits, seed=seed)
     say(f"{samples.label} ({samples.model}) against itself")
-    for line in _words(found, settings.gate.margin):
-        say(line)
+    say(*_words(found, settings.gate.margin))
     emit({"schema": "codegate.calibration/1", "model": samples.model, "kept": found.kept, **asdict(found)})
     return ExitCode.PASS if found.kept else ExitCode.INCONCLUSIVE
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
 from codegate.cli.policy import conclude, project_by, read_settings, rules_option
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
@@ -16,10 +16,10 @@ from codegate.running import Gate, Journal
 
 @click.command()
 @click.argument("run", type=FOLDER)
-@click.option("--baseline", type=FILE, help="The baseline's lock; default as in the configuration, or codegate.lock.")
+@baseline_option
 @config_option
 @rules_option
-@click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
+@reports_option
 @json_option
 def command(run: Path, baseline: Path | None, config: Path | None, rules: str | None, reports: Path | None) -> ExitCode:
     """Compare every candidate of RUN with the pinned baseline.

@@ -83,8 +83,7 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
     if people is not None:
         lines.append(f"{people.words()}: {people.rate_on(people.counts).words()} problems")
     lines.append("no run yet" if age is None else f"the last run is {count_of(age, 'day')} old")
-    for line in (*lines, *_alarm_words(alarms)):
-        say(line)
+    say(*lines, *_alarm_words(alarms))
     if html is not None:
         write_atomic(html, render_dashboard(entries, alarms, people).encode("utf-8"))
         say(f"dashboard: {html}")
@@ -140,8 +139,7 @@ def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
         say("no night to compare: nothing was run since the pinning under its conditions")
     for run, reason in found.left_out:
         say(f"left out: {run}: {reason}")
-    for line in _alarm_words(found.alarms):
-        say(line)
+    say(*_alarm_words(found.alarms))
     emit(
         {
             "schema": "codegate.watch/1",

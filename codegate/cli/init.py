@@ -126,8 +126,7 @@ def command(
     part = "" if folder == "." else folder
     project = look_at(Path(), part, sandbox)
     say(f"here: {project.words() if project else 'no git repository'}")
-    for line in _parts(project):
-        say(line)
+    say(*_parts(project))
     asks = sys.stdin.isatty() and not (yes or json_wanted())
     present = os.path.lexists(out)
     if not specs:
@@ -165,8 +164,7 @@ def command(
         untried = "" if tries else ", as a comment: mining tries it, and others where it does not work"
         first = f"the recipe that was found{untried}" if out in written else f"{out} has no recipe; this one was found"
         say(f"{first}:\n{section}")
-        for line in _others(proposals):
-            say(line)
+        say(*_others(proposals))
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
         say(f"wrote {written[-1]}: git ignores {' and '.join(_IGNORED)}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
 from codegate.cli.output import note
 from codegate.cli.policy import conclude, read_settings
 from codegate.errors import ExitCode, UsageError
@@ -19,9 +19,9 @@ from codegate.running.shards import shard_folders
 @click.argument("shards", type=FOLDER, nargs=-1, required=True)
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--run-id", help="Id that the run must have, as `codegate plan --shards N` gave it.")
-@click.option("--baseline", type=FILE, help="The baseline's lock; default as in the configuration, or codegate.lock.")
+@baseline_option
 @config_option
-@click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
+@reports_option
 @json_option
 def command(
     shards: tuple[Path, ...],

@@ -123,10 +123,9 @@ def history(
     before = read_summary(out) or {}
     with mine_progress() as progress:
         report = mine(repository, out, request, progress)
-    for line in mining_words(report):
-        say(line)
-    for line in report.profile.lines() if profile else []:
-        say(line)
+    say(*mining_words(report))
+    if profile:
+        say(*report.profile.lines())
     if report.suite is not None and report.suite.digest == before.get("suite_digest"):
         say("the suite is the one that was there before")
     elif report.suite is not None and report.suite.active:
@@ -142,7 +141,7 @@ def history(
 @click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
 @json_option
-def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
+def choose_command(suite: Path, out: Path, size: int, seed: int) -> None:
     """Choose problems of SUITE for a smaller suite.
 
     They are taken in turns from its components, tiers and years, the freshest first.
@@ -151,7 +150,6 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
     fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
     say(f"{out}: {count_of(len(chosen.problems), 'problem')}{fewer}")
     emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
-    return ExitCode.PASS
 
 
 @command.command("export")
@@ -161,7 +159,7 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
 @click.option("--slug", help="The repository as owner/name; default from its remote origin.")
 @repository_option
 @json_option
-def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> ExitCode:
+def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> None:
     """Write SUITE as SWE-bench rows or Harbor task folders.
 
     Problems that are left out are named.
@@ -171,7 +169,6 @@ def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None,
     for problem, reason in report.left_out.items():
         say(f"left out: {problem}: {reason}")
     emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
-    return ExitCode.PASS
 
 
 @command.command("import")
@@ -199,7 +196,7 @@ def import_command(
     rounds: int,
     repository: Path | None,
     sandbox: Choice,
-) -> ExitCode:
+) -> None:
     """Make a suite of the rows or tasks in FILE.
 
     Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`. Environments are built by the
@@ -212,8 +209,7 @@ def import_command(
     with opened_backend(sandbox, new_run_id()) as backend:
         report = import_proven(file, kind, out, options, backend, repository)
     say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
-    for skipped in report.skipped[:_SHOWN]:
-        say(skipped)
+    say(*report.skipped[:_SHOWN])
     if len(report.skipped) > _SHOWN:
         say(f"and {count_of(len(report.skipped) - _SHOWN, 'row')} more")
     for problem, rejected in report.rejected.items():
@@ -232,7 +228,6 @@ def import_command(
             "differing": differing,
         }
     )
-    return ExitCode.PASS
 
 
 @command.command("report")
@@ -243,7 +238,7 @@ def import_command(
     help=f"Configuration with training cut-offs; default {CONFIG_NAME}, if present.",
 )
 @json_option
-def report_command(suite: Path, config: Path | None) -> ExitCode:
+def report_command(suite: Path, config: Path | None) -> None:
     """Show SUITE's mining funnel and the quality of its problems."""
     mined = read_summary(suite)
     if mined is not None and not (suite / "suite.yml").exists():
@@ -258,14 +253,12 @@ def report_command(suite: Path, config: Path | None) -> ExitCode:
     cutoffs = {entry.label: entry.training_cutoff for entry in known}
     strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
     origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
-    for line in _lines(strengths, mined):
-        say(line)
+    say(*_lines(strengths, mined))
     for name, origin in origins.items():
         title = bug(origin)
         say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500))
     problems = [{"id": name, **origin.model_dump()} for name, origin in origins.items()]
     emit({**strengths.document(), "mining": mined, "problems": problems})
-    return ExitCode.PASS
 
 
 def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:

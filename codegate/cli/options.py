@@ -124,6 +124,11 @@ sandbox_option = _option(
 repository_option = click.option(
     "--repository", type=FOLDER, help="Repository that the base commits are in, when not where suite.yml says."
 )
+baseline_option = click.option(
+    "--baseline", type=FILE, help="The baseline's lock; default as in the configuration, or codegate.lock."
+)
+reports_option = click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
+candidate_option = click.option("--candidate", "name", help="Which candidate, when the runs have several.")
 config_option = click.option(
     "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
 )

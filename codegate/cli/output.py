@@ -34,13 +34,14 @@ def json_wanted() -> bool:
     return _json_wanted
 
 
-def say(text: str = "") -> None:
+def say(*lines: str) -> None:
     """Print lines for people, safe for terminals and CI systems.
 
     Keys are removed. The lines go to stderr if stdout is for JSON, and nowhere if stderr is then for errors only.
     """
     if not (_json_wanted and is_quiet()):
-        _print(text, err=_json_wanted)
+        for line in lines:
+            _print(line, err=_json_wanted)
 
 
 def note(text: str) -> None:

@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, say
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import UsageError
 from codegate.operations.pooling import pool_suites
 from codegate.suite import load_suite
 from codegate.wording import count_of
@@ -23,7 +23,7 @@ from codegate.wording import count_of
     help="Where the base commits of the suite NAME are, if its own path does not lead there; can be repeated.",
 )
 @json_option
-def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> ExitCode:
+def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> None:
     """Write the problems of every SUITE as one suite.
 
     OUT is its folder. It carries the base trees itself, so that it runs without the repositories. The tag `repository`
@@ -38,4 +38,3 @@ def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> Exit
     say(f"{out}: {problems} of {of}, {len(pooled.active)} active")
     say(f"next: codegate validate {out}")
     emit({"schema": "codegate.pool/1", "suite_digest": pooled.digest, "problems": pooled.manifest.problems})
-    return ExitCode.PASS

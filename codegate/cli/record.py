@@ -7,7 +7,6 @@ import yaml
 
 from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, json_wanted, note
-from codegate.errors import ExitCode
 from codegate.operations.runs import record_run
 
 
@@ -15,7 +14,7 @@ from codegate.operations.runs import record_run
 @click.argument("run", type=FOLDER)
 @click.option("--out", type=FOLDER, default="recorded", show_default=True, help="Folder of the transcripts.")
 @json_option
-def command(run: Path, out: Path) -> ExitCode:
+def command(run: Path, out: Path) -> None:
     """Write the answers of RUN as transcripts for replay.
 
     It prints the candidates that replay them, for a codegate.yml in --out. Replaying needs no network and no key, and
@@ -27,4 +26,3 @@ def command(run: Path, out: Path) -> ExitCode:
     emit({"schema": "codegate.recorded/1", "candidates": candidates})
     if not json_wanted():
         click.echo(yaml.safe_dump({"candidates": candidates}, sort_keys=False), nl=False)
-    return ExitCode.PASS

@@ -8,7 +8,6 @@ import click
 from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
-from codegate.errors import ExitCode
 from codegate.operations.editing import review_suite
 from codegate.reporting import render_review, review_view, reviewed_problem
 from codegate.suite import load_base, load_suite
@@ -25,7 +24,7 @@ _PAGE = Path("review.html")
 @json_option
 def command(
     suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None
-) -> ExitCode:
+) -> None:
     """Write a page that shows every problem of SUITE.
 
     It has the statements, fixes and hidden tests. Open it in a browser and mark the problems to drop: it shows the
@@ -55,4 +54,3 @@ def command(
             "dropped": dropped,
         }
     )
-    return ExitCode.PASS

@@ -32,8 +32,7 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
             suite, repository, lambda proof: note(proof_words(proof)), sandbox=sandbox, rounds=rounds, jobs=jobs,
             waiting=waiting,
         )  # fmt: skip
-    for line in validation_words(report):
-        say(line)
+    say(*validation_words(report))
     emit(
         {
             "schema": "codegate.validation/1",
