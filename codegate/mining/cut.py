@@ -90,7 +90,7 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
         return -sum(map(_lines, code)), unit.date, unit.commit
 
     for unit in sorted(units, key=most_code_first):
-        content = frozenset((change.path, change.old_blob, change.new_blob) for change in _sources(unit, head))
+        content = frozenset((change.path, change.old_blob, change.new_blob) for change in source_changes(unit, head))
         keys: list[object] = [content] if content else []
         keys += [unit.pull_request] if unit.pull_request is not None else []
         keys += [patches[unit.commit]] if unit.commit in patches else []
@@ -101,7 +101,8 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
     return again
 
 
-def _sources(unit: Unit, head: PathClassifier) -> list[PathChange]:
+def source_changes(unit: Unit, head: PathClassifier) -> list[PathChange]:
+    """Return the changes of source files, as ``head`` classifies them."""
     return [change for change in unit.changes if head.classify(change.path) == "source"]
 
 
@@ -110,7 +111,7 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
     # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
-        shape = frozenset((change.path, change.added, change.removed) for change in _sources(unit, head))
+        shape = frozenset((change.path, change.added, change.removed) for change in source_changes(unit, head))
         if shape:
             alike[shape].append(unit)
     patches: dict[str, str] = {}
@@ -135,11 +136,10 @@ def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folde
     reason = _without_source(classes) or _reject_sources(sources, base, fixed, name)
     if reason is not None:
         return reason
-    runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
-    runnable = tuple(path for path in runnable if path.startswith(inside))
-    runnable = tuple(path for path in runnable if classes[path] == "test")
-    language = language_of(sources, runnable, name)
-    runnable = tuple(path for path in runnable if name(path) == language)
+    modules = [path for path in sorted(tests) if path in fixed and classes[path] == "test"]
+    modules = [path for path in modules if after.is_test_module(path) and path.startswith(inside)]
+    language = language_of(sources, modules, name)
+    runnable = tuple(path for path in modules if name(path) == language)
     if not runnable:
         return "no_test"
     if not all(_is_text(path) for path in (*sources, *tests)):

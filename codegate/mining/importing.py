@@ -175,7 +175,7 @@ class _Proven:
 
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
     """Return HumanEval's environment, by default with pytest, perhaps numpy."""
-    packages = " ".join(["pytest", *(["numpy"] if numpy else [])])
+    packages = "pytest numpy" if numpy else "pytest"
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
     today = datetime.now(UTC).date()
     built = obtain(recipe, Tree(), backend, day=today)

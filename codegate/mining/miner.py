@@ -69,16 +69,15 @@ def mine_repository(
     sandboxes = Sandboxes(backend, {}, tree=partial(base_tree, repository, old))
     budget = Budget(options.budget_minutes, started, sandboxes)
     try:
+        kept: KeptSuite | None = None
         if old is not None and options.only is not None:
-            kept: KeptSuite | None = KeptSuite(old, old.problems, (), {})
-        else:
-            kept = None
-            if old is not None:
+            kept = KeptSuite(old, old.problems, (), {})
+        elif old is not None:
 
-                def report_kept(line: str, done: int, total: int) -> None:
-                    progress(MineEvent("kept", line, done, total, 0))
+            def report_kept(line: str, done: int, total: int) -> None:
+                progress(MineEvent("kept", line, done, total, 0))
 
-                kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
+            kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
         languages = known_languages()
         builds = None
         if queue:

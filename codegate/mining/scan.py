@@ -8,7 +8,7 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
-from codegate.mining.cut import duplicates, reject_by_paths
+from codegate.mining.cut import duplicates, reject_by_paths, source_changes
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.options import DEFAULT_KINDS, MineRequest
 from codegate.mining.report import UnitResult, unit_result
@@ -89,7 +89,7 @@ def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
         turns: Counter[str] = Counter()
         ranked: list[tuple[int, int]] = []
         for place, entry in enumerate(queue[start : start + _NEIGHBOURS], start):
-            changed = [change for change in entry.unit.changes if head.classify(change.path) == "source"]
+            changed = source_changes(entry.unit, head)
             name = component(max(changed, key=_lines).path) if changed else ""
             ranked.append((turns[name], place))
             turns[name] += 1

@@ -20,7 +20,7 @@ from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
-from codegate.mining.languages import LanguageSupport, NameOf, language_name
+from codegate.mining.languages import LanguageSupport, NameOf, names_by
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
@@ -232,14 +232,14 @@ def try_recipe(
         built = builds.build(commit, tree, head.date)
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    named = Counter(language_name(path) or "junit" for path in head.files)
-    language = next((name for name, _ in named.most_common(1)), None)
+    name = names_by(reports=True)
+    language = next((found for found, _ in Counter(map(name, head.files)).most_common(1)), None)
     support = languages.get(language) if language is not None else None
     settings = settings_of(recipe, support.runner(tree)) if support is not None else None
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
     settings = replace(settings, folder=settings.folder or head.folder)
-    chosen = tuple(path for path in head.files if (language_name(path) or "junit") == language)
+    chosen = tuple(path for path in head.files if name(path) == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     limits = limits_of(recipe)
     opened = partial(sandboxes.open, built.environment.manifest, limits)

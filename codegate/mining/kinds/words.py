@@ -224,7 +224,6 @@ def _named(place: str, text: str) -> Iterator[Signal]:
 
 
 def _kind_named(words: Sequence[str]) -> Kind | None:
-    words = list(words)
     return next(
         (kind for kind, pattern in _NAMES if any(re.fullmatch(pattern, word, re.IGNORECASE) for word in words)), None
     )

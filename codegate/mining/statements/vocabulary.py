@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html.entities import html5
+from itertools import groupby
 from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
@@ -54,7 +55,7 @@ class FixVocabulary:
 
 def vocabulary(cut: Cut) -> FixVocabulary:
     """Return the words that the source part of ``cut`` adds."""
-    blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _blocks(_added(cut)))
+    blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _added_blocks(cut))
     # A plain word ("over", "short") may be English in a statement, even if the fix uses it as a name.
     words = {word for word in IDENTIFIER.findall(added_text(cut)) if _CODE_LIKE.search(word)}
     replaced = tuple(decode(cut.base[path].data) for path in cut.fix if path in cut.base)
@@ -131,26 +132,15 @@ def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
     return (tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1))
 
 
-def _added(cut: Cut) -> dict[str, list[str | None]]:
-    """Return, by path, the added lines."""
-    # None stands for lines between them that the base has.
-    found: dict[str, list[str | None]] = {}
+def _added_blocks(cut: Cut) -> Iterator[str]:
+    """Yield each run of neighbouring added lines as one text."""
+    left = _MAX_ADDED
     for path, file in cut.fix.items():
         old = cut.base.get(path)
         before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
         lines = [line.strip() for line in decode(file.data).splitlines()] if file is not None else []
-        found[path] = [None if line in before else line for line in lines if line]
-    return found
-
-
-def _blocks(added: Mapping[str, list[str | None]]) -> Iterator[str]:
-    left = _MAX_ADDED
-    for lines in added.values():
-        block: list[str] = []
-        for line in [*lines, None]:
-            if line is not None:
-                block.append(line)
-            elif block:
+        for known, run in groupby(filter(None, lines), before.__contains__):
+            if not known:
+                block = list(run)
                 yield "\n".join(block)[:left]
                 left = max(0, left - sum(map(len, block)))
-                block = []
