@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, Decorated, json_option
+from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
@@ -34,10 +34,10 @@ _SHOWN: Final = 10  # runs of a series that people are shown
 _PREFIX: Final = 8  # digits of a digest
 
 
-def _history_option(function: Decorated) -> Decorated:
-    return click.option(
-        "--history", "path", type=FILE, default=Path("history.jsonl"), show_default=True, help="The history's file."
-    )(function)
+_history_option = click.option(
+    "--history", "path", type=FILE, default=Path("history.jsonl"), show_default=True, help="The history's file."
+)
+_stale_option = click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
 
 
 @click.group()
@@ -66,7 +66,7 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None
 @command.command("show")
 @_history_option
 @click.option("--baseline", type=FILE, help="A lock: also compare with the baseline that it pins.")
-@click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+@_stale_option
 @click.option("--html", type=FILE, help="Also write a dashboard: one page that needs nothing else.")
 @json_option
 def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None) -> None:
@@ -120,7 +120,7 @@ def human_command(source: Path, path: Path) -> None:
 @command.command("watch")
 @_history_option
 @click.option("--baseline", type=FILE, default=Path("codegate.lock"), show_default=True, help="The baseline's lock.")
-@click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+@_stale_option
 @json_option
 def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
     """Compare the pinned model's nightly runs with the baseline.

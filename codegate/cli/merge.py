@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
 from codegate.cli.output import note
-from codegate.cli.policy import conclude, read_settings
+from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
 from codegate.operations.runs import merge
@@ -52,7 +52,7 @@ def command(
     if lock is None:
         alone = "gated by floors alone" if floors is not None else "not gated"
         note(f"{alone}: the run was planned without a baseline")
-    code = conclude(report)
+    code = print_report(report)
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(
             f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "

@@ -62,7 +62,7 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
-def conclude(report: Report) -> ExitCode:
+def print_report(report: Report) -> ExitCode:
     """Print a finished run's report; return the exit code."""
     if json_wanted():
         click.echo(render_json(report.view))

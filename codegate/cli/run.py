@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import json_wanted, note
-from codegate.cli.policy import conclude, project_by
+from codegate.cli.policy import print_report, project_by
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode
 from codegate.gating.pinning import MIN_SAMPLES
@@ -102,7 +102,7 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
         report = run(spec, progress, announce, reports=request.reports, terms=terms_of(project.settings), floors=floors)
     if report.run.manifest.shard is not None:
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
-    return conclude(report)
+    return print_report(report)
 
 
 def command_again() -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from codegate.mining.proving.quality import (
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
-from codegate.mining.statements.material import entries_of
+from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
 from codegate.mining.units import Prospect, Rejected
@@ -303,7 +303,7 @@ class _UnitBuilder:
             found = [each for each in found if not each.example.echoes(interface.names)]
             gates = gates_of(self.parts, validated.outcomes, interface, public)
             gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact))
-            later = entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
+            later = entries_naming(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
                 enrichment=self.prospect.enrichment, later=later, interface=interface, gates=gates,

@@ -1,6 +1,6 @@
 """Gate a run: samples, verdicts and exit code."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -124,7 +124,7 @@ class Gate:
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate so far."""
     old = _excluded_by_age(run, gate.policy)
-    return _with_excluded(_compared(run, candidate, gate, lambda side: without_problems(side, old)), old)
+    return _with_excluded(_compared(run, candidate, gate, old), old)
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
@@ -171,10 +171,9 @@ def _with_excluded(verdict: Verdict, old: Mapping[str, str]) -> Verdict:
     return verdict.model_copy(update={"excluded": (*verdict.excluded, *listed)}) if old else verdict
 
 
-def _compared(
-    run: Run, candidate: CandidateSpec, gate: Gate, narrow: Callable[[CandidateSamples], CandidateSamples]
-) -> Verdict:
-    samples, stored = narrow(candidate_samples(run, candidate)), narrow(gate.baseline.samples)
+def _compared(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str, str]) -> Verdict:
+    samples = without_problems(candidate_samples(run, candidate), gone)
+    stored = without_problems(gate.baseline.samples, gone)
     looks, together = run.manifest.looks, len(run.manifest.candidates)
     if (age := gate.baseline.age()).state == "expired" and not gate.policy.allow_expired:
         old, new = _aged(stored, f"{age.days} days"), _aged(samples, f"under {EXPIRE_DAYS} days")
@@ -186,7 +185,7 @@ def _compared(
     pinned = gate.baseline.spec
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
         return verdict
-    fresh = narrow(candidate_samples(run.confirmation, pinned))
+    fresh = without_problems(candidate_samples(run.confirmation, pinned), gone)
     return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
 
 

@@ -14,7 +14,7 @@ from codegate.mining.examples.example import Example, public_text
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
-from codegate.mining.statements.material import entries_of
+from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.quotation import quote_texts, sentences_of
 from codegate.mining.statements.statement import StatementText, count_words, required_form, write_statement
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
@@ -363,10 +363,10 @@ class TestSources:
 
     def test_later_changelogs_are_found_by_number(self) -> None:
         text = "- Fix a crash when there is nothing. (#7)\n  It goes on.\n- Another thing (#70)\n"
-        assert entries_of(Tree(files({"NEWS.md": text, "a.md": text})), [7]) == [
+        assert entries_naming(Tree(files({"NEWS.md": text, "a.md": text})), [7]) == [
             "Fix a crash when there is nothing. (#7) It goes on."
         ]
-        assert entries_of(Tree(files({"NEWS.md": text})), []) == []
+        assert entries_naming(Tree(files({"NEWS.md": text})), []) == []
 
     def test_an_issue_from_before_the_fix_comes_first(self) -> None:
         known = Enrichment("Fix it", "", (), (issue("Crash of an empty list (#3)", MESSAGE),))

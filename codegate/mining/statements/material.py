@@ -18,7 +18,7 @@ _YAML: Final = (".yaml", ".yml")
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 
 
-def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:
+def entries_naming(tip: Tree, numbers: Iterable[int]) -> list[str]:
     """Return changelog entries of ``tip`` that name one of ``numbers``."""
     wanted = [str(number) for number in numbers]
     if not wanted:
