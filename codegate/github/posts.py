@@ -76,14 +76,13 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
 
 def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
     oldest, *others = there
+    comments = github.repo("issues/comments")
     for item in others:
         with contextlib.suppress(GitHubError):
-            github.send("DELETE", github.repo(f"issues/comments/{item_number(item)}"))
+            github.send("DELETE", f"{comments}/{item_number(item)}")
     if oldest["body"] == text:
         return _posted("unchanged", oldest)
-    return _posted(
-        "updated", github.send("PATCH", github.repo(f"issues/comments/{item_number(oldest)}"), {"body": text})
-    )
+    return _posted("updated", github.send("PATCH", f"{comments}/{item_number(oldest)}", {"body": text}))
 
 
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
@@ -108,9 +107,8 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
         if regressed and there[0]["body"] == text:
             return _posted("unchanged", there[0])
         if regressed:
-            return _posted(
-                "updated", github.send("PATCH", f"{issues}/{item_number(there[0], 'number')}", {"body": text})
-            )
+            path = f"{issues}/{item_number(there[0], 'number')}"
+            return _posted("updated", github.send("PATCH", path, {"body": text}))
         done = Posted("nothing")
         for item in reversed(there):  # the oldest last: its address is the one to return
             path = f"{issues}/{item_number(item, 'number')}"
