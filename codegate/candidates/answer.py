@@ -149,7 +149,7 @@ def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
 
 
 def block_text(content: object) -> str:
-    """Return the text of a string or blocks of text."""
+    """Return a message content's text: a string or text blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -166,7 +166,7 @@ def token_count(value: object) -> int | None:
 
 
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
-    """Return the usage in the form of OpenAI's APIs.
+    """Return the usage that one of OpenAI's APIs reports.
 
     Its details name the cached and the reasoning tokens.
     """

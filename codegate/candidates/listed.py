@@ -60,7 +60,7 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
 
 
 def price_words(spec: CandidateSpec) -> str:
-    """Return a sentence on the candidate's prices or their lack."""
+    """Return a sentence on the candidate's known or missing prices."""
     if spec.prices is None:
         whose = " of it or of one of its helpers" if spec.helpers else ""
         return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."

@@ -27,9 +27,9 @@ class Frozen:
 
 
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
-    """Return the source files among ``paths``, and the others.
+    """Return the source files in ``paths``, and all other paths.
 
-    The others have a reason. Only source files go to grading: tests are replaced by hidden ones, and configuration
+    The other paths have a reason. Only source files go to grading: tests are replaced by hidden ones, and configuration
     could alter the test run.
     """
     classifier = PathClassifier.of(base)

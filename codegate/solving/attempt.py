@@ -20,7 +20,7 @@ AttemptStop = Literal[
 
 
 class AgentRecord(BaseModel):
-    """How an agent ended; only the tests decide about it.
+    """How an agent ended; its exit status decides nothing.
 
     Attributes:
         ended_by: the limit that ended it.

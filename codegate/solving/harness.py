@@ -126,7 +126,7 @@ def chosen_files(
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether a path is a harness's and no answer's."""
+    """Return whether a path belongs to any agent's harness."""
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness

@@ -234,7 +234,7 @@ def as_text(value: object) -> str:
 
 
 def text_of_parts(content: object) -> str:
-    """Return the text of a string or a parts list."""
+    """Return a message content's text: a string or any parts."""
     if isinstance(content, list):
         return "".join(as_text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
     return as_text(content)
