@@ -11,10 +11,9 @@ from codegate.candidates import CandidateSpec
 from codegate.gating import load_lock
 from codegate.suite import Suite, git
 from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
-from tests.cli.test_commands import finished, refused
+from tests.cli.test_commands import refused
 from tests.running.world import codegate
 
-__all__ = ["finished"]
 
 NEWER = CandidateSpec(provider="openai", model="m-2025-12-01")
 NIGHT = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "octocat", "GITHUB_SHA": "a" * 40}

@@ -11,21 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite, git
+from tests.kit.command import Done
 from tests.running.world import ModelServer, Said, codegate, lines, results, start, write_recipe
 
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
-
-
-@pytest.fixture(scope="session")
-def finished(suite: Suite, tmp_path_factory: pytest.TempPathFactory, bwrap_backend: BubblewrapBackend) -> Path:
-    """A run of ``reference`` and ``empty``; nobody writes to it."""
-    home = tmp_path_factory.mktemp("finished")
-    command = ("run", suite.folder, "--candidate", "reference", "--candidate", "empty", "--sandbox", "bwrap")
-    assert codegate(*command, "--out", home / "run", cwd=home).code == 0
-    return home / "run"
 
 
 @pytest.fixture
@@ -169,13 +160,10 @@ def test_doctor_does_not_call_a_missing_key_ok(tmp_path: Path) -> None:
 
 
 @pytest.mark.bwrap
-def test_run_prints_one_document_and_people_read_stderr(suite: Suite, tmp_path: Path) -> None:
-    done = codegate(
-        "run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out", "r", "--json", cwd=tmp_path
-    )
-    assert done.code == 0
-    assert done.document == json.loads((tmp_path / "r/reports/report.json").read_text())
-    assert "[3/3]" in done.stderr
+def test_run_prints_one_document_and_people_read_stderr(made: tuple[Done, Path]) -> None:
+    done, folder = made
+    assert done.document == json.loads((folder / "reports/report.json").read_text())
+    assert "[6/6]" in done.stderr
     assert "not gated: there is no codegate.lock" in done.stderr
 
 
@@ -368,26 +356,20 @@ def test_the_call_limit_is_exit_2_and_says_how_to_go_on(suite: Suite, server: Mo
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "r")
+    path, openai = tmp_path / "r" / "run.json", {"provider": "openai", "model": "gpt-4o-2024-08-06"}
+    command = ("run", "nowhere", "--resume", "r")
+    for change in (
         {"base_url": "https://collector.example/v1"},
         {"api_key_env": "SOME_SECRET"},
         {"api_key_command": ["id"]},
         {"headers": {"openai-organization": "theirs"}},
-    ],
-    ids=["base_url", "api_key_env", "api_key_command", "headers"],
-)
-def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Path, change: dict[str, object]) -> None:
-    shutil.copytree(finished, tmp_path / "r")
-    manifest = json.loads((tmp_path / "r" / "run.json").read_text())
-    model = "gpt-4o-2024-08-06"
-    manifest["candidates"] = [{"provider": "openai", "model": model, **change}]
-    (tmp_path / "r" / "run.json").write_text(json.dumps(manifest))
-    command = ("run", "nowhere", "--resume", "r")
-    refused(2, "name it with --config or --candidate", *command, cwd=tmp_path)
+    ):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "candidates": [{**openai, **change}]}))
+        refused(2, "name it with --config or --candidate", *command, cwd=tmp_path)
     refused(2, "has no candidate openai:gpt-5-2025", *command, "--candidate", "openai:gpt-5-2025-08-07", cwd=tmp_path)
-    (tmp_path / "own.yml").write_text(json.dumps({"candidates": manifest["candidates"]}))
+    (tmp_path / "own.yml").write_text(json.dumps({"candidates": json.loads(path.read_text())["candidates"]}))
     refused(2, "nowhere is not a suite", *command, "--config", "own.yml", cwd=tmp_path)
 
 

@@ -143,7 +143,7 @@ HANGING = """
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("name", ["base_image", "_open"])
+@pytest.mark.parametrize("name", [pytest.param("base_image", marks=pytest.mark.full), "_open"])
 def test_a_sandbox_that_never_starts_keeps_no_run_alive(suite: Suite, tmp_path: Path, name: str) -> None:
     """``_open``: of the sandboxes, the first of which is checked."""
     words = ["run", str(suite.folder), "--candidate", "reference", "--sandbox", "bwrap", "--out", str(tmp_path / "r")]
