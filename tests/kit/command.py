@@ -23,7 +23,11 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_SLOW: Final = ("anthropic", "docker", "genai_prices.data_snapshot", "jinja2", "openai", "rich.console", "rich.table")
+_SLOW: Final = (
+    "anthropic", "codegate.candidates.openai", "codegate.github.entry", "codegate.languages.python.runners",
+    "codegate.sandbox.bubblewrap", "docker", "genai_prices.data_snapshot", "jinja2", "junit_xml",
+    "openai.resources.chat", "rich.console", "rich.table",
+)  # fmt: skip
 """What the commands import when they need it, in half a second to two."""
 
 
@@ -90,9 +94,13 @@ def _serve() -> None:
     """Carry out one command for each line of the input."""
     for command in iter_modules(import_module("codegate.cli").__path__, "codegate.cli."):
         import_module(command.name)
-    for name in ("codegate.github.entry", *_SLOW):
+    for name in _SLOW:
         import_module(name)
     import_module("codegate.candidates.listed").table_names()
+    with suppress(Exception):  # whatever proxy or certificates this environment names
+        import_module("openai").OpenAI(api_key="none").close()  # it loads what sends requests
+    import_module("codegate.reporting.html").__dict__["_template"]()
+    import_module("codegate.reporting.markdown").markdown_template("report.md.j2")
     # Mining runs each example in ten processes in each state, which takes most of its time.
     import_module("codegate.mining.examples.search").__dict__["_TIMES"] = 2
     remembered = import_module("tests.kit.remembered")
