@@ -14,7 +14,6 @@ from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
 from tests.cli.test_commands import refused
 from tests.running.world import codegate
 
-
 NEWER = CandidateSpec(provider="openai", model="m-2025-12-01")
 NIGHT = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "octocat", "GITHUB_SHA": "a" * 40}
 
