@@ -19,6 +19,7 @@ from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.copies import Texts, UnitsUnknown
 from codegate.grading.controls.flips import cached_texts
+from codegate.grading.drivers import driver_source
 from codegate.sandbox import (
     BuildSandbox,
     Command,
@@ -178,13 +179,18 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
     assert names == [*texts, *run]
     _, inspected, compiler, _, _, placed, driver, looked, *_ = [what for _, what in backend.calls]
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
-    assert "Compile and lint" in str(compiler)
+    assert _about("inspect_driver") in str(compiler)
     assert isinstance(placed, tuple)
     own = "shop-1.0.0.dist-info/METADATA"  # what the project's build would have made of its configuration
     assert set(placed) - {own} == set(world.base)
     assert own in placed
-    assert "Runs one test file under pytest" in str(driver)
-    assert "Check the workspace after a test process" in str(looked)
+    assert _about("pytest_driver", "codegate.languages.python.drivers") in str(driver)
+    assert _about("watched_driver") in str(looked)
+
+
+def _about(*driver: str) -> str:
+    """Return what a program says of itself first."""
+    return driver_source(*driver).splitlines()[0]
 
 
 def test_every_grade_has_a_sandbox_of_its_own(watched: tuple[WatchedBackend, Sandboxes]) -> None:
