@@ -20,6 +20,7 @@ from codegate.suite import (
     ProblemManifest,
     Quarantine,
     Suite,
+    TestSets,
     Tree,
     TreeFile,
     load_suite,
@@ -182,6 +183,19 @@ class TestValidateSuite:
         report = validate_suite(suite, history.folder, bwrap_backend, rounds=1, progress=unseen)
 
         assert report.quarantined == quarantined
+
+    def test_what_is_known_of_other_tests_stays_where_one_is_quarantined(
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        problem = _problem("less")
+        broken = ("test_pkg.py::test_c",)
+        sets = TestSets(FAIL_TO_PASS=(A, B), NONE_TO_PASS=(A, B), EXPECTED_FAIL=broken)
+        suite = self._suite(history, replace(problem, tests=sets))
+        validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
+        (found,) = load_suite(suite.folder).problems
+        assert [entry.id for entry in found.tests.QUARANTINED] == [B], "it passes without the fix"
+        assert found.tests.FAIL_TO_PASS == found.tests.NONE_TO_PASS == (A,)
+        assert broken == found.tests.EXPECTED_FAIL
 
     def test_controls_are_made_where_there_are_none_and_others_stay(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend

@@ -46,7 +46,6 @@ from codegate.suite import (
     Quarantine,
     QuarantinedTest,
     Suite,
-    TestSets,
     Tree,
     load_base,
     load_suite,
@@ -342,13 +341,12 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
     if changes:
         manifest = ProblemManifest.model_validate({**manifest.model_dump(by_alias=True), **changes})
     aside = {entry.id for entry in proof.tests}
-    left = tuple(test for test in tests.FAIL_TO_PASS if test not in aside)
-    if aside and left:
-        tests = TestSets(
-            FAIL_TO_PASS=left,
-            PASS_TO_PASS=tuple(test for test in tests.PASS_TO_PASS if test not in aside),
-            QUARANTINED=(*tests.QUARANTINED, *proof.tests),
-        )
+    if aside and not aside.issuperset(tests.FAIL_TO_PASS):
+        kept = {
+            name: tuple(test for test in getattr(tests, name) if test not in aside)
+            for name in ("FAIL_TO_PASS", "PASS_TO_PASS", "NONE_TO_PASS")
+        }
+        tests = tests.model_copy(update={**kept, "QUARANTINED": (*tests.QUARANTINED, *proof.tests)})
     if (manifest, tests) == (problem.manifest, problem.tests):
         return suite
     return update_problem(suite, replace(problem, manifest=manifest, tests=tests))
