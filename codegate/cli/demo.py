@@ -240,7 +240,6 @@ class _Fix:
 
 
 def _answer(messages: list[dict[str, Any]], fixes: Mapping[str, _Fix]) -> dict[str, Any]:
-    """Return the model's answer, in the format of Chat Completions."""
     prompt = next((message["content"] for message in messages if message["role"] == "user"), "")
     fix = next((own for statement, own in fixes.items() if statement in prompt), _Fix("true", 0))
     single_line = any(_SHORT in str(message["content"]) for message in messages if message["role"] == "system")

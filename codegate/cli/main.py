@@ -156,7 +156,6 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _explain(error: BaseException) -> int:
-    """Print the error that ended a command; return its code."""
     match error:
         case CodegateError():
             known = error

@@ -68,7 +68,6 @@ def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Calla
 
 
 def _option(name: str, shape: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
-    """Return the option of a field, given its JSON Schema."""
     many, default, examples = shape.get("type") == "array", shape.get("default"), shape.get("examples", ())
     return click.option(
         f"--{(name.removesuffix('s') if many else name).replace('_', '-')}",

@@ -196,7 +196,6 @@ class _UnitBuilder:
     def _finish(
         self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
     ) -> BuiltProblem:
-        """Return the problem of a trial, or raise ``LeftOut``."""
         # ``leaks`` is the leak audit, when it was done already.
         builder, parts, step = self.builder, self.parts, self.steps.step
         # Checks that need no further run of the tests come first: they leave out most units.
@@ -290,7 +289,6 @@ class _UnitBuilder:
             return audit_leaks(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
     def _describe(self, validated: Validated) -> "_Described":
-        """Return the unit's kind, statement and partial fixes."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))

@@ -174,7 +174,6 @@ def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
 def _write(
     built: list[BuiltProblem], kept: KeptSuite | None, repository: Path, out: Path, name: str, scanned: str | None
 ) -> Suite | None:
-    """Write and return the suite; None without a problem."""
     if not built and kept is None:
         return None
     environments = dict(kept.suite.environments) if kept else {}

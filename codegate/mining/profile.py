@@ -84,7 +84,6 @@ class Profile:
 
 
 def _measured(steps: Steps, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the sums of the steps ``names``, in ``_MEASURES``'s order."""
     runs = [steps.runs[name] for name in names]
     return (
         sum(each.sandboxes for each in runs),

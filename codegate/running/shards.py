@@ -280,7 +280,6 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return the shards' soundness records as one, or None."""
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:

@@ -270,7 +270,6 @@ def try_recipe(
 
 
 def _reason(error: CollectionError) -> str:
-    """Return the exception or last lines of a collection error."""
     crash = error.crash
     return f"{crash.exception}: {crash.message}" if crash is not None else _last_lines(error.text, 300)
 

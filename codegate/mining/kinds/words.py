@@ -196,7 +196,6 @@ def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
 
 
 def _entries(before: frozenset[str], after: list[str]) -> Iterator[Signal]:
-    """Yield signals of the new list items."""
     heading = ""
     for line in after:
         item = _BULLET.match(line)

@@ -82,7 +82,6 @@ def varied_runs(
 
 
 def _repeated(varied: Varied, seconds: float) -> Varied:
-    """Return the run with quick tests repeated."""
     each = (seconds + _START_SECONDS * (1 + len(varied.selection.isolated))) * (2 if varied.selection.busy else 1)
     repeat = max(1, min(REPEATS, int(_REPEAT_SECONDS / each)))
     return replace(varied, selection=replace(varied.selection, repeat=repeat))

@@ -116,7 +116,6 @@ def own_names(tree: Tree) -> tuple[str, ...]:
 
 
 def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
-    """Return the search request for the program in the sandbox."""
     inside = f"{folder}/" if folder else ""
     changed = []
     for path, file in fix.items():

@@ -225,7 +225,6 @@ def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], t
 
 
 def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
-    """Return the proof of a question, from its reference answer."""
     # The result is the same in each round. The other side is an empty answer, which is always wrong.
     answer = problem.reference_answer
     result = grade_answer(problem, answer, contains_code=contains_code(answer))

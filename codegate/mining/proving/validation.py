@@ -272,7 +272,6 @@ def with_room(allowed: ProblemLimits, tree: Tree) -> ProblemLimits:
 
 
 def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
-    """Return the rejection of a cut without failing tests."""
     # A run that was cut short shows nothing.
     before, after = trial.first["before"], trial.first["after"]
     skipped = sum(result.status == "skipped" for result in after.results.values())

@@ -193,7 +193,6 @@ class GitHubEnrichment:
             return None
 
     def _ask(self, numbers: Sequence[int]) -> dict[int, Node]:
-        """Return the forge's answer about ``numbers``, and store it."""
         try:
             nodes = self._query(numbers)
         except TooMuch:
@@ -256,7 +255,6 @@ def _numbers(unit: Unit) -> tuple[int, ...]:
 
 
 def _parsed(node: Node) -> _Issue | _Pull | None:
-    """Return the issue or pull request in ``node``, or None."""
     model: type[_Issue | _Pull] = _Pull if node.get("__typename") == "PullRequest" else _Issue
     try:
         return model.model_validate(node)

@@ -136,7 +136,6 @@ def fetch_pull_heads(repository: Path) -> int:
 
 
 def _own_settings(repository: Path) -> list[str]:
-    """Return the names of the repository's own git settings."""
     found: list[str] = []
     for scope in ("--local", "--worktree"):
         with contextlib.suppress(GitError):  # the scope has no file, or a broken one

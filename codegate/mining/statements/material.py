@@ -74,12 +74,10 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
 
 
 def _changelog_entries(tree: Tree, path: str) -> list[str]:
-    """Return the entries of a changelog or release note."""
     return list(_texts(read_plain_yaml(tree, path))) if path.endswith(_YAML) else _entries(decode(tree[path].data))
 
 
 def _texts(data: object) -> Iterator[str]:
-    """Yield the texts of a release note in YAML."""
     if isinstance(data, str):
         yield data
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():

@@ -72,5 +72,4 @@ def rewrite_statement(
 
 
 def _blocks(text: str) -> list[str]:
-    """Return the code blocks of the examples and their results."""
     return [block for _, block in _BLOCK.findall(text)]

@@ -167,7 +167,6 @@ def _is_plumbing(line: str) -> bool:
 
 
 def _without_patches(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of pasted patches."""
     inside = False
     for number, line in enumerate(lines):
         if _PATCH_HEADER.match(line):
@@ -265,7 +264,6 @@ def _is_underline(lines: list[str], number: int) -> bool:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Return the level and words of a heading, or None."""
     hashes, bold = _HASHES.fullmatch(line), _BOLD.fullmatch(line)
     if hashes is not None:
         return len(hashes[1]), _heading_words(hashes[2])

@@ -114,7 +114,6 @@ def _as_read(text: str) -> str:
 
 
 def _character(entity: re.Match[str]) -> str:
-    """Return the character of an HTML entity."""
     # ``&notEmpty;`` is kept, though HTML reads its beginning as ``&not``.
     return html.unescape(entity[0]) if entity[1][0] == "#" or entity[1] in html5 else entity[0]
 
