@@ -1,6 +1,5 @@
 """The ``codegate`` command: lazy subcommands, errors as exit codes."""
 
-import contextlib
 import errno
 import os
 import signal
@@ -88,16 +87,6 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; raise InfrastructureError for a closed stdout.
-
-        click itself would exit with 1.
-        """
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise InfrastructureError("the reader of the output went away.") from error
-
 
 def _level_options(*, hidden: bool) -> tuple[click.Option, ...]:
     def choose(_context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -182,8 +171,7 @@ def _explain(error: BaseException) -> int:
             known = InfrastructureError("this is a bug in codegate.", "Please report it with the lines above.")
         case _:
             raise error
-    with contextlib.suppress(BrokenPipeError):  # the reader of stderr may have gone, too
-        print_error(known)
+    print_error(known)
     return int(known.exit_code)
 
 

@@ -98,7 +98,18 @@ def is_quiet() -> bool:
 
 
 def _print(text: str, *, err: bool) -> None:
-    click.echo(_fit(text), err=err)
+    _write(_fit(text), err=err)
+
+
+def _write(text: str, *, err: bool = False) -> None:
+    """Write lines; if the reader is gone, write nothing from now on.
+
+    The exit code stays the command's own: a pipe into ``head`` does not change a verdict.
+    """
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
 def _fit(text: str) -> str:
@@ -122,7 +133,7 @@ def _json(document: Any, indent: int | None = None) -> str:
 def emit(document: Any) -> None:
     """Print the command's JSON document if ``--json`` was given."""
     if _json_wanted:
-        click.echo(_json(document, indent=2))
+        _write(_json(document, indent=2))
 
 
 def print_error(error: CodegateError) -> None:
@@ -136,7 +147,7 @@ def print_error(error: CodegateError) -> None:
         _print(f"  {command}", err=True)
     if _json_wanted:
         about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
-        click.echo(_json({"schema": "codegate.error/1", "error": about}))
+        _write(_json({"schema": "codegate.error/1", "error": about}))
 
 
 def columns() -> int:
