@@ -22,6 +22,7 @@ from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
+from codegate.running.gate import check_finished, samples_at_look
 from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of, few
@@ -59,7 +60,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     k=k,
                     baseline={} if spec.key() in incomparable else _same(pinned, evidence.baseline, run),
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
-                    calls=evidence.calls.get((run.manifest.id, spec.key())),
+                    calls=None if _unfinished(run) else evidence.calls.get((run.manifest.id, spec.key())),
                 ),
                 _judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,
@@ -130,7 +131,26 @@ def _run(run: Run, terms: ReportTerms) -> RunView:
         ),
         samples=manifest.samples,
         confirmation=_confirmation_cost(run.confirmation, terms) if run.confirmation is not None else None,
+        unfinished=_unfinished(run),
     )
+
+
+def _unfinished(run: Run) -> str | None:
+    """Return how many outcomes an unfinished run has, or None.
+
+    A gate may end the sampling of a candidate after a complete look.
+    """
+    ended = {
+        spec.key()
+        for spec in run.manifest.candidates
+        if run.manifest.sequential
+        and len(run.of(spec.key())) == samples_at_look(run, spec.key()) * len(run.manifest.problems) > 0
+    }
+    try:
+        check_finished(run, ended)
+    except UsageError as error:
+        return one_line(error.cause)
+    return None
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:

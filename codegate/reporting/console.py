@@ -60,6 +60,8 @@ def render_console(view: ReportView, *, width: int = 100) -> str:
             console.print(inert(f"    but {clause}"))
         if run.confirmation is not None:
             console.print(inert(f"  {run.confirmation}"))
+        if run.unfinished is not None:
+            console.print(inert(run.unfinished))
     for entry in () if view.verdicts else view.candidates[:_ROWS]:
         console.print(inert(f"{entry.label} solves {figures.share(entry.pass_rate)}; not gated"))
     for verdict in reversed(worst_first(view.verdicts)):  # what stands last is read first

@@ -214,7 +214,10 @@ class BaselineView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, and what its sandbox was checked to enforce."""
+    """A run, and what its sandbox was checked to enforce.
+
+    ``unfinished`` says how many outcomes there are of how many; None: all.
+    """
 
     id: str
     trace_id: str
@@ -227,6 +230,7 @@ class RunView:
     weaknesses: tuple[str, ...]
     samples: int
     confirmation: str | None
+    unfinished: str | None
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,14 @@ def test_conversations_and_calls_are_found_on_disk(tmp_path: Path) -> None:
     assert (view.candidates[0].measures.calls_answered.n, view.candidates[0].measures.calls_answered.value) == (2, 1.0)
 
 
+def test_an_unfinished_run_says_so_and_has_no_share_of_answered_calls(tmp_path: Path) -> None:
+    journal, run = kept(tmp_path)
+    view = build_view([run.model_copy(update={"outcomes": run.outcomes[:1]})], (), gather([journal]))
+    assert view.candidates[0].measures.calls_answered.value is None
+    for render in (render_console, render_markdown, render_html):
+        assert f"run {run.manifest.id} is unfinished: 1 of 2 outcomes." in render(view)
+
+
 def test_a_broken_conversation_is_said_and_is_no_reason_to_have_no_report(tmp_path: Path) -> None:
     journal, run = kept(tmp_path)
     (file,) = (tmp_path / "run" / "transcripts").rglob("*.json")
