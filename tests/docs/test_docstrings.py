@@ -6,13 +6,15 @@ from pathlib import Path
 
 PRODUCT = Path(__file__).parents[2] / "codegate"
 MOST = 10
-#: Descriptions of tools, which models read.
-TOOLS = {"toolbox.py: Search", "langgraph_program.py: bash", "openai_agents_program.py: bash"}
+#: The text of these programs is part of a candidate's version; another one would make pinned baselines incomparable.
+PROGRAMS = {"langgraph_program.py", "openai_agents_program.py"}
+#: The description of a tool, which models read.
+TOOL = "toolbox.py: Search"
 
 
 def first_lines() -> Iterator[tuple[str, str]]:
     """Yield each first line with its file and name."""
-    for path in PRODUCT.rglob("*.py"):
+    for path in (each for each in PRODUCT.rglob("*.py") if each.name not in PROGRAMS):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
@@ -21,5 +23,5 @@ def first_lines() -> Iterator[tuple[str, str]]:
 
 
 def test_first_lines_are_short() -> None:
-    long = {name: line for name, line in first_lines() if len(line.split()) > MOST and name not in TOOLS}
+    long = {name: line for name, line in first_lines() if len(line.split()) > MOST and name != TOOL}
     assert long == {}

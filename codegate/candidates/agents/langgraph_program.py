@@ -1,4 +1,4 @@
-"""Run LangGraph's prebuilt agent, with a shell, in a sandbox."""
+"""Runs in the sandbox: LangGraph's prebuilt agent with one tool, a shell in the current folder."""
 
 import subprocess
 import sys

@@ -1,7 +1,4 @@
-"""Run an agent of OpenAI's Agents SDK in a sandbox.
-
-Its only tool is a shell.
-"""
+"""Runs in the sandbox: an agent of OpenAI's Agents SDK with one tool, a shell in the current folder."""
 
 import subprocess
 import sys
