@@ -102,7 +102,7 @@ def _print(text: str, *, err: bool) -> None:
 
 
 def _write(text: str, *, err: bool = False) -> None:
-    """Write lines; if the reader is gone, write nothing from now on.
+    """Write lines, until the reader is gone.
 
     The exit code stays the command's own: a pipe into ``head`` does not change a verdict.
     """
