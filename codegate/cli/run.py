@@ -53,8 +53,11 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     --max-model-calls and --budget-usd, by its number of problems.
     """
     choice, resume = shard_choice(request.shard, request.run_id), request.resume
-    partial = request.on_some or (resume is not None and Journal.open(resume).manifest.part is not None)
-    gated = not (request.no_gate or partial)
+    planned = Journal.open(resume).manifest if resume is not None else None
+    partial = request.on_some or (planned is not None and planned.part is not None)
+    asked = request.baseline is not None or request.rules_from is not None
+    ungated = planned is not None and planned.no_gate and not asked
+    gated = not (request.no_gate or ungated or partial)
     if request.rules_from is not None:
         project = project_by(
             request.rules_from, request.config, request.baseline, request.candidates, suite, request.repository
@@ -84,6 +87,8 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     ]
     if partial:
         first.append("not gated: a run of some problems cannot be compared with a baseline")
+    elif ungated and not request.no_gate:
+        first.append(f"not gated: the run was started with --no-gate (`codegate gate {resume}` compares it)")
     elif spec.gate is None and not request.no_gate:
         alone = "gated by floors alone" if floors is not None else "not gated"
         lock = (request.config.parent if request.config is not None else Path()) / project.settings.baseline

@@ -165,10 +165,10 @@ def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
-        return project.run(samples=request.samples, **options)
+        return replace(project.run(samples=request.samples, **options), no_gate=request.no_gate)
     answers = predicted_candidates(request.predictions, load_suite(project.suite), request.label)
     spec = project.run(answers.candidates, request.samples or answers.samples, **options)
-    return replace(spec, answers=answers)
+    return replace(spec, answers=answers, no_gate=request.no_gate)
 
 
 def continued(request: RunRequest, resume: Path, project: Project) -> Project:

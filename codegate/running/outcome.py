@@ -203,6 +203,7 @@ class RunManifest(Strict):
         proved: places in which the suite was proved to grade alike, this run's own among them.
         shard: None for a whole run. A shard's manifest has only its own problems in the fields of ``BY_PROBLEM``.
         part: to which problems the run is restricted, as text; such a run is not gated.
+        no_gate: the run was started with ``--no-gate``, and stays ungated when it is resumed.
     """
 
     run_schema: Literal["codegate.run/1"] = Field(default="codegate.run/1", alias="schema")
@@ -227,6 +228,7 @@ class RunManifest(Strict):
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
     shard: Shard | None = None
     part: str | None = Field(default=None, exclude_if=lambda part: part is None)
+    no_gate: bool = Field(default=False, exclude_if=lambda no_gate: not no_gate)
 
     @model_validator(mode="after")
     def _bounded(self) -> "RunManifest":

@@ -50,6 +50,7 @@ class RunSpec:
         keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
+        no_gate: a new run is to stay ungated, also when it is resumed.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
@@ -70,6 +71,7 @@ class RunSpec:
     keyless: frozenset[str] = frozenset()
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
+    no_gate: bool = False
     shard: ShardChoice | None = None
     answers: PredictedCandidates | None = None
     images: Mapping[str, str] = field(default_factory=dict)
@@ -168,7 +170,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
     if before.id == now.id and before.fingerprint() == now.fingerprint():
         return
     old, new = (plan.model_dump(mode="json", exclude={"created", "codegate", "candidates"}) for plan in (before, now))
-    differing = [name for name in new if old[name] != new[name]]
+    differing = [name for name in old | new if old.get(name) != new.get(name)]
     if [one.key() for one in before.candidates] != [one.key() for one in now.candidates]:
         differing.append("candidates")
     raise UsageError(
@@ -250,7 +252,10 @@ def _plan(
     if fixed:
         looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
     gated_by = gate.digest if gate is not None else None
-    return plan_run(suite, spec.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images)
+    planned = plan_run(
+        suite, spec.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images
+    )
+    return planned.model_copy(update={"no_gate": spec.no_gate})
 
 
 def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:

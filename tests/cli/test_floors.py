@@ -41,6 +41,9 @@ def test_floors_alone_decide_a_run_and_are_checked_before_it(suite: Suite, tmp_p
     assert "gated by floors alone: there is no codegate.lock" in done.stderr
     assert [verdict["kind"] for verdict in done.document["verdicts"]] == ["pass", "regressed"]
     assert codegate("run", "--no-gate", "--out", "ungated", cwd=tmp_path).code == 0
+    resumed = codegate("run", "--resume", "ungated", "--json", cwd=tmp_path)
+    assert (resumed.code, resumed.document["verdicts"]) == (0, []), "what a run began with, it keeps"
+    assert "not gated: the run was started with --no-gate" in resumed.stderr
     (tmp_path / "codegate.yml").write_text(f"{head}{FLOOR.replace('all', 'tier')}")
     refused = codegate("run", "--out", "refused", cwd=tmp_path)
     assert (refused.code, (tmp_path / "refused").exists()) == (2, False)
