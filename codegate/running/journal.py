@@ -87,17 +87,19 @@ class Journal:
         self.calls = CallLog(folder / CALLS, self._open_for_writing)
 
     @classmethod
-    def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
+    def create(cls, folder: Path, manifest: RunManifest, again: str = "") -> "Journal":
         """Write ``run.json`` into a new folder and return the journal.
 
-        Raises UsageError if the folder already holds a run.
+        Raises UsageError if the folder already holds a run, which the command ``again`` continues.
         """
         for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, ANSWERS,
                      CONFIRMATION):  # fmt: skip
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
-                    "Continue it with --resume, or choose another --out.",
+                    f"Choose another --out, or continue it:\n{again}"
+                    if again and name == MANIFEST
+                    else "Choose another --out.",
                 )
         _write_model(folder / MANIFEST, manifest)
         return cls(folder, manifest)

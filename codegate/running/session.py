@@ -137,8 +137,7 @@ def run_suite(
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
-            command = (*(spec.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
-            again_with = shlex.join(command)
+            again_with = _command_again(spec, journal.folder)
             if options.precheck:
                 over = settled(journal.load()) if settled is not None else ()
                 check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
@@ -214,10 +213,14 @@ def _new_journal(
 def _created(folder: Path, manifest: RunManifest, spec: RunSpec) -> Journal:
     if spec.options.cache is None:  # with one, there may be no call to make
         check_servers(manifest.candidates)
-    journal = Journal.create(folder, manifest)
+    journal = Journal.create(folder, manifest, _command_again(spec, folder))
     if spec.answers is not None:
         write_predictions(folder / ANSWERS, spec.answers.predictions)
     return journal
+
+
+def _command_again(spec: RunSpec, folder: Path) -> str:
+    return shlex.join((*(spec.command or ("codegate", "run", str(spec.suite))), "--resume", str(folder)))
 
 
 def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> str:

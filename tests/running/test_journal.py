@@ -191,7 +191,7 @@ def test_a_folder_with_a_run_or_its_remains_takes_no_new_one(journal: Journal, t
     remains = tmp_path / "remains"
     remains.mkdir()
     (remains / "outcomes.jsonl").write_text("")
-    with pytest.raises(UsageError, match=r"outcomes\.jsonl.*--resume"):
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl\. Choose another --out\.$"):
         Journal.create(remains, manifest())
 
 
