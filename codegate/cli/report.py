@@ -25,7 +25,7 @@ SPANS = "otlp"
 @click.argument("runs", type=FOLDER, nargs=-1, required=True)
 @click.option("--baseline", type=FILE, help="Lock of a baseline to show the verdicts against.")
 @config_option
-@click.option("--out", type=FOLDER, help=f"Where the reports go; only --format {SPANS} needs none.")
+@click.option("--out", type=FOLDER, help="Where the reports go; default <run>/reports; needed for several runs.")
 @click.option(
     "--format",
     "formats",
@@ -33,7 +33,7 @@ SPANS = "otlp"
     multiple=True,
     help=f"What to write; may be given several times; default all but {PREDICTIONS} and {SPANS}.",
 )
-@click.option("--open", "show", is_flag=True, help="Open the HTML page; without --out, the one in the run's folder.")
+@click.option("--open", "show", is_flag=True, help="Open the HTML page; without --out, the one that is there.")
 @click.option("--suite", type=FOLDER, help=f"With --format {PREDICTIONS}: use the ids of an export of this suite.")
 @click.option("--slug", help="With --suite: the repository as owner/name, as in `mine export`.")
 @json_option
@@ -71,7 +71,9 @@ def command(
         return
     journals = [Journal.open(folder) for folder in runs]
     if out is None and wanted.keys() != {SPANS}:
-        raise UsageError("no folder for the reports was given.", "Give --out.")
+        if len(journals) > 1:
+            raise UsageError("the reports of several runs have no folder of their own.", "Give --out.")
+        out = journals[0].folder / "reports"
     settings, _ = read_settings(config)
     gate = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:

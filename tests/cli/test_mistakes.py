@@ -82,7 +82,7 @@ MISTAKES: list[Any] = [
     Mistake("mine . --github auto --sandbox docker", ". is not a git repository. ", environment=NO_SANDBOX),
     Mistake("review SUITE --drop calc-nothing", "has no problem calc-nothing"),
     Mistake("review SUITE --drop calc-half --keep calc-half", "calc-half: both dropped and kept"),
-    Mistake("report RUN", "no folder for the reports was given. Give --out."),
+    Mistake("report RUN RUN", "the reports of several runs have no folder of their own. Give --out."),
     Mistake("report SUITE", "holds no run: it has no run.json. Give the folder that `run` named."),
     Mistake("report RUN --out o --format pdf", "'pdf' is not one of 'html'"),
     Mistake("report RUN --out o --open --format csv", "--open shows the HTML page. Give --format html, too."),

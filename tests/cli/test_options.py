@@ -51,10 +51,13 @@ def test_a_page_is_opened_in_the_browser(tmp_path: Path) -> None:
     browser.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/opened\n')
     browser.chmod(0o755)
     environment = {"PATH": f"{browser.parent}:{os.environ['PATH']}"}
-    for words in (("--out", "r/reports"), ()):  # written now, and what is there
+    for words in ((), ()):  # written now, and what is there
         done = codegate("report", "r", "--open", *words, cwd=tmp_path, environment=environment)
         assert (done.code, "opened r/reports/report.html" in done.stdout) == (0, True), done.stderr
     assert (tmp_path / "opened").read_text() == f"{tmp_path}/r/reports/report.html\n" * 2
+    (tmp_path / "r" / "reports" / "report.html").unlink()
+    done = codegate("report", "r", "--format", "csv", "--format", "predictions", cwd=tmp_path)
+    assert (done.code, "r/reports/predictions.jsonl" in done.stdout) == (0, True), done.stderr
     browser.write_text("#!/bin/sh\nexit 3\n")
     done = codegate("report", "r", "--open", cwd=tmp_path, environment=environment)
     assert "no browser could be started; open r/reports/report.html" in done.stdout
