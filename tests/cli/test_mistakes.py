@@ -64,7 +64,7 @@ MISTAKES: list[Any] = [
     pytest.param(Mistake("run SUITE --candidate reference --problem calc-hal", "'calc-hal'|Did you mean calc-half?"),
                  marks=pytest.mark.bwrap),
     pytest.param(Mistake("run SUITE --candidate reference --out RUN",
-                         "already holds a run: |another --out, or continue it:|--candidate reference --json --resume /"),
+                         "already holds a run: |or continue it:|--candidate reference --json --resume /"),
                  marks=pytest.mark.bwrap),
     Mistake("run SUITE --candidate reference --label x", "--label names the model of --predictions."),
     Mistake("run SUITE --candidate reference --run-id x", "`codegate plan --shards 3` gives both"),
