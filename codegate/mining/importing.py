@@ -27,7 +27,7 @@ from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
-from codegate.sandbox import Backend
+from codegate.sandbox import Backend, close_soon
 from codegate.strict import read_bytes
 from codegate.suite import (
     Environment,
@@ -124,7 +124,7 @@ def import_proven(
     try:
         return import_rows(file, out, name, repository, proven)
     except KeyboardInterrupt as error:
-        backend.close()
+        close_soon(backend)
         raise Interrupted("the import was stopped; no suite was written.") from error
     finally:
         sandboxes.close()

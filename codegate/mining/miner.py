@@ -32,7 +32,7 @@ from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_resul
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
-from codegate.sandbox import Backend, SandboxClosed
+from codegate.sandbox import Backend, SandboxClosed, close_soon
 from codegate.suite import Language, Suite, load_suite, read_commit, write_suite
 from codegate.wording import count_of
 
@@ -77,13 +77,15 @@ def mine_repository(
             def report_kept(line: str, done: int, total: int) -> None:
                 progress(MineEvent("kept", line, done, total, 0))
 
-            kept = _until_stopped(sandboxes, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
+            kept = _until_stopped(sandboxes, out, lambda: keep_suite(old, repository, sandboxes, today, report_kept))
         languages = known_languages()
         builds = None
         if queue:
             try:
                 builds = _until_stopped(
-                    sandboxes, lambda: _builds(repository, tip, queue, options, languages, sandboxes, old, progress)
+                    sandboxes,
+                    out,
+                    lambda: _builds(repository, tip, queue, options, languages, sandboxes, old, progress),
                 )
             except SandboxClosed:  # the time was used up before a change was tried
                 if not budget.used_up.is_set():
@@ -162,13 +164,14 @@ def _builds(
     return proved.builds
 
 
-def _until_stopped(sandboxes: Sandboxes, work: Callable[[], Value]) -> Value:
+def _until_stopped(sandboxes: Sandboxes, out: Path, work: Callable[[], Value]) -> Value:
     """Return what ``work`` returns; an interrupt closes the backend."""
     try:
         return work()
     except KeyboardInterrupt as error:
-        sandboxes.backend.close()
-        raise Interrupted("mining was stopped; the suite is as it was.") from error
+        close_soon(sandboxes.backend)
+        suite = "the suite is as it was" if (out / "suite.yml").exists() else "no suite was written"
+        raise Interrupted(f"mining was stopped; {suite}. The same command goes on from here.") from error
 
 
 def _write(

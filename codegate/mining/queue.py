@@ -26,7 +26,7 @@ from codegate.mining.refresh import KeptSuite
 from codegate.mining.report import PROVEN, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Reason, Rejected
-from codegate.sandbox import SandboxClosed, SandboxError
+from codegate.sandbox import SandboxClosed, SandboxError, close_soon
 from codegate.suite import load_suite, write_suite
 
 MINER_VERSION: Final = "34"
@@ -204,7 +204,7 @@ class Queue:
             self._fill()
         except KeyboardInterrupt as error:
             self.builder.stop.set()
-            self.builder.sandboxes.backend.close()
+            close_soon(self.builder.sandboxes.backend)
             command = "The same command without --fresh" if self.options.fresh else "The same command"
             again = f" {command} goes on from here." if self.ledger is not None else ""
             raise Interrupted(f"mining was stopped; no suite was written.{again}") from error

@@ -10,10 +10,9 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Provider, open_provider
 from codegate.errors import Interrupted
-from codegate.sandbox import Backend, Choice, select_backend
+from codegate.sandbox import STOP_SECONDS, Backend, Choice, close_soon, select_backend
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_STOP_SECONDS: Final = 2.0
 
 
 @contextmanager
@@ -23,6 +22,9 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
     try:
         backend.sweep()
         yield backend
+    except KeyboardInterrupt:
+        close_soon(backend)
+        raise
     finally:
         backend.close()
 
@@ -78,5 +80,5 @@ def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
         raise
     finally:
         if stopping.ident is not None:
-            stopping.join(_STOP_SECONDS)
+            stopping.join(STOP_SECONDS)
         restore()

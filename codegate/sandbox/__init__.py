@@ -27,9 +27,10 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
-from codegate.sandbox.selection import Choice, check_choice, reap_job, select_backend
+from codegate.sandbox.selection import STOP_SECONDS, Choice, check_choice, close_soon, reap_job, select_backend
 
 __all__ = [
+    "STOP_SECONDS",
     "Assurance",
     "Backend",
     "BuildSandbox",
@@ -53,6 +54,7 @@ __all__ = [
     "Toolchain",
     "cache_folder",
     "check_choice",
+    "close_soon",
     "preflight",
     "reap_job",
     "remove_layer_images",

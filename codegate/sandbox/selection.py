@@ -5,6 +5,7 @@ theirs by an entry point of ``codegate.sandboxes``, and ``auto`` never chooses t
 """
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Annotated, Final, cast
@@ -34,6 +35,9 @@ Factory = Callable[[str, str | None], Backend]
 """Makes a backend from a run's id and the choice's option; raises SandboxUnavailable."""
 
 _GROUP: Final = "codegate.sandboxes"
+
+STOP_SECONDS: Final = 2.0
+"""How long an interrupted command waits for its backend to close."""
 
 
 def check_choice(text: str) -> Choice:
@@ -75,6 +79,17 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
         except SandboxUnavailable as error:
             reasons.append(str(error))
     raise SandboxUnavailable(f"no sandbox can run here: {' '.join(reasons)}")
+
+
+def close_soon(backend: Backend) -> None:
+    """Close a backend of an interrupted command, without waiting long.
+
+    Its sandboxes end at once. Their files may take a minute to remove: what is left when the process exits is removed
+    by the next ``sweep``.
+    """
+    end = threading.Thread(target=backend.close, name="codegate-stop", daemon=True)
+    end.start()
+    end.join(STOP_SECONDS)
 
 
 def reap_job(environment: Mapping[str, str]) -> int:

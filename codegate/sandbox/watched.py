@@ -72,12 +72,14 @@ class WatchedSandbox:
         try:
             done = self._session.run(command)
         except SandboxError:
+            ended.set()
+            watch.join()
             if self._over or self._fault:
                 return self._killed(time.monotonic() - began)
             raise
         finally:
-            ended.set()
-            watch.join()
+            ended.set()  # on an interrupt, nobody waits for a look that is under way
+        watch.join()
         if done.memory_exceeded and not self._over:
             return done  # which may have ended the machine, and then nobody can look
         self._look()  # a short command ends before anyone looks

@@ -1,7 +1,9 @@
 """Ctrl-C and SIGTERM: how a command ends, what is left on the machine, and what can be continued."""
 
 import contextlib
+import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 
 from codegate.sandbox.docker import DockerBackend
-from codegate.suite import Suite
+from codegate.suite import Suite, write_suite
+from tests.kit.repository import HistoryBuilder
 from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, wait_until
 
 
@@ -22,8 +25,8 @@ def children(pid: int) -> set[int]:
     found: set[int] = set()
     todo = [pid]
     while todo:
-        for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
                 new = {int(each) for each in path.read_text().split()} - found
                 found |= new
                 todo += new
@@ -198,3 +201,48 @@ def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, nu
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert not out.exists()
+
+
+SLOW_REMOVAL = """#!/bin/sh
+while [ -e {held} ]; do sleep 0.1; done
+exec {rm} "$@"
+"""
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("suite_there", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_mining_stopped_in_a_set_up_waits_for_no_removal_of_files(tmp_path: Path, *, suite_there: bool) -> None:
+    repository, out, held = tmp_path / "own", tmp_path / "suite", tmp_path / "held"
+    history = HistoryBuilder(repository)
+    recipe = "environment: {setup: ['mkdir made; sleep 321'], tests: python -m unittest}\n"
+    test = "import unittest\n\nclass Own(unittest.TestCase):\n    def test_own(self):\n        assert 1 == %d\n"
+    history.commit("Begin", {"codegate.yml": recipe, "own.py": "", "test_own.py": test % 2})
+    history.commit("Fix the wrong answer of own", {"own.py": "own = 1\n", "test_own.py": test % 1})
+    if suite_there:
+        write_suite(out, name="own", repository=str(repository), environments=[], problems=[])
+    slow = tmp_path / "bin" / "rm"
+    slow.parent.mkdir()
+    slow.write_text(SLOW_REMOVAL.format(held=held, rm=shutil.which("rm")))
+    slow.chmod(0o755)
+    there = {"PATH": f"{slow.parent}:{os.environ['PATH']}", "CODEGATE_CACHE": str(tmp_path / "cache")}
+
+    def is_set_up(pid: int) -> bool:
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep\x00321")
+        return False
+
+    command = ("mine", repository, "--out", out, "--sandbox", "bwrap")
+    with start(*command, cwd=tmp_path, environment=there) as process:
+        try:
+            wait_until(lambda: any(map(is_set_up, children(process.pid))))
+            inside = {pid for pid in children(process.pid) if is_set_up(pid)}
+            held.touch()
+            said = interrupted(process, signal.SIGINT)
+            assert process.returncode == 130, said
+            wait_until(lambda: not any(map(alive, inside)))
+        finally:
+            held.unlink(missing_ok=True)
+            process.kill()
+    ending = "the suite is as it was" if suite_there else "no suite was written"
+    assert f"mining was stopped; {ending}. The same command goes on from here." in said
+    wait_until(lambda: not any((tmp_path / "cache" / "builds").iterdir()))

@@ -34,7 +34,7 @@ from codegate.grading import (
 )
 from codegate.mining.proving.leak import audit_leaks
 from codegate.mining.proving.outcomes import quarantine
-from codegate.sandbox import Backend, Command, SandboxError
+from codegate.sandbox import Backend, Command, SandboxError, close_soon
 from codegate.solving import contains_code
 from codegate.suite import (
     ControlAudit,
@@ -318,7 +318,7 @@ def validate_suite(
             suite = load_suite(suite.folder)
     except KeyboardInterrupt as error:
         pool.shutdown(wait=False, cancel_futures=True)
-        backend.close()
+        close_soon(backend)
         raise Interrupted("validation was stopped; what was proven by then is written.") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
