@@ -4,7 +4,14 @@ Every error that a person can meet says what happened, where, and what to do abo
 ``str(error)`` and exits with ``error.exit_code``; a traceback means a bug in codegate.
 """
 
+import os
+import signal
 from enum import IntEnum
+from types import FrameType
+from typing import Final, NoReturn
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+"""The signals that interrupt a command."""
 
 
 class ExitCode(IntEnum):
@@ -54,3 +61,14 @@ class Interrupted(CodegateError):
     """Ctrl-C or SIGTERM stopped the run; its journal stays."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+def end_process(number: int, _frame: FrameType | None) -> NoReturn:
+    """End this process by a signal, as its handler.
+
+    Commands handle a second signal by it: an exception that interrupts the handling of another one may leave a lock in
+    a state that looks like a bug.
+    """
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)  # the kernel takes no default action for process 1

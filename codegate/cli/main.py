@@ -7,6 +7,7 @@ import sys
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
+from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
@@ -14,7 +15,15 @@ from click.shell_completion import CompletionItem
 
 from codegate import __version__
 from codegate.cli.output import note, print_error, set_level, want_json
-from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted, UsageError
+from codegate.errors import (
+    SIGNALS,
+    CodegateError,
+    ExitCode,
+    InfrastructureError,
+    Interrupted,
+    UsageError,
+    end_process,
+)
 
 _COMMANDS: Final = {
     "demo": "Mine, run and gate a bundled history: no key, no Docker needed.",
@@ -134,7 +143,9 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     its traceback, and ends with 4, because Python's own 1 would say that a model regressed.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # a shell lets its background jobs ignore Ctrl-C
+            signal.signal(number, _interrupt)
     set_level("info")
     want_json("--json" in words)  # what cannot be parsed is explained as JSON, too
     try:
@@ -142,6 +153,13 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except BaseException as error:
         code = _explain(error)
     _leave(int(code) if isinstance(code, int) else 0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    """Raise KeyboardInterrupt; the next signal ends the process."""
+    for other in SIGNALS:
+        signal.signal(other, end_process)
+    raise KeyboardInterrupt
 
 
 def _explain(error: BaseException) -> int:

@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Final
 
 from codegate.candidates import CandidateSpec, Provider, open_provider
-from codegate.errors import Interrupted
+from codegate.errors import SIGNALS, Interrupted, end_process
 from codegate.sandbox import STOP_SECONDS, Backend, Choice, close_soon, select_backend
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
@@ -58,19 +55,16 @@ def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
         yield
         return
     stopping = threading.Thread(target=backend.close, name="codegate-stop", daemon=True)
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        for other in SIGNALS:
+            signal.signal(other, end_process)
         stop.set()
-        for other in _SIGNALS:
-            signal.signal(other, signal.SIG_DFL)
-        stopping.start()
+        if stopping.ident is None:  # a second signal may have come before the lines above
+            stopping.start()
 
-    for number in _SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, handle)
     try:
         yield
@@ -81,4 +75,6 @@ def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
     finally:
         if stopping.ident is not None:
             stopping.join(STOP_SECONDS)
-        restore()
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -181,6 +181,34 @@ def test_a_daemon_that_never_answers_keeps_no_process_alive(signals: str, code: 
             process.kill()
 
 
+WAITING = """
+    import threading
+    from codegate.cli.main import group, run
+
+    def work(**options):
+        print("ready", flush=True)
+        threading.Event().wait()
+
+    group.main = work
+    run([])
+"""
+
+
+@pytest.mark.parametrize("program", [WAITING, NEVER_CLOSED], ids=["anywhere", "in a run"])
+def test_two_signals_at_once_end_a_command_without_a_word(program: str) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(program), "twice"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+            process.send_signal(number)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (-signal.SIGTERM, "")
+
+
 @pytest.mark.bwrap
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
 def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, number: signal.Signals) -> None:
