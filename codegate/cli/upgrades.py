@@ -37,7 +37,7 @@ def command(config: Path, write: str | None) -> ExitCode:
     for one in found.found:
         say(one.words())
     if not found.found:
-        say("nothing that is pinned ends, and nothing newer was found")
+        say(found.nothing())
     for words in (*found.unknown, *found.failed):
         note(words)
     chosen = found.choose(write) if write is not None else None

@@ -53,7 +53,7 @@ def upgrades(job: Job) -> Result:
         job.log.log(lines[-1])
     alarms: tuple[Annotation, ...] = tuple(("warning", "codegate", words) for words in (*failed, *found.unknown))
     code = ExitCode.INFRASTRUCTURE if failed else ExitCode.PASS
-    notes = notes_summary([*(lines or ["Nothing that is pinned ends, and nothing newer was found."]), *failed])
+    notes = notes_summary([*(lines or [f"{found.nothing().capitalize()}."]), *failed])
     kind = "infrastructure" if failed else "pass"
     return Result(code, {"verdict": kind}, f"## codegate: upgrades\n{notes}", alarms)
 

@@ -83,6 +83,11 @@ class Upgrades:
     unknown: tuple[str, ...]
     failed: tuple[str, ...]
 
+    def nothing(self) -> str:
+        """Return the sentence that no upgrade was found."""
+        but = ", but not everything was looked up" if self.unknown or self.failed else ""
+        return f"nothing that is pinned ends, and nothing newer was found{but}"
+
     def choose(self, title: str) -> Upgrade:
         """Return the proposal with this title; "" is the first."""
         proposals = [one for one in self.found if one.to is not None]

@@ -166,7 +166,7 @@ class _Execution:
             if new and job.problem.id in before.manifest.problems and self._fault(job.problem) is None:
                 queues.setdefault(job.candidate.key(), []).append(job)
         waiting = Counter(job.candidate.key() for job in left)
-        graded, several = sum(one.grade is not None for one in before.outcomes), sum(map(len, queues.values()))
+        graded = sum(one.grade is not None for one in before.outcomes)
         earlier, tried = self._tried, set[tuple[str, str, int]]()
         made: dict[tuple[str, str, int], Outcome] = {}
         for turn in range(MOST_FIRST):
@@ -174,7 +174,7 @@ class _Execution:
             if not now:
                 break
             self._tried = set()
-            self.work(now, graded + len(tried), several - len(tried) - len(now))
+            self.work(now, graded + len(tried), len(left) - len(tried) - len(now))
             tried.update(job.key for job in now)
             made = {outcome.key: outcome for outcome in self._setup.journal.load().outcomes if outcome.key in tried}
             faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]

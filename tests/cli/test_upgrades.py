@@ -143,6 +143,7 @@ def test_a_provider_without_a_list_is_named_and_is_no_failure(environment: dict[
     region = {"AWS_REGION": "us-east-1"}
     done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment | region)
     assert (done.code, done.document["unknown"]) == (0, ["bedrock has no list of models."]), done.stderr
+    assert "nothing newer was found, but not everything was looked up\n" in done.stderr
 
 
 def test_an_answer_that_is_no_registrys_is_named(environment: dict[str, str], tmp_path: Path) -> None:
