@@ -17,6 +17,7 @@ from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.running import new_run_id
 from codegate.running.config import CONFIG_NAME, load_config
+from codegate.running.opening import opened_providers
 from codegate.sandbox import cache_folder, select_backend
 from codegate.strict import shown
 from codegate.suite import git
@@ -26,7 +27,7 @@ _KEYS: Final = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _NEEDED_BYTES: Final = 1 << 30
 _OLDEST_GIT: Final = (2, 31)
 
-Level: TypeAlias = Literal["ok", "warn", "missing"]
+Level: TypeAlias = Literal["ok", "warn", "optional", "missing"]
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,11 @@ class _Check:
 def command() -> ExitCode:
     """Check what codegate needs on this machine.
 
-    That is git, the sandboxes, disk space, the codegate.yml of this folder, its models, and keys.
+    That is git, the sandboxes, disk space, and the codegate.yml of this folder with its models and their keys; where
+    there is none, the usual keys.
 
-    ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git or with
-    a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
+    ok: available; warn: works, with the limitation shown; optional: not set up; missing: not available. Exits 2 without
+    a recent git or with a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
     """
     version = ".".join(map(str, sys.version_info[:3]))
     checks = {
@@ -54,17 +56,17 @@ def command() -> ExitCode:
         "git": _checked(_git, "mining, and the base commits of suites"),
         "docker": _checked(lambda: _sandbox("docker"), "sandboxes as in the GitHub Action"),
         "bwrap": _checked(lambda: _sandbox("bwrap"), "sandboxes without a daemon"),
-        "e2b": _checked(lambda: _sandbox("e2b"), "sandboxes on rented machines"),
-        "modal": _checked(lambda: _sandbox("modal"), "sandboxes on rented machines"),
+        "e2b": _checked(lambda: _sandbox("e2b"), "sandboxes on rented machines", otherwise="optional"),
+        "modal": _checked(lambda: _sandbox("modal"), "sandboxes on rented machines", otherwise="optional"),
         "disk": _checked(_disk, "environments, which are kept"),
     }
     if Path(CONFIG_NAME).exists():
         checks[CONFIG_NAME] = _checked(_configuration, "runs and gates in this folder")
-    for key, provider in _KEYS.items():
+    for key, provider in _KEYS.items() if CONFIG_NAME not in checks else ():
         there = bool(os.environ.get(key, "").strip())
         checks[key] = _Check("ok" if there else "missing", "set" if there else "not set", f"`{provider}` candidates")
     for name, found in checks.items():
-        say(f"{found.level:7}  {name:17}  {found.detail}; needed for {found.needed_for}")
+        say(f"{found.level:8}  {name:17}  {found.detail}; needed for {found.needed_for}")
     emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
     if any(name in checks and checks[name].level == "missing" for name in ("git", CONFIG_NAME)):
         return ExitCode.USAGE
@@ -72,18 +74,23 @@ def command() -> ExitCode:
     return ExitCode.PASS if usable else ExitCode.INFRASTRUCTURE
 
 
-def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
+def _checked(check: Callable[[], tuple[Level, str]], needed_for: str, otherwise: Level = "missing") -> _Check:
     try:
         level, detail = check()
     except CodegateError as error:
-        level, detail = "missing", str(error).removesuffix(".")
+        level, detail = otherwise, str(error).removesuffix(".")
     return _Check(level, detail, needed_for)
 
 
 def _configuration() -> tuple[Level, str]:
-    """Return the candidates of ``codegate.yml``: number, models that end."""
+    """Return the candidates of ``codegate.yml``: number, models that end.
+
+    Raises UsageError if ``codegate run`` would refuse one, for example without its key.
+    """
     candidates = load_config(Path(CONFIG_NAME)).candidates
     ends = [one.words for one in endings(candidates)]
+    with opened_providers(candidates, Path()):
+        pass
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 

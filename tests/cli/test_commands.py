@@ -149,13 +149,30 @@ def test_doctor_reads_the_configuration_of_the_folder(tmp_path: Path) -> None:
     assert (found["level"], found["detail"]) == ("ok", "1 candidate")
 
 
+def test_doctor_asks_for_the_keys_that_a_run_of_this_folder_needs(tmp_path: Path) -> None:
+    config = tmp_path / "codegate.yml"
+    config.write_text("candidates: ['openai:m-2025-01-01@http://127.0.0.1:9/v1']\n")
+    local = codegate("doctor", "--json", cwd=tmp_path)
+    assert (local.code != 2, local.document["checks"]["codegate.yml"]["level"]) == (True, "ok")
+    assert "OPENAI_API_KEY" not in local.stderr, "a server on this machine needs none"
+    config.write_text("candidates: ['openai:m-2025-01-01']\n")
+    real = codegate("doctor", "--json", cwd=tmp_path)
+    check = real.document["checks"]["codegate.yml"]
+    assert (real.code, check["level"]) == (2, "missing")
+    assert "OPENAI_API_KEY is not set" in check["detail"]
+    rented = codegate("doctor", "--json", cwd=tmp_path, environment={"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": ""})
+    modal = rented.document["checks"]["modal"]
+    assert modal["level"] == "optional"
+    assert "Set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET" in modal["detail"]
+
+
 def test_doctor_does_not_call_a_missing_key_ok(tmp_path: Path) -> None:
     environment = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "sk-ant-test"}
     done = codegate("doctor", "--json", cwd=tmp_path, environment=environment)
     checks = done.document["checks"]
     needed = {"level": "missing", "detail": "not set", "needed_for": "`openai` candidates"}
     assert (checks["OPENAI_API_KEY"], checks["ANTHROPIC_API_KEY"]["level"]) == (needed, "ok")
-    assert re.search("^missing  OPENAI_API_KEY +not set; needed for `openai` candidates$", done.stderr, re.MULTILINE)
+    assert re.search("^missing +OPENAI_API_KEY +not set; needed for `openai` candidates$", done.stderr, re.MULTILINE)
     assert "sk-ant-test" not in done.stdout + done.stderr
 
 

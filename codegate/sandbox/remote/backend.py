@@ -331,7 +331,8 @@ def _backend(run_id: str, option: str | None, package: str, title: str, *variabl
         raise UsageError(f"the sandbox {package} takes no option.", f"Choose {package}.")
     missing = [name for name in variables if not os.environ.get(name)]
     if missing:
-        raise UsageError(f"sandboxes at {title} need {' and '.join(missing)}.", "Set it to your key.")
+        names = " and ".join(missing)
+        raise UsageError(f"sandboxes at {title} need {names}.", f"Set {names} as your account there has it.")
     if find_spec(package) is None:
         raise UsageError(f"sandboxes at {title} need its SDK.", f'pip install "codegate-ci[{package}]"')
     return RemoteBackend(run_id, import_module(f"codegate.sandbox.remote.{package}").PROVIDER())
