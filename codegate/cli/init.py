@@ -308,7 +308,7 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
     return (
         f"# {count_of(problems, 'problem')}, one call an answer: a baseline of "
         f"{BASELINE_SAMPLES} samples makes at most {needs.baseline} calls,\n"
-        f"# a gate with one candidate and the confirmation of a regression {needs.gate}; a tenth more is for retries\n"
+        f"# a gate with one candidate and the confirmation of a regression {needs.gate}; more is for retries\n"
         f"max_model_calls: {needs.limit:<15}# the run stops, resumable, before it makes more (codegate plan)"
     )
 

@@ -125,7 +125,8 @@ def _pilot(run: Run, journal: Journal) -> tuple[str, dict[str, Any]]:
 def _calls_words(calls: CallNeeds, limit: int | None) -> str:
     text = (
         f"model calls at most: {calls.baseline} for a baseline of {BASELINE_SAMPLES} samples, {calls.gate} for a gate "
-        f"with its confirmation; `max_model_calls: {calls.limit}` leaves room for both and for retries"
+        f"with its confirmation; the limit is each run's, so `max_model_calls: {calls.limit}` is enough for either, "
+        "retries included"
     )
     if limit is None or limit >= max(calls.baseline, calls.gate):
         return f"{text}."

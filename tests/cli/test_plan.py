@@ -219,3 +219,9 @@ def test_what_a_harness_means_here_is_listed(suite: Suite, tmp_path: Path) -> No
     assert done.code == 0, done.stderr
     assert done.document["harness"] == {"c": ["CLAUDE.md", "calc/AGENTS.md"]}
     assert "c is given 2 files of this repository: CLAUDE.md, calc/AGENTS.md" in done.stderr
+
+
+def test_the_limit_of_model_calls_is_each_runs_own(suite: Suite, tmp_path: Path) -> None:
+    done = codegate("plan", suite.folder, "--candidate", "openai:gpt-5-2025-08-07", "--json", cwd=tmp_path)
+    assert done.document["model_calls"] == {"baseline": 30, "gate": 39, "limit": 39 + 3 + 10}, done.stderr
+    assert "the limit is each run's, so `max_model_calls: 52` is enough for either" in done.stderr
