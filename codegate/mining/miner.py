@@ -112,7 +112,9 @@ def mine_repository(
         budget.end()
         sandboxes.close()
     # If a refresh left units untried, the next one begins where this one did.
-    untried = options.only is not None or (old is not None and any(result.reason == "budget" for result in results))
+    untried = options.only is not None or (
+        old is not None and any(result.reason in {"budget", "not_needed"} for result in results)
+    )
     scanned_at = (old.manifest.scanned if old is not None else None) if untried else tip
     suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)

@@ -26,8 +26,6 @@ from codegate.suite import Problem, Suite
 from codegate.wording import count_of
 
 MINING_SCHEMA: Final = "codegate.mining/1"
-PROVEN: Final = "proven; "
-"""How the detail begins of a change that became no problem because there were enough."""
 
 _MAX_SUMMARY_BYTES: Final = 4 << 20
 
@@ -143,7 +141,6 @@ class MineReport:
     def untried(self) -> str:
         """Return a clause on units not tried, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
-        details = [detail for detail in details if not detail.startswith(PROVEN)]
         again = "the time was used up; the same command goes on with them"
         why = next((detail for detail in details if detail.endswith("were enough")), again)
         return f"{count_of(len(details), 'change')}: {why}" if details else ""
@@ -180,7 +177,8 @@ class MineReport:
             "rewrites": self.rewrites,
             "tokens": self.usage.model_dump() if self.rewrites and self.usage else None,
             "retired": list(self.kept.retired) if self.kept else [],
-            "not_tried": self.kept.faults if self.kept else {},
+            "faults": self.kept.faults if self.kept else {},
+            "not_tried": self.reasons.get("budget", 0),
             "problems": list(self.problems),
             "environments": len(self.suite.manifest.environments) if self.suite is not None else 0,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},

@@ -24,13 +24,14 @@ BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test", "budget"]
 BeforeFailToPass = Literal["timeout", "collect_error_gold", "no_f2p"]
 BeforeValidated = Literal[
     "only_new_tests", "other_kind", "unsolvable_new_symbol", "p2f_in_gold", "f2p_flaky", "oracle_fails", "leak",
-    "no_statement",
+    "no_statement", "not_needed",
 ]  # fmt: skip
 Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated]
 """Why a unit is no problem; the types name the stage that it did not reach. ``not_a_fix``: its own words say feature,
 refactoring or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
+``not_needed``: it was proved, and there were enough problems without it.
 ``outside_path``: it changes nothing below the folder that is mined.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""

@@ -84,12 +84,15 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 def mining_words(report: MineReport) -> list[str]:
     """Return lines about the funnel, the reasons and the cost."""
     funnel = " → ".join(f"{count} {name}" for name, count in report.funnel.items())
-    reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items() if reason != "budget")
+    left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
+    reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
     each = report.seconds_per_problem
     cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
     lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
     if report.untried:
         lines.append(f"not tried: {report.untried}")
+    if needless := report.reasons.get("not_needed"):
+        lines.append(f"proved, not needed: {count_of(needless, 'change')} (--max-problems)")
     remembered = sum(result.remembered for result in report.results)
     if remembered:
         lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")

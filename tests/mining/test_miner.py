@@ -11,7 +11,9 @@ from codegate.environments import Recipe
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
+from codegate.mining.report import UnitResult
 from codegate.mining.sources.history import path_from
+from codegate.mining.units import Reason
 from codegate.operations.suites import mining_words
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
@@ -250,7 +252,7 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
     again = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, progress)
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
-    assert again.reasons["budget"] == 1, "proven with words alone, and one too many"
+    assert again.reasons["not_needed"] == 1, "proven with words alone, and one too many"
     assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
     for message in told:
         left = re.search(r"; at most (\d+) min left", message)
@@ -285,8 +287,10 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     assert problem.manifest.provenance.title == "Fix texts that are not doubled"
     assert problem.manifest.tags["statement"] == "executed"
     (other,) = (result for result in report.results if result.commit == quoted)
-    assert (other.problem, other.reason, other.detail) == (None, "budget", "proven; 1 problems were enough")
-    assert "proven" not in report.untried
+    assert (other.problem, other.reason, other.detail) == (None, "not_needed", "1 problems were enough")
+    assert report.untried == ""
+    assert "proved, not needed: 1 change (--max-problems)" in mining_words(report)
+    assert (report.funnel["fail-to-pass"], report.funnel["validated"]) == (2, 1)
     options = MineRequest(rounds=1, only=quoted, statements="executed")
     report = mine_repository(history.folder, tmp_path / "executed", options, bwrap_backend, lambda _: None)
     assert report.reasons == {"no_statement": 1}
@@ -365,6 +369,22 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
         mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None).suite
         is None
     )
+
+
+def test_every_change_is_in_one_count_of_the_words_and_of_the_document(tmp_path: Path) -> None:
+    def result(reason: Reason | None, problem: str | None = None) -> UnitResult:
+        return UnitResult("1" * 40, "merge", None, "Fix", "2025-01-01", 1.0, (), reason, problem)
+
+    ends = [result(None, "a"), result("not_needed"), *[result("budget")] * 3, *[result("no_test")] * 5]
+    report = MineReport(None, tmp_path, tuple(ends), {"total": 1.0})
+    assert {
+        "left out: 5 no_test",
+        "not tried: 3 changes: the time was used up; the same command goes on with them",
+        "proved, not needed: 1 change (--max-problems)",
+    } <= set(mining_words(report))
+    document = report.summary()
+    assert document["funnel"]["units"] == 10 == document["funnel"]["validated"] + sum(document["reasons"].values())
+    assert (document["not_tried"], document["funnel"]["fail-to-pass"]) == (3, 2)
 
 
 def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
