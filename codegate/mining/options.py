@@ -67,7 +67,10 @@ class MineRequest(Strict):
         description="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
     )
     max_problems: int | None = Field(
-        default=None, ge=1, description="Most problems of the suite, those with an executed example first."
+        default=None,
+        ge=1,
+        description="Most problems of the suite. Those with an executed example come first: mining goes on until there "
+        "are so many of them, or twice as many problems in all.",
     )
     budget_minutes: float | None = Field(
         default=None, ge=0.1, description="Stop after this time; work in progress is discarded."
