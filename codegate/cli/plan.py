@@ -144,7 +144,8 @@ def _gate_table(statement: PowerStatement) -> Table:
         for name, case in cases.items()
     ]
     header = ("Candidate", "pass", "regressed", "inconclusive", "samples a problem")
-    return Table("gate", "Gate outcomes", header, tuple(rows), statement.found_words())
+    notes = "; ".join(filter(None, (statement.too_few_words(), statement.found_words())))
+    return Table("gate", "Gate outcomes", header, tuple(rows), notes)
 
 
 def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> Table:

@@ -168,8 +168,9 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 class PowerStatement:
     """The expected verdicts of a gate.
 
-    Drops and shares are in 0..1. ``detectable_drop`` is called regressed in 4 of 5 gates, None if no drop is. ``equal``
-    is the forecast for a candidate that lost nothing on these problems, ``worse`` for one that lost the margin.
+    Drops and shares are in 0..1. Nothing passes below ``fewest_problems``. ``detectable_drop`` is called regressed in 4
+    of 5 gates, None if no drop is. ``equal`` is the forecast for a candidate that lost nothing on these problems,
+    ``worse`` for one that lost the margin.
     """
 
     problems: int
@@ -177,6 +178,7 @@ class PowerStatement:
     max_samples: int
     candidates: int
     margin: float
+    fewest_problems: int
     detectable_drop: float | None
     equal: Forecast
     worse: Forecast
@@ -186,6 +188,12 @@ class PowerStatement:
         """Return the fewest expected and the most possible samples."""
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
+
+    def too_few_words(self) -> str:
+        """Return why nothing passes, or ""."""
+        if self.problems >= self.fewest_problems:
+            return ""
+        return f"nothing passes below {self.fewest_problems} problems (`gate.min_problems`)"
 
     def found_words(self) -> str:
         """Return a phrase on the smallest drop that gates find."""
@@ -202,9 +210,10 @@ class PowerStatement:
         if self.units < self.problems:
             what += f" from {self.units} pull requests"
         points = f"{self.margin * 100:g} pp"
+        why = f", because {too_few}" if (too_few := self.too_few_words()) else ""
         return (
             f"{what}, up to {count_of(self.max_samples, 'sample')} each: a candidate that is "
-            f"equal on them passes in {self.equal.passed:.0%} of gates, after {self.equal.samples:.1f} samples "
+            f"equal on them passes in {self.equal.passed:.0%} of gates{why}, after {self.equal.samples:.1f} samples "
             "per problem on average",
             f"one that lost {points} ends regressed in {self.worse.regressed:.0%} and passes in "
             f"{self.worse.passed:.0%}; {self.found_words()}",
@@ -222,6 +231,7 @@ def power_statement(
         max_samples=planned[-1],
         candidates=candidates,
         margin=policy.margin,
+        fewest_problems=Terms(policy, planned, planned[-1], candidates).fewest_problems,
         detectable_drop=least_drop(model, policy, looks=planned, candidates=candidates),
         equal=forecast(model, policy, looks=planned, candidates=candidates),
         worse=forecast(model, policy, looks=planned, candidates=candidates, drop=policy.margin),

@@ -28,6 +28,7 @@ def test_without_a_baseline_a_usual_suite_is_assumed(suite: Suite, tmp_path: Pat
     power = plan["power"]
     assert (power["problems"], power["max_samples"]) == (3, 10)
     assert power["equal"]["passed"] == 0, "three are too few"
+    assert "nothing passes below 10 problems (`gate.min_problems`); " in " ".join(done.stderr.split())
     assert 0 < plan["found"] < 1
     assert f"a drop of 10 pp is found in {plan['found']:.0%} of gates with up to 10 samples" in done.stderr
     assert "a pass rate of 60% assumed" in done.stderr
