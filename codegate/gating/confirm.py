@@ -49,10 +49,11 @@ def confirm(
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
     shared = _shared(fresh, candidate, second, demands)
     confirmed = second.kind == "regressed" and shared is None
+    both = against is not fresh and second.baseline_rate is not None
     return second.model_copy(
         update={
             "kind": second.kind if confirmed or second.kind in {"infrastructure", "incomparable"} else "inconclusive",
-            "reason": f"{second.reason} {_conclusion(drift, shared, confirmed=confirmed)}",
+            "reason": f"{second.reason} {_conclusion(drift, shared, confirmed=confirmed, both=both)}",
             "baseline_label": first.baseline_label,
             "confirmed": confirmed,
             "drift": drift,
@@ -122,10 +123,12 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
     return policy.model_copy(update={"cohorts": cohorts, "must_pass": must_pass}), warnings
 
 
-def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool) -> str:
+def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool) -> str:
+    """Return the end of the reason; ``both``: its baseline is stored and fresh samples."""
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "
         f"{drift.fresh_samples} fresh samples, {probability(drift.p, DRIFT_LEVEL)}"
+        f"{'; the baseline above is both together' if both else ''}"
     )
     if drift.drifted:
         left = "against its fresh samples alone the regression " + ("stands" if confirmed else "is not confirmed")

@@ -32,6 +32,7 @@ def test_a_regression_that_fresh_samples_repeat_is_confirmed() -> None:
         "Confirmed by fresh samples of the pinned model; no drift of the pinned model shown (100.0% now vs 100.0% then"
         in verdict.reason
     )
+    assert "; the baseline above is both together)" in verdict.reason
 
 
 def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
@@ -42,6 +43,7 @@ def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
     assert verdict.drift is not None
     assert verdict.drift.drifted
     assert "the baseline needs a refresh" in verdict.reason
+    assert "both together" not in verdict.reason
     again = confirm(
         side(uniform(40, 40, 10)), side(uniform(40, 20, 3)), side(uniform(40, 20)), POLICY, looks=POLICY.looks
     )
