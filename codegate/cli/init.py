@@ -141,8 +141,6 @@ def command(
     try:
         used = action or (_own_action() if workflows else "")
     except UsageError as error:
-        if asked_for:
-            raise
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
     files = _workflows(used, matrix=matrix) if workflows else {}
@@ -200,7 +198,7 @@ def command(
             "next": following,
         }
     )
-    return ExitCode.USAGE if correct and tries else ExitCode.PASS
+    return ExitCode.USAGE if (correct and tries) or (asked_for and not workflows) else ExitCode.PASS
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
@@ -341,8 +339,9 @@ def _own_action() -> str:
             return f"{_ACTION}@{commit.strip()} # v{codegate.__version__}"
     raise UsageError(
         "this installation does not know the commit that it was built from, which the workflows are pinned to.",
-        f"Give --action {_ACTION}@COMMIT; this prints it:\n"
-        f"git ls-remote https://github.com/{_ACTION} v{codegate.__version__}",
+        f"Name it. `git ls-remote https://github.com/{_ACTION} v{codegate.__version__}` prints that of the release; if "
+        f"this was installed from the clone CLONE:\n"
+        f"  codegate init --workflows --action {_ACTION}@$(git -C CLONE rev-parse HEAD)",
     )
 
 

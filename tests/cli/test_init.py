@@ -91,6 +91,20 @@ def test_without_an_action_the_workflows_are_pinned_to_the_commit_of_this_code(
     assert "ls-remote" not in capsys.readouterr().out
 
 
+def test_without_a_commit_to_pin_the_configuration_is_written_all_the_same(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.__file__", str(repository / "site" / "codegate" / "__init__.py"))
+    assert init("--workflows") == 2
+    out = capsys.readouterr().out
+    assert "no workflows were written: this installation does not know the commit" in out
+    assert "\n  codegate init --workflows --action codegate-ci/codegate@$(git -C CLONE rev-parse HEAD)\n" in out
+    assert (repository / "codegate.yml").exists()
+    assert not (repository / ".github").exists()
+    assert init("--workflows", "--json") == 2
+    assert json.loads(capsys.readouterr().out)["workflows"] == []
+
+
 def test_a_tag_that_was_named_is_used_and_can_be_moved(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     init("--workflows", "--action", "octo/codegate@v1")
     assert "octo/codegate@v1\n" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
