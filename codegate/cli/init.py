@@ -184,7 +184,7 @@ def command(
         )
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
-    following = _following(out, part)
+    following = _following(out, part, here=project is not None)
     if correct:
         following.insert(0, f"$EDITOR {shlex.quote(str(out))}  # `environment`; then codegate init --try again")
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
@@ -263,11 +263,16 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
     return ["others, which a try takes where this one does not work:", *named] if named else []
 
 
-def _following(out: Path, part: str) -> list[str]:
-    """Return the commands that a user runs next."""
+def _following(out: Path, part: str, *, here: bool) -> list[str]:
+    """Return the commands that a user runs next.
+
+    ``here`` is whether this is a git repository.
+    """
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
+    elif not here:
+        return ["cd REPOSITORY && codegate init  # problems are mined from a git history; `git init` begins one"]
     else:
         alone = f" --path {shlex.quote(part)}" if part else ""
         first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}"

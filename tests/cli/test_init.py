@@ -395,6 +395,14 @@ def test_workflows_belong_to_the_root_of_a_repository(empty: Path) -> None:
     assert list(empty.iterdir()) == []
 
 
+def test_outside_a_repository_no_mining_is_recommended(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init() == 0
+    here, *_, following = capsys.readouterr().out.splitlines()
+    assert here == "here: no git repository"
+    assert following.startswith("  cd REPOSITORY && codegate init ")
+    assert (empty / "codegate.yml").exists()
+
+
 def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None:
     init()
     text = (empty / "codegate.yml").read_text()
