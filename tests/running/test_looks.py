@@ -267,18 +267,20 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
     (verdict,) = gate_run(other, gate)
     assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
 
-    def answered(text: str) -> Run:
+    def answered(text: str, different: int = 2) -> Run:
         outcomes = []
         for one in run.outcomes:
-            attempt = AttemptSummary(solver="x", prompt_version="1", answer=f"{one.problem} {text} {one.sample % 2}")
+            answer = f"{one.problem} {text} {one.sample % different}"
+            attempt = AttemptSummary(solver="x", prompt_version="1", answer=answer)
             outcomes.append(one.model_copy(update={"attempt": attempt}))
         return other.model_copy(update={"outcomes": tuple(outcomes)})
 
     gate = Gate(pinned(answered("same"), old), GatePolicy())
     (copied,) = gate_run(answered("same"), gate)
     assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
-    (verdict,) = gate_run(answered("new"), gate)
-    assert "pinned baseline" not in " ".join(verdict.warnings)
+    for others in (answered("new"), answered("same", different=1)):
+        (verdict,) = gate_run(others, gate)
+        assert "pinned baseline" not in " ".join(verdict.warnings)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
