@@ -17,7 +17,7 @@ from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 
-GRADER_VERSION = "13"
+GRADER_VERSION = "14"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 

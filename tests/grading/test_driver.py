@@ -1,6 +1,8 @@
 """What a repository's own way of testing comes out as: layouts, settings, plugins, pytest old and new."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -264,10 +266,27 @@ def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(dock
 
 
 def test_order_and_hash_seed(plain: Room) -> None:
-    tests = "".join(f"def test_{n}(): assert os.environ['PYTHONHASHSEED'] == '7'\n" for n in range(4))
-    chosen = TestSelection((), order="reversed", hash_seed=7)
-    statuses = plain.statuses({"test_it.py": f"import os\n{tests}"}, "test_it.py", selection=chosen)
-    assert list(statuses.items()) == [(f"test_{n}", "passed") for n in (3, 2, 1, 0)]
+    def hashes(seed: int) -> str:
+        program = "print(hash('plum'))"
+        environment = {"PYTHONHASHSEED": str(seed)}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    for seed in (0, 7):
+        tests = "".join(f"def test_{n}(): assert hash('plum') == {hashes(seed)}\n" for n in range(4))
+        chosen = TestSelection((), order="reversed", hash_seed=seed)
+        statuses = plain.statuses({"test_it.py": tests}, "test_it.py", selection=chosen)
+        assert list(statuses.items()) == [(f"test_{n}", "passed") for n in (3, 2, 1, 0)]
+
+
+def test_variables_of_python_reach_the_tests_and_nothing_of_the_tree_runs_before_the_driver(plain: Room) -> None:
+    trap = "raise SystemExit('a module of the tree ran')\n"
+    tests = "import os\ndef test_it(): assert os.environ['PYTHONPATH'] == 'src' and 'CODEGATE' not in str(os.environ)\n"
+    names = ("encodings/__init__", "os", "json", "sitecustomize", "usercustomize")
+    content = {f"{folder}{name}.py": trap for folder in ("", "src/") for name in names}
+    chosen = TestSelection((), command=("PYTHONPATH=src", "pytest"))
+    statuses = plain.statuses({"tests/test_it.py": tests, **content}, "tests/test_it.py", selection=chosen)
+    assert statuses == {"test_it": "passed"}
 
 
 def test_each_file_has_an_interpreter_of_its_own(plain: Room) -> None:

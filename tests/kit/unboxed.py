@@ -90,7 +90,8 @@ class Unboxed:
     def run(self, place: Path, command: Command) -> Completed:
         """Run a driver's command in a folder."""
         assert command.argv[1:5] == ("-I", "-S", "-B", "-c"), "a driver's command"
-        program, *words = command.argv[5:]
+        at = command.argv.index("{records}")
+        program, words = command.argv[at - 1], command.argv[at:]  # what may stand before only sets the hash seed
         places = {"{records}": "93", "{workspace}": str(place / "workspace")}
         (place / "stdin").write_bytes(command.stdin)
         order = {

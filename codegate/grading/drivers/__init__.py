@@ -35,15 +35,19 @@ def driver_command(
     interpreter: tuple[str, ...] = ("{python}",),
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = 60.0,
+    seeded: bool = False,
 ) -> Command:
     """Return the command that runs a Python driver.
 
     It has a records pipe, out of the repository's reach. The interpreter is isolated from variables, start-up files and
     the folder that it is started in: only the driver runs until it lets something else in. The driver gets ``settings``
-    on standard input, as JSON, and ``places`` (see ``Command.argv``) behind the pipe's descriptor.
+    on standard input, as JSON, and ``places`` (see ``Command.argv``) behind the pipe's descriptor. If it is ``seeded``,
+    hashes have the seed ``PYTHONHASHSEED`` of the environment.
     """
+    program = _program(driver, package)
+    programs = (_program("seeded_driver", _OWN), program) if seeded else (program,)
     return Command(
-        argv=(*interpreter, "-I", "-S", "-B", "-c", _program(driver, package), "{records}", *places),
+        argv=(*interpreter, "-I", "-S", "-B", "-c", *programs, "{records}", *places),
         stdin=json.dumps(settings).encode("ascii"),
         environment=environment or {},
         timeout_seconds=timeout_seconds,

@@ -91,6 +91,7 @@ class Pytest(Runner):
             package=_DRIVERS,
             interpreter=("{interpreter}", *call.flags),
             environment={**varied, **call.variables},
+            seeded=True,
         )
 
 

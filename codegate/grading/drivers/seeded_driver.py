@@ -1,0 +1,35 @@
+"""Start a driver anew, with the hash seed of its environment.
+
+An interpreter that is isolated from all variables (``-I``) is so from ``PYTHONHASHSEED`` too. This program runs in such
+a one, and starts another that sees no other variable of Python's; the driver, argument 1, gets them back. Nothing of
+the workspace can be imported in between.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+KEPT = "CODEGATE_"
+DRIVER = """\
+import sys
+sys.path[:] = [path for path in sys.path if path]
+import os
+for name in [name for name in os.environ if name.startswith("CODEGATE_PYTHON")]:
+    os.environ[name[len("CODEGATE_"):]] = os.environ.pop(name)
+exec(compile(sys.argv.pop(1), "<string>", "exec"))
+"""
+SEED = "PYTHONHASHSEED"
+
+
+def main() -> None:
+    with open("/proc/self/cmdline", "rb") as file:
+        words = file.read().split(b"\0")[:-1]
+    given = len(words) - len(sys.argv) + 1
+    isolated = given - 5  # -I, -S, -B, -c and this text
+    variables = {KEPT * (name.startswith("PYTHON") and name != SEED) + name: os.environ[name] for name in os.environ}
+    options = [b"-s", b"-S", b"-B", b"-c", DRIVER.encode("ascii")]
+    os.execve(sys.executable, [*words[:isolated], *options, *words[given:]], variables)
+
+
+main()
