@@ -9,7 +9,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, UsageError
-from codegate.running import Journal
+from codegate.running import Journal, RunOptions, RunSpec, run_suite
 from codegate.suite import Suite, load_suite
 from tests.running.test_soundness import break_fix
 from tests.running.world import NAMES, ModelServer, Said, answer, lines, run_here
@@ -49,6 +49,16 @@ def test_a_declined_first_request_ends_the_run(
     assert len(server.asked) == 1
     server.reset()
     assert all(outcome.grade for outcome in run_here(suite, tmp_path / "r").outcomes)
+
+
+def test_progress_counts_all_planned_outcomes_from_the_first_question_on(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.running.scheduler.MOST_FIRST", 1)
+    totals: list[int] = []
+    request = RunSpec(suite.folder, (server.spec(),), 2, "bwrap", tmp_path / "r", options=RunOptions())
+    run_suite(request, lambda step: totals.append(step.total) if step.outcome is not None else None, lambda _: None)
+    assert totals == [6] * 6
 
 
 def test_all_candidates_whose_first_request_fails_are_named(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
