@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,8 @@ from typing import Final
 import click
 
 import codegate
-from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec
+from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
+from codegate.candidates.providers import model_provider
 from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
@@ -25,6 +26,7 @@ from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.operations.project import Repository, look_at, try_on_head
 from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
+from codegate.running.config import load_config
 from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
 from codegate.strict import read_text, shown
@@ -185,6 +187,11 @@ def command(
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
     following = _following(out, part, here=project is not None)
+    if workflows:
+        with contextlib.suppress(UsageError):  # a file from before: the next command that reads it explains the error
+            specs = load_config(out).candidates
+        say(*_unreachable(specs))
+        following = _following_workflows(out, specs, files)
     if correct:
         following.insert(0, f"$EDITOR {shlex.quote(str(out))}  # `environment`; then codegate init --try again")
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
@@ -282,6 +289,34 @@ def _following(out: Path, part: str, *, here: bool) -> list[str]:
         first,
         f"codegate run{own} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned",
         "codegate baseline pin runs/pinned",
+    ]
+
+
+def _following_workflows(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
+    """Return the commands that make the workflows gate."""
+    names = shlex.join(map(str, (out, out.with_name(".gitignore"), _WORKFLOWS)))
+    lines = [f"git add {names} && git commit -m 'Add codegate' && git push  # to the default branch"]
+    asked = [one for one in specs if one.calls_a_model and one.api_key_command is None]
+    for name in dict.fromkeys(one.api_key_env or model_provider(one.provider).key_variable for one in asked):
+        known = any(f"secrets.{name} " in text for text in files.values())
+        lines.append(
+            f"gh secret set {name}  # or in the settings{'' if known else '; add it to `env` of the workflows'}"
+        )
+    if not (out.parent / _SUITE / "suite.yml").exists():
+        lines.append(f"gh workflow run codegate-mine.yml  # or on the page Actions; commit its suite as {_SUITE}")
+    if not out.with_name("codegate.lock").exists():
+        candidate = f" -f candidate={shlex.quote(specs[0].label)}"
+        lines.append(f"gh workflow run codegate-baseline.yml{candidate}  # commit the codegate.lock in its summary")
+    return lines
+
+
+def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
+    """Return a line on each candidate whose server workflows cannot reach."""
+    return [
+        f"The workflows run in a container, and {one.base_url} is the container itself there. Give {one.model} a "
+        "`base_url` that it reaches: http://172.17.0.1:PORT of a server on the runner, with `allow_http: true`."
+        for one in specs
+        if one.base_url is not None and check_base_url(one.base_url, allow_http=one.allow_http)
     ]
 
 

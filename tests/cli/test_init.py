@@ -105,6 +105,34 @@ def test_without_a_commit_to_pin_the_configuration_is_written_all_the_same(
     assert json.loads(capsys.readouterr().out)["workflows"] == []
 
 
+def test_with_workflows_the_next_steps_are_those_of_the_workflows(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init("--workflows", "--json")
+    out, said = capsys.readouterr()
+    assert "container" not in said
+    assert [line.partition("  #")[0] for line in json.loads(out)["next"]] == [
+        "git add codegate.yml .gitignore .github/workflows && git commit -m 'Add codegate' && git push",
+        "gh secret set OPENAI_API_KEY",
+        "gh workflow run codegate-mine.yml",
+        f"gh workflow run codegate-baseline.yml -f candidate={EXAMPLE_CANDIDATE}",
+    ]
+    own = (
+        "candidates: [{provider: gemini, model: gemini-2.5-pro}, {provider: openai, model: m-2025-01-01, base_url: %s}]"
+    )
+    (repository / "codegate.yml").write_text(own % "'http://127.0.0.1:8080/v1'")
+    (repository / "suites/mine").mkdir(parents=True)
+    (repository / "suites/mine/suite.yml").touch()
+    (repository / "codegate.lock").touch()
+    init("--workflows", "--json", "--candidate", "reference")
+    out, said = capsys.readouterr()
+    assert json.loads(out)["next"][1:] == [
+        "gh secret set GEMINI_API_KEY  # or in the settings; add it to `env` of the workflows",
+        "gh secret set OPENAI_API_KEY  # or in the settings",
+    ]
+    assert "http://127.0.0.1:8080/v1 is the container itself there. Give m-2025-01-01 a `base_url`" in said
+
+
 def test_a_tag_that_was_named_is_used_and_can_be_moved(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     init("--workflows", "--action", "octo/codegate@v1")
     assert "octo/codegate@v1\n" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
