@@ -44,7 +44,7 @@ def read_short_form(text: str) -> ShortForm:
         raise answers_in_file(f"candidate {_shown(text)}")
     known = known_providers()
     if provider not in known:
-        near = get_close_matches(provider, known, 1)
+        near = get_close_matches(provider, known, 1, cutoff=0.7)
         raise UsageError(
             f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
             (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(known)}. {_SHORT_FORM}",

@@ -120,6 +120,7 @@ MISTAKES: list[Any] = [
     Mistake("mine git@github.com:octo/app", "is an address|git clone git@github.com:octo/app && codegate mine app"),
     # candidates
     Mistake("run SUITE --candidate opnai:m", "unknown provider 'opnai'. Did you mean openai?"),
+    Mistake("run SUITE --candidate nope:foo", "unknown provider 'nope'. Known providers: openai"),
     Mistake("run SUITE --candidate gpt-4o", "unknown provider 'gpt-4o'. |A candidate is written provider:model"),
     Mistake("run SUITE --candidate openai:", "the model's name is missing or malformed. A candidate is written"),
     Mistake("run SUITE --candidate openai:gpt-4o", "floating alias|Pin the dated form"),
