@@ -6,6 +6,7 @@ Verdicts are computed here and nowhere else.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec, transcript_header
@@ -187,7 +188,10 @@ def _written(
     baseline: Baseline | None = None,
     formats: Sequence[str] | None = None,
 ) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
-    verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
+    verdicts: tuple[Verdict, ...] = ()
+    if gate is not None:
+        each = (gate_run(run, gate, journal.folder) for run, journal in zip(runs, journals, strict=True))
+        verdicts = tuple(chain.from_iterable(each))
     shown = gate.baseline if isinstance(gate, Gate) else baseline
     view = build_view(list(runs), verdicts, gather(journals, shown, terms))
     return verdicts, view, write_reports(view, out, formats)

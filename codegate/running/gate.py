@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -222,20 +223,20 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     return frozenset(settled)
 
 
-def check_finished(run: Run, settled: Collection[str] = (), name: str = "") -> None:
+def check_finished(run: Run, settled: Collection[str] = (), name: str = "", folder: Path | None = None) -> None:
     """Raise UsageError if an outcome is missing.
 
-    ``settled`` candidates need none. ``name`` names the run in the message.
+    ``settled`` candidates need none. ``name`` names the run in the message, ``folder`` is what continues it.
     """
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
         raise UsageError(
             f"{name or f'run {run.manifest.id}'} is unfinished: {made} of {len(wanted)} outcomes.",
-            f"Finish it with `codegate run --resume`{', or run it again' if name else ''}.",
+            f"Finish it with `codegate run SUITE --resume {folder or 'RUN'}`{', or run it again' if name else ''}.",
         )
     if run.confirmation is not None:
-        check_finished(run.confirmation)
+        check_finished(run.confirmation, folder=folder)
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
@@ -278,11 +279,11 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
             )
 
 
-def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
+def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> tuple[Verdict, ...]:
     """Return the verdict on every candidate of ``run``.
 
     A policy without a baseline checks its absolute floors only. Verdicts warn of an old baseline, of a baseline that is
-    compared with itself, and of a regression without a confirming run.
+    compared with itself, and of a regression without a confirming run. ``folder`` is the run's, for messages.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
@@ -291,11 +292,11 @@ def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
         check_gate(run.manifest, None)
         together, older = run.manifest.candidates, _excluded_by_age(run, gate)
         check_cutoffs(together, gate)
-        check_finished(run)
+        check_finished(run, folder=folder)
         narrowed = (without_problems(candidate_samples(run, one), older) for one in together)
         return tuple(_with_excluded(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
-    check_finished(run, settled_candidates(run, gate))
+    check_finished(run, settled_candidates(run, gate), folder=folder)
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
     age = gate.baseline.age()
     gates = age.state != "expired" or gate.policy.allow_expired

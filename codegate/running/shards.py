@@ -211,7 +211,8 @@ def merge_shards(
     over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}
     for part in parts:
-        check_finished(Run(manifest=part.journal.manifest.without(unsound), outcomes=part.outcomes), over, part.name)
+        run = Run(manifest=part.journal.manifest.without(unsound), outcomes=part.outcomes)
+        check_finished(run, over, part.name, part.journal.folder)
     with _new_folder(out or RUNS / whole.id) as folder:
         _write(folder, whole, parts, soundness)
     return Journal.open(out or RUNS / whole.id)
