@@ -63,6 +63,8 @@ MISTAKES: list[Any] = [
     Mistake("run SUITE --limit 1 --shard 1/2", "--limit and --problem try some problems out"),
     pytest.param(Mistake("run SUITE --candidate reference --problem calc-hal", "'calc-hal'|Did you mean calc-half?"),
                  marks=pytest.mark.bwrap),
+    pytest.param(Mistake("run SUITE --candidate reference --problem nope", "'nope': there is none|The suite has calc-"),
+                 marks=pytest.mark.bwrap),
     pytest.param(Mistake("run SUITE --candidate reference --out RUN",
                          "already holds a run: |or continue it:|--candidate reference --json --resume /"),
                  marks=pytest.mark.bwrap),
