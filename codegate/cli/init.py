@@ -311,7 +311,7 @@ def _following_workflows(out: Path, specs: Sequence[CandidateSpec], files: Mappi
 
 
 def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
-    """Return a line on each candidate whose server workflows cannot reach."""
+    """Return a warning for each server that workflows cannot reach."""
     return [
         f"The workflows run in a container, and {one.base_url} is the container itself there. Give {one.model} a "
         "`base_url` that it reaches: http://172.17.0.1:PORT of a server on the runner, with `allow_http: true`."
