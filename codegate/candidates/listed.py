@@ -44,10 +44,10 @@ def list_entry(spec: CandidateSpec) -> ListEntry:
 
 
 def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
-    """Return a model's prices with those of its helpers added.
+    """Return ``known`` with the prices of the helper models.
 
-    ``known`` are the prices of the candidate's own model. A helper's prices are taken from the ``table``, else from
-    ``known``, else from the list. None if a price is unknown, because then the whole cost is.
+    ``known`` holds the prices of the candidate's own model. A helper's prices come from ``table``, else from ``known``,
+    else from the price list. None if any price is unknown, because the total cost is then unknown too.
     """
     if known is None or not spec.helpers:
         return known

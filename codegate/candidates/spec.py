@@ -362,7 +362,10 @@ class CandidateSpec(BaseModel):
         return digest(fields)[:16]
 
     def short_form(self) -> str | None:
-        """Return the short form with the same key, or None."""
+        """Return ``provider:model[@base_url]`` if it loses nothing.
+
+        None if the candidate parsed from that text has another ``key``.
+        """
         text = self.model_copy(update={"name": ""}).label
         try:
             return text if parse_candidate(text).key() == self.key() else None

@@ -130,11 +130,11 @@ def parse_recipe(value: Any, place: str) -> Recipe:
 def environment_of(
     name: str, recipe: Recipe, resolved: str, *, day: date, base: Base | None = None, inputs: str | None = None
 ) -> Environment:
-    """Return a suite's environment that is built by a recipe.
+    """Return the suite environment that ``recipe`` describes.
 
-    ``resolved``: the versions that a build installed, which pin every other build; empty: none was made yet. Package
-    indexes answer as of the end of ``day``. Without ``base`` it is built from an empty tree; ``inputs``: see
-    ``inputs_of``.
+    ``resolved``: versions that the first build installed; later builds install the same; empty before the first build.
+    Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from; None: an
+    empty tree. ``inputs``: see ``inputs_of``.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(

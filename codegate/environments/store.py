@@ -140,16 +140,16 @@ def store_built(archive: Path, described: LayerFile) -> Built:
 
 
 def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bool = False) -> Built | None:
-    """Return the newest cached build of ``inputs``, or None.
+    """Return the most recently used matching build, or None.
 
-    A file that cannot be read does not count.
+    Unreadable files are skipped.
 
     Args:
         inputs: the result of ``inputs_of``.
-        tree: SHA-256 of the tree. No key covers modules that manifests import: a build of another tree, which may be of
-            another repository, would have that tree's hooks.
-        resolved: versions that the build has, or was told to install; None: any.
-        found: also accept a build for which commands of the recipe were left out.
+        tree: SHA-256 of the tree, which must match too: ``inputs`` covers manifests (such as setup.py), but not the
+            modules that they import, so another repository's code may have shaped a build of equal ``inputs``.
+        resolved: versions that the build installed, or was pinned to; None: any.
+        found: also accept a build of this recipe that left out failed commands.
     """
     for path, described in reversed(kept_layers()):
         if inputs not in {described.inputs, described.asked if found else ""} or described.tree != tree:

@@ -59,7 +59,10 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return which toolchains a backend has; None: any, by images."""
+    """Return the backend's check for available toolchains.
+
+    None for a backend with images: an image can supply any toolchain.
+    """
     return None if hasattr(backend, "pin_image") else on_machine
 
 

@@ -124,7 +124,10 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
 
 
 def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool) -> str:
-    """Return the end of the reason; ``both``: its baseline is stored and fresh samples."""
+    """Return the end of a confirmation's reason.
+
+    ``both``: its baseline is stored and fresh samples.
+    """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "
         f"{drift.fresh_samples} fresh samples, {probability(drift.p, DRIFT_LEVEL)}"

@@ -93,10 +93,10 @@ def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
 
 
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
-    """Return the decision of one look.
+    """Return pass, regressed or inconclusive for one look.
 
-    A pass comes first: a drop that is real but smaller than the margin is tolerated. A candidate that is shown to be
-    better passes even if the baseline solves so little that no drop could show.
+    A pass is tested before a regression, so that a significant drop smaller than the margin passes. A significant gain
+    passes even if the baseline's rate is below the margin, where non-inferiority shows nothing.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"

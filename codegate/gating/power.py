@@ -293,7 +293,10 @@ class Calibration:
 
     @property
     def kept(self) -> bool:
-        """Return whether alarms are as rare as promised, within chance."""
+        """Return whether the false-alarm rate is consistent with ``alpha``.
+
+        It is if the lower end of its 95 % interval is at most ``alpha``.
+        """
         return self.low <= self.alpha
 
 

@@ -90,11 +90,15 @@ class Drift(Strict):
 
 
 class PopulationFinding(Strict):
-    """What a comparison shows about bugs like these.
+    """An estimate for bugs beyond the suite; it decides nothing.
 
-    The suite is taken as a random sample of them; the finding decides nothing. ``units`` are pull requests, or the
-    problems if each has its own. ``difference`` is of the mean over units, with its paired ``interval``, each end
-    one-sided at ``level``; None below two units.
+    It treats the suite as a random sample of such bugs.
+
+    Attributes:
+        units: number of pull requests; of problems, if each is from its own.
+        difference: candidate minus baseline, mean over units.
+        interval: paired confidence interval of ``difference``; None with fewer than two units.
+        level: one-sided error of each end of ``interval``.
     """
 
     units: int

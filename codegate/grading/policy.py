@@ -73,9 +73,10 @@ class SortedPatch:
 
 
 def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
-    """Return the paths of a patch, sorted.
+    """Classify a patch's paths as applied, dropped or hostile.
 
-    Paths that the reference fix touches too are applied; configuration among them has the fix's content.
+    Paths that the reference fix also changes are applied. Those that are not source (such as configuration) get the
+    fix's content instead of the patch's, because the tests run by it.
     """
     classifier = PathClassifier.of(base)
     applied: dict[str, TreeFile | None] = {}

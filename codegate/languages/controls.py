@@ -1,9 +1,10 @@
 """Find a file's tests and replacements for their literals.
 
-A *flip* replaces one text in a test. Literals are flipped whatever they are for: running the reference fix shows which
-flips it fails. The classes of literals partition all values, so that no text shows whether it is the original. Two
-kinds of flips are *weak*, because a patch can recognise them: those of assertions (``==`` to ``!=``), and those of a
-literal that an older version of the test has.
+A *flip* replaces one literal, name or operator in a test. Nothing here analyses whether the test depends on it: the
+grader runs the flipped test on the reference fix and keeps the flip if the test fails. A literal's replacements are the
+other members of its class, and every member of a class has the same class. So a patch cannot tell from a value whether
+it is the original. A flip is *weak* if a patch can tell anyway: it changes an operator (``==`` to ``!=``), or an older
+version of the test reveals the original literal.
 """
 
 import re

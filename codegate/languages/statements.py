@@ -35,11 +35,11 @@ class Branch:
 
 @dataclass(frozen=True)
 class StatementReader(ABC):
-    """Reads the statements of one test.
+    """Reads the code of one test, statement by statement.
 
     Attributes:
-        base: the file before the fix.
-        helpers: functions that assert something, by the name in their calls.
+        base: text of the test's file before the fix; it shows which table rows are new.
+        helpers: syntax trees of functions that contain assertions, by the name that calls use.
     """
 
     grammar: Grammar

@@ -123,10 +123,10 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 
 
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
-    """Return the units that a later one reverted or blames.
+    """Map reverted or blamed commits to the later commit.
 
-    By commit, the later unit's commit. A fix that was itself a bug makes no problem: the right solution may fail its
-    tests.
+    The keys are commits of units that a later unit reverts or blames in its message. Such a fix was itself a bug. It
+    makes no problem, because a correct solution may fail its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}

@@ -61,7 +61,10 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
 
 def take_texts_over(folder: Path) -> tuple[str, ...]:
-    """Write the digests of edited texts, and return their paths."""
+    """Update stored digests of edited files; return their paths.
+
+    The files are recipes, resolved versions and statements; their digests are in suite.yml and problem.yml.
+    """
     manifest = read_manifest(folder)
     changed = []
     for environment in manifest.environments:

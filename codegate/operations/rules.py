@@ -91,7 +91,10 @@ class Project:
 
     @property
     def floors(self) -> GatePolicy | None:
-        """Return the policy whose floors decide without a baseline."""
+        """Return the gate policy if it needs no baseline.
+
+        It needs none if it has critical floors and no lock pins a baseline; else None.
+        """
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:

@@ -279,7 +279,10 @@ def unpacked(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return the memory that a copy takes, by part."""
+    """Return the bytes that a copy of ``layer`` takes.
+
+    By part (see ``PARTS``). Each file counts in whole memory pages, because the copy is on a tmpfs.
+    """
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):
         sizes[member.name.partition("/")[0]] += -(-member.size // _PAGE_BYTES) * _PAGE_BYTES

@@ -168,7 +168,11 @@ def _find_v1(own: Mapping[str, str]) -> GroupParents | None:
 
 
 def _find_v2(own: Mapping[str, str]) -> GroupParents | None:
-    """Return the nearest group, upwards from ours, with both controllers."""
+    """Return the nearest cgroup v2 that can limit children.
+
+    The search starts at our own group and goes up, for ``memory`` and ``pids`` in ``cgroup.subtree_control``. None if
+    no group has both.
+    """
     folder = _ROOT / own.get("", "/").lstrip("/")
     while folder.is_relative_to(_ROOT):
         with contextlib.suppress(OSError):

@@ -165,7 +165,12 @@ def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
 
 
 def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``; raise SandboxError for one outside the layout."""
+    """Yield ``entries``, each checked before use.
+
+    Raises:
+        SandboxError: an entry is not below ``env`` or ``tree``, is a duplicate, comes before its folder, is a hard link
+            to no earlier file, or is neither a file, a folder nor a link.
+    """
     seen: dict[str, bytes] = {}
     for entry, data in entries:
         first, *rest = entry.name.split("/")

@@ -55,7 +55,10 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return a YAML file's mapping, read as other tools do."""
+    """Return the mapping of another project's YAML file.
+
+    It is read by YAML 1.2, with aliases; our own files allow neither. {} if it is unusable.
+    """
     try:
         return mapping(parse_yaml(read_text(tree, path), path, core=True))
     except UsageError:

@@ -18,7 +18,7 @@ class OwnCommand(Agent):
     Args:
         command: program and arguments.
         files: texts by name, written to the folder ``{files}``.
-        packages: whether packages were installed that ``{python}`` has to find.
+        packages: make the installed packages of the agent importable for ``{python}``.
     """
 
     name = "command"

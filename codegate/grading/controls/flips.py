@@ -102,7 +102,12 @@ def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies
 
 
 def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
-    """Return the files in which marks change a test's result."""
+    """Return the test files that cannot be marked.
+
+    A mark is an inserted call that records that the statement before it ran. A file cannot be marked if it does not
+    load with marks, if a marked test fails with the fix or passes without leaving all of its marks, or if a marked
+    fail-to-pass test passes without the fix (it may read its own source).
+    """
     # A test fails with them, or passes with them and without the fix.
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
@@ -250,10 +255,11 @@ class _Search:
         return fold(made, run_hidden_tests(self.problem, self.fixed, self.sandboxes, selection), self.texts)
 
     def attempt(self, copies: Mapping[Key, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
-        """Run copies and record their failures.
+        """Run flipped copies beside their tests; record the killed flips.
 
-        If real tests fail together with them, the copies are run in parts. ``alone``: each unit has one copy, and a
-        unit whose tests fail now keeps none.
+        If an unflipped test fails in this run, its copies may have caused it: they are run again in smaller groups.
+        After ``_MOST_RUNS`` runs it does nothing. ``place``: position of the unflipped test among its copies, from 0
+        (first) to 1 (last). ``alone``: each unit has one copy; a unit whose unflipped tests fail even so is dropped.
         """
         copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}
         if not copies or self.runs >= _MOST_RUNS:
@@ -364,7 +370,7 @@ def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return all sites in the order to try them."""
+    """Return all sites, the most useful first."""
     # At most ``most`` strong ones and a few weak ones come first.
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]

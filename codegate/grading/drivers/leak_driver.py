@@ -206,7 +206,11 @@ class LeakSearch:
             self.releases[path] = path[: path.rindex("/site-packages/") + len("/site-packages")]
 
     def has_release(self) -> bool:
-        """Return whether an installed copy may have the fix."""
+        """Return whether an installed release may contain the fix.
+
+        That is: some installed copy of the project has a changed file that looks fixed, or no changed file could be
+        compared.
+        """
         # It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
         # without the file is of another time than the fix.
         copies = [

@@ -126,7 +126,10 @@ class Unpacker:
         return size <= (LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT)
 
     def take(self, stream: Any, name: str) -> bytes:
-        """Return a member's bytes, as far as there is room."""
+        """Read an archive member, at most ``left`` bytes.
+
+        Subtracts what it read from ``left``. When that reaches 0, ``name`` is added to ``unread``.
+        """
         found: bytes = stream.read(min(LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT, self.left))
         self.left -= len(found)
         if not self.left:

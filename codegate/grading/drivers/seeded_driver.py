@@ -1,4 +1,4 @@
-"""Start a driver anew, with the hash seed of its environment.
+"""Start a driver with the hash seed of its environment.
 
 An interpreter that is isolated from all variables (``-I``) is so from ``PYTHONHASHSEED`` too. This program runs in such
 a one, and starts another that sees no other variable of Python's; the driver, argument 1, gets them back. Nothing of

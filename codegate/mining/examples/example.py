@@ -339,9 +339,14 @@ class Probing:
         self.errors = ""
 
     def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:
-        """Return the records by test id; set ``errors``.
+        """Run the probes; return their records by test id.
 
-        These are the compiler's or collection's messages.
+        Sets ``errors`` to the compiler's or the collection's messages. Tests without records are left out.
+
+        Args:
+            state: ``before`` or ``after`` the fix.
+            isolated: ids of tests that each run in a process of their own.
+            later: run on another day, with another hash seed.
         """
         report = self._validated.run(self._trees[state], self._tests, isolated, later=later)
         self.errors = "\n".join(error.text for error in report.collection_errors)

@@ -173,7 +173,10 @@ def _connected(
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
-    """Return whether an expression may change a line's object."""
+    """Return whether a call in ``expression`` may mutate a local.
+
+    It may if its text starts with a name in ``local`` (``items.append(1)``) or takes a reference to one (``&items``).
+    """
     calls = (text_of(node) for node in walk(dialect.parse(expression)) if node.type.startswith(_CALLS))
     return any(not local.isdisjoint(_CHANGED.findall(call)) for call in calls)
 

@@ -146,7 +146,11 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return distinctive changed places with the lines around them."""
+    """Return the fix's hunks that identify a copy.
+
+    Each is a list of the stripped non-blank lines after the change, with up to ``_AROUND`` lines of context. Hunks with
+    little code, and hunks whose text is already in the old file, are left out.
+    """
     found: list[list[str]] = []
     for path, file in fix.items():
         old = base.get(path)

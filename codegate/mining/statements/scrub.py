@@ -123,9 +123,9 @@ def scrub_text(title: str, body: str) -> str:
 
 
 def _until_unchanged(text: str, once: Callable[[str], str]) -> str:
-    """Return ``text`` after passes that still change it.
+    """Apply ``once`` until the text no longer changes.
 
-    Empty if it never settles.
+    Return "" if it still changes after ``_MAX_PASSES`` passes.
     """
     for _ in range(_MAX_PASSES):
         before, text = text, once(text)

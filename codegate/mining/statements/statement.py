@@ -171,9 +171,10 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
 
 
 def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
-    """Return a clause on where the exception was raised.
+    """Return a clause like `` in `f` of `a.py` ``.
 
-    "" if that is not a file of the base, or the gates refuse it.
+    It says where the exception was raised. "" if the file is not in the base tree, or if ``gates`` find that the clause
+    would disclose the fix.
     """
     if file not in cut.base or "`" in file:
         return ""

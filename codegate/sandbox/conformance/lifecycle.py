@@ -61,7 +61,7 @@ def time_limit(subject: Subject) -> None:
 
 
 def daemons(subject: Subject) -> None:
-    """Processes that a command leaves running end with it."""
+    """A command's background processes end when the command ends."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON)
         expect(done.ok and not done.timed_out, "a good end", done)

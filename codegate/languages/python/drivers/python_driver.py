@@ -116,8 +116,8 @@ def begin_run() -> tuple[dict[str, Any], Channel, str, str, list[str]]:
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
     """Add the environment's folders to ``sys.path``.
 
-    Return the first of them, and the command's import roots, which are not on the path yet. Until now only the standard
-    library could be imported: the driver's settings are read, and its channel is open.
+    Return the first of them, and the command's import roots, which the caller has to add. Call it after the settings
+    are read and the channel is open: until then only the standard library may be importable.
     """
     standard = len(sys.path)
     customize, site.execsitecustomize = site.execsitecustomize, lambda: None
