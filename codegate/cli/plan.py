@@ -155,7 +155,7 @@ def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> T
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])
     notes = [f"token counts assume {BYTES_PER_TOKEN} bytes a token; retries are not included"]
     if any(one.expense.samples == 0 for one in every):
-        notes.append("nothing is measured before a first run with the same solver (--like names one)")
+        notes.append("nothing is measured: runs/ has no folder of a pinned run with the same solver (--like names one)")
     if any(one.dollars.expected.low is not None for one in every):
         notes.append("in brackets: 95 % interval of the mean over problems")
     if any(one.dollars.expected.value is not None and not one.dollars.measured for one in every):

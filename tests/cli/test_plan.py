@@ -59,7 +59,10 @@ def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path, monke
     assert expense["measured"] is False, "the reference has no tokens"
     assert expense["minutes"][1] > 0
     (tmp_path / "runs").rename(tmp_path / "elsewhere")
-    assert "no folder in runs/ holds run" in codegate("plan", cwd=tmp_path).stderr
+    clone = codegate("plan", "--json", cwd=tmp_path)
+    assert "no folder in runs/ holds run" in clone.stderr
+    assert "of the pinned baseline, whose file keeps no tokens and times" in clone.stderr
+    assert "runs/ has no folder of a pinned run with the same solver" in " ".join(clone.stderr.split())
 
 
 def test_what_a_sample_takes_is_the_mean_of_those_that_came_to_something() -> None:
