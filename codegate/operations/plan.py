@@ -174,7 +174,7 @@ def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> li
     for name in wanted:
         if name not in there:
             announce(
-                f"no folder in runs/ holds run {name} of the pinned baseline, whose file keeps no tokens and times: what "
-                "a sample took in it is not counted; name the run with --like"
+                f"no folder in runs/ holds run {name} of the pinned baseline, whose file keeps no tokens and times: "
+                "what a sample took in it is not counted; name the run with --like"
             )
     return list(there.values())
