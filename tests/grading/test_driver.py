@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading.drivers import driver_command
+from codegate.sandbox import Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.toolchains import find_toolchain
 from codegate.suite import Environment, ProblemLimits
 from tests.grading.worlds import FIX, SOURCE, TEST, TESTS, Files, World, tree
 from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
@@ -277,6 +281,30 @@ def test_order_and_hash_seed(plain: Room) -> None:
         chosen = TestSelection((), order="reversed", hash_seed=seed)
         statuses = plain.statuses({"test_it.py": tests}, "test_it.py", selection=chosen)
         assert list(statuses.items()) == [(f"test_{n}", "passed") for n in (3, 2, 1, 0)]
+
+
+def interpreters() -> Iterator[str]:
+    """Yield this interpreter and those of other versions on this machine."""
+    yield sys.executable
+    for minor in range(8, 20):
+        found = find_toolchain(Toolchain("python", f"3.{minor}"))
+        if found is not None:
+            yield str(found.programs / f"python3.{minor}")
+
+
+@pytest.mark.parametrize("flags", [(), ("-E",), ("-I", "-X", "dev")])
+def test_no_module_of_the_tree_runs_before_a_driver_with_a_hash_seed(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    for name in (*sys.stdlib_module_names, "sitecustomize", "usercustomize"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the tree ran')\n")
+    argv = driver_command("inspect_driver", {}, interpreter=flags, seeded=True).argv
+    before = argv[: argv.index("{records}") - 1]
+    program = "import sys; print(hash('plum'), sys.argv, [path for path in sys.path if not path])"
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    for interpreter in interpreters():
+        environment = {"PYTHONHASHSEED": "7", "PYTHONPATH": str(tmp_path)}
+        done = run([interpreter, *before, program, "1", "b"], cwd=tmp_path, env=environment)
+        expected = run([interpreter, "-c", "print(hash('plum'))"], cwd="/", env={"PYTHONHASHSEED": "7"})
+        assert done.stdout == f"{expected.stdout.strip()} ['-c', '1', 'b'] []\n", interpreter
 
 
 def test_variables_of_python_reach_the_tests_and_nothing_of_the_tree_runs_before_the_driver(plain: Room) -> None:

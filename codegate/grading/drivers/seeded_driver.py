@@ -27,9 +27,12 @@ def main() -> None:
         words = file.read().split(b"\0")[:-1]
     given = len(words) - len(sys.argv) + 1
     isolated = given - 5  # -I, -S, -B, -c and this text
+    kept = [word for word in words[1:isolated] if word not in {b"-E", b"-I"}]  # they hide the seed too
     variables = {KEPT * (name.startswith("PYTHON") and name != SEED) + name: os.environ[name] for name in os.environ}
-    options = [b"-s", b"-S", b"-B", b"-c", DRIVER.encode("ascii")]
-    os.execve(sys.executable, [*words[:isolated], *options, *words[given:]], variables)
+    # From 3.13 on -c imports a module before the first line of its text; older versions have no -P and do not.
+    own = [b"-P"] if sys.version_info >= (3, 11) else []
+    options = [*own, b"-s", b"-S", b"-B", b"-c", DRIVER.encode("ascii")]
+    os.execve(sys.executable, [words[0], *kept, *options, *words[given:]], variables)
 
 
 main()
