@@ -1,6 +1,5 @@
 """Find differences that forbid a comparison with the baseline."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -208,17 +207,16 @@ def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> Candida
 
 
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
-    """Return whether the baseline holds every graded candidate answer.
-
-    It holds each as often: many candidates give one answer, such as none at all.
-    """
-    found = {
-        problem: Counter(sample.answer for sample in entries if sample.passed is not None)
+    """Return whether the baseline holds every graded candidate answer."""
+    stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
+    answers = [
+        (problem, sample.answer)
         for problem, entries in candidate.samples.items()
-    }
-    stored = {problem: Counter(sample.answer for sample in entries) for problem, entries in baseline.samples.items()}
-    return any(found.values()) and all(
-        None not in answers and answers <= stored.get(problem, Counter()) for problem, answers in found.items()
+        for sample in entries
+        if sample.passed is not None
+    ]
+    return bool(answers) and all(
+        answer is not None and answer in stored.get(problem, set()) for problem, answer in answers
     )
 
 

@@ -311,7 +311,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
                 "warnings": (
                     *verdict.warnings,
                     *old,
-                    *_self_comparison(run, candidate, gate.baseline),
+                    *_self_comparison(run, candidate, gate.baseline, verdict),
                     *(("not confirmed by a fresh baseline run",) if unconfirmed(verdict) else ()),
                 )
             }
@@ -320,11 +320,12 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
     )
 
 
-def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
+def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:
     """Return a warning if the baseline is compared with itself."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
-    if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
+    # Many models give the same wrong answer; only one that does no worse may be the baseline itself.
+    if verdict.kind != "regressed" and only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
         return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
     return ()
 

@@ -267,20 +267,20 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
     (verdict,) = gate_run(other, gate)
     assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
 
-    def answered(text: str, different: int = 2) -> Run:
+    def answered(text: str, outcomes_of: tuple[Outcome, ...] = run.outcomes) -> Run:
         outcomes = []
-        for one in run.outcomes:
-            answer = f"{one.problem} {text} {one.sample % different}"
-            attempt = AttemptSummary(solver="x", prompt_version="1", answer=answer)
+        for one in outcomes_of:
+            attempt = AttemptSummary(solver="x", prompt_version="1", answer=f"{one.problem} {text} {one.sample % 2}")
             outcomes.append(one.model_copy(update={"attempt": attempt}))
         return other.model_copy(update={"outcomes": tuple(outcomes)})
 
     gate = Gate(pinned(answered("same"), old), GatePolicy())
     (copied,) = gate_run(answered("same"), gate)
     assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
-    for others in (answered("new"), answered("same", different=1)):
-        (verdict,) = gate_run(others, gate)
-        assert "pinned baseline" not in " ".join(verdict.warnings)
+    (verdict,) = gate_run(answered("new"), gate)
+    assert "pinned baseline" not in " ".join(verdict.warnings)
+    (verdict,) = gate_run(answered("same", always(old, 5, resolved=False)), gate)
+    assert (verdict.kind, "pinned baseline" in " ".join(verdict.warnings)) == ("regressed", False)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
