@@ -22,7 +22,6 @@ from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
-from codegate.running.gate import check_finished, samples_at_look
 from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of, few
@@ -47,7 +46,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
     incomparable = {verdict.candidate for verdict in verdicts if verdict.kind == "incomparable"}
     k = common_k([*(graded_samples(found) for found in outcomes), pinned])
     return ReportView(
-        runs=tuple(_run(run, evidence.terms) for run in runs),
+        runs=tuple(_run(run, evidence.terms, verdicts) for run in runs),
         candidates=tuple(
             _candidate(
                 run,
@@ -60,7 +59,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     k=k,
                     baseline={} if spec.key() in incomparable else _same(pinned, evidence.baseline, run),
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
-                    calls=None if _unfinished(run) else evidence.calls.get((run.manifest.id, spec.key())),
+                    calls=None if _unfinished(run, verdicts) else evidence.calls.get((run.manifest.id, spec.key())),
                 ),
                 _judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,
@@ -114,7 +113,7 @@ def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
     return found
 
 
-def _run(run: Run, terms: ReportTerms) -> RunView:
+def _run(run: Run, terms: ReportTerms, verdicts: Sequence[Verdict]) -> RunView:
     manifest = run.manifest
     words = dict.fromkeys(found.words for found in run.assurances)
     return RunView(
@@ -131,26 +130,22 @@ def _run(run: Run, terms: ReportTerms) -> RunView:
         ),
         samples=manifest.samples,
         confirmation=_confirmation_cost(run.confirmation, terms) if run.confirmation is not None else None,
-        unfinished=_unfinished(run),
+        unfinished=_unfinished(run, verdicts),
     )
 
 
-def _unfinished(run: Run) -> str | None:
-    """Return how many outcomes an unfinished run has, or None.
+def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
+    """Return how many outcomes a run has if some are missing.
 
-    A gate may end the sampling of a candidate after a complete look.
+    None if a verdict needs no more of them: a gate may end the sampling early.
     """
-    ended = {
-        spec.key()
-        for spec in run.manifest.candidates
-        if run.manifest.sequential
-        and len(run.of(spec.key())) == samples_at_look(run, spec.key()) * len(run.manifest.problems) > 0
-    }
-    try:
-        check_finished(run, ended)
-    except UsageError as error:
-        return one_line(error.cause)
-    return None
+    wanted = {*run.manifest.outcome_keys()}
+    made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
+    if made == len(wanted) or {spec.key() for spec in run.manifest.candidates} & {one.candidate for one in verdicts}:
+        return None
+    if run.manifest.sequential:
+        return f"run {one_line(run.manifest.id)} has {made} of at most {len(wanted)} outcomes."
+    return f"run {one_line(run.manifest.id)} is unfinished: {made} of {len(wanted)} outcomes."
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:

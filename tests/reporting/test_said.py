@@ -239,6 +239,15 @@ def test_an_unfinished_run_says_so_and_has_no_share_of_answered_calls(tmp_path: 
         assert f"run {run.manifest.id} is unfinished: 1 of 2 outcomes." in render(view)
 
 
+def test_a_run_that_a_gate_ended_early_is_finished() -> None:
+    run, verdicts = example()
+    early = run.model_copy(update={"outcomes": run.outcomes[:-1]})
+    assert build_view([early], verdicts).runs[0].unfinished is None
+    looks = early.model_copy(update={"manifest": run.manifest.model_copy(update={"looks": (1, run.manifest.samples)})})
+    assert "outcomes." in (build_view([early]).runs[0].unfinished or "")
+    assert " of at most " in (build_view([looks]).runs[0].unfinished or "")
+
+
 def test_a_broken_conversation_is_said_and_is_no_reason_to_have_no_report(tmp_path: Path) -> None:
     journal, run = kept(tmp_path)
     (file,) = (tmp_path / "run" / "transcripts").rglob("*.json")
