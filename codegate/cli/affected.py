@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from codegate.cli.options import json_option
-from codegate.cli.output import emit, json_wanted, note
+from codegate.cli.output import emit, json_wanted, note, write
 from codegate.errors import UsageError
 from codegate.operations.affected import affected
 from codegate.running import CONFIG_NAME
@@ -42,7 +42,7 @@ def command(base: str, head: str, config: str, also: tuple[str, ...]) -> None:
         note(f"nothing changed that the gate reads: {', '.join(map(shown, sorted(found.watched)))}")
     answer = bool(found.files)
     if not json_wanted():
-        click.echo(f"gate={str(answer).lower()}")
+        write(f"gate={str(answer).lower()}")
     emit(
         {
             "schema": "codegate.affected/1",

@@ -25,7 +25,7 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
-from codegate.cli.output import json_wanted, say
+from codegate.cli.output import json_wanted, say, write
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
@@ -102,7 +102,7 @@ def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> 
             say(f"{name:6} {report.files[name]}")
     say(f"Done in {time.monotonic() - started:.0f} s.")
     if json_wanted():
-        click.echo(render_json(report.view))
+        write(render_json(report.view))
     kinds = [verdict.kind for report in reports.values() for verdict in report.verdicts]
     return (
         ExitCode.PASS if kinds == (["regressed", "pass"] if agent else ["pass", "regressed"]) else ExitCode.INCONCLUSIVE

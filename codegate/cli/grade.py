@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, repository_option, sandbox_option
-from codegate.cli.output import json_wanted, say
+from codegate.cli.output import json_wanted, say, write
 from codegate.errors import ExitCode
 from codegate.reporting import one_line
 from codegate.running import interruptible, new_run_id, opened_backend
@@ -39,7 +39,7 @@ def command(suite: Path, predictions: Path, jobs: int, repository: Path | None, 
             graded += outcome.grade is not None
             solved += bool(outcome.grade and outcome.grade.resolved)
             if json_wanted():
-                click.echo(outcome.line())
+                write(outcome.line())
             say(f"{one_line(outcome.candidate)}: {outcome.problem} {outcome.words()}")
     say(f"{solved} of {graded} graded patches solve their problem")
     return ExitCode.PASS if graded == len(read) else ExitCode.INFRASTRUCTURE

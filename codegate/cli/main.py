@@ -96,6 +96,17 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; a pipe that breaks inside is no verdict.
+
+        Raises:
+            InfrastructureError: a pipe to another program broke. click itself would exit with 1, which is "regressed".
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise InfrastructureError("a pipe to another program broke.") from error
+
 
 def _level_options(*, hidden: bool) -> tuple[click.Option, ...]:
     def choose(_context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -168,6 +179,8 @@ def _explain(error: BaseException) -> int:
             known = error
         case click.exceptions.Exit():
             return error.exit_code
+        case SystemExit(code=1):  # click's, where the reader of a help text goes away: nothing has regressed
+            return int(ExitCode.INFRASTRUCTURE)
         case click.UsageError() if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2; before, it was an exit
             note(error.format_message())
             return int(ExitCode.USAGE)

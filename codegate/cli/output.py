@@ -98,11 +98,11 @@ def is_quiet() -> bool:
 
 
 def _print(text: str, *, err: bool) -> None:
-    _write(_fit(text), err=err)
+    write(_fit(text), err=err)
 
 
-def _write(text: str, *, err: bool = False) -> None:
-    """Write lines, until the reader is gone.
+def write(text: str, *, err: bool = False) -> None:
+    """Write lines as they are, until the reader is gone.
 
     The exit code stays the command's own: a pipe into ``head`` does not change a verdict.
     """
@@ -133,7 +133,7 @@ def _json(document: Any, indent: int | None = None) -> str:
 def emit(document: Any) -> None:
     """Print the command's JSON document if ``--json`` was given."""
     if _json_wanted:
-        _write(_json(document, indent=2))
+        write(_json(document, indent=2))
 
 
 def print_error(error: CodegateError) -> None:
@@ -147,7 +147,7 @@ def print_error(error: CodegateError) -> None:
         _print(f"  {command}", err=True)
     if _json_wanted:
         about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
-        _write(_json({"schema": "codegate.error/1", "error": about}))
+        write(_json({"schema": "codegate.error/1", "error": about}))
 
 
 def columns() -> int:

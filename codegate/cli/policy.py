@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.output import columns, json_wanted, note, say
+from codegate.cli.output import columns, json_wanted, note, say, write
 from codegate.errors import ExitCode
 from codegate.operations.rules import STAND_IN, Places, Project, relative, rules_from
 from codegate.operations.runs import Report
@@ -65,7 +65,7 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
 def print_report(report: Report) -> ExitCode:
     """Print a finished run's report; return the exit code."""
     if json_wanted():
-        click.echo(render_json(report.view))
+        write(render_json(report.view))
     say(render_console(report.view, width=columns()))
     for name, path in report.files.items():
         say(f"{name:9} {path}")

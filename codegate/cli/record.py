@@ -6,7 +6,7 @@ import click
 import yaml
 
 from codegate.cli.options import FOLDER, json_option
-from codegate.cli.output import emit, json_wanted, note
+from codegate.cli.output import emit, json_wanted, note, write
 from codegate.operations.runs import record_run
 
 
@@ -25,4 +25,4 @@ def command(run: Path, out: Path) -> None:
     note(f"wrote {', '.join(str(path) for path in written)}")
     emit({"schema": "codegate.recorded/1", "candidates": candidates})
     if not json_wanted():
-        click.echo(yaml.safe_dump({"candidates": candidates}, sort_keys=False), nl=False)
+        write(yaml.safe_dump({"candidates": candidates}, sort_keys=False).rstrip("\n"))
