@@ -25,6 +25,7 @@ from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
 from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_suite, update_problem
+from tests.kit.remembered import FOUND
 from tests.running.world import (
     NAMES,
     ModelServer,
@@ -225,7 +226,10 @@ def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
     assert faults(run) == {None}
 
 
-def test_a_slow_answer_is_no_silence(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_a_slow_answer_is_no_silence(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOUND, str(tmp_path))  # it looks anew whether the problems are sound
     shown = threading.Event()
     doing: list[str] = []
 
