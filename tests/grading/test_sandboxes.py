@@ -69,7 +69,8 @@ class WatchedSandbox:
         self.sandbox.put(files)
 
     def run(self, command: Command) -> Completed:
-        self.calls.append(("run", command.argv[5]))
+        last = command.argv.index("{records}") if "{records}" in command.argv else 6
+        self.calls.append(("run", command.argv[last - 1]))  # the program; one that sets the hash seed may stand before
         return self.sandbox.run(replace(command, environment={**command.environment, **self.leak}))
 
     def close(self) -> None:
