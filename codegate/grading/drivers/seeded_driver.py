@@ -1,8 +1,8 @@
 """Start a driver with the hash seed of its environment.
 
-An interpreter that is isolated from all variables (``-I``) is so from ``PYTHONHASHSEED`` too. This program runs in such
-a one, and starts another that sees no other variable of Python's; the driver, argument 1, gets them back. Nothing of
-the workspace can be imported in between.
+``-I`` isolates an interpreter from all variables, ``PYTHONHASHSEED`` included. This program runs under ``-I`` and
+replaces itself by an interpreter that sees ``PYTHONHASHSEED`` and no other variable of Python's. The driver's text is
+argument 1: it runs there, and gets the other variables back. No module of the workspace can be imported on the way.
 """
 
 from __future__ import annotations
