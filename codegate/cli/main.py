@@ -97,7 +97,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; a pipe that breaks inside is no verdict.
+        """Run the subcommand; a broken pipe is no verdict.
 
         Raises:
             InfrastructureError: a pipe to another program broke. click itself would exit with 1, which is "regressed".

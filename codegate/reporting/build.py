@@ -135,7 +135,7 @@ def _run(run: Run, terms: ReportTerms, verdicts: Sequence[Verdict]) -> RunView:
 
 
 def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
-    """Return how many outcomes a run has if some are missing.
+    """Return how many outcomes an incomplete run has.
 
     None if a verdict needs no more of them: a gate may end the sampling early.
     """
