@@ -128,7 +128,8 @@ def setting_named(body: object, message: str) -> str | None:
 def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the request fields to leave out after a refusal.
 
-    They are those of the refused ``setting``, if it is a number that the agent chose and the candidate does not set.
+    These are the fields of the refused ``setting``, if it is a number that the agent chose and the candidate does not
+    set.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:

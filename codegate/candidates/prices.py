@@ -79,7 +79,8 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
 
-    None if a count or a price is unknown; those of cached tokens must be known only if they have a price of their own.
+    None if a count or a price is unknown. Counts of cached tokens must be known only if they have
+    a price of their own.
     Tokens of helpers cost what the helpers' prices say. For the sum of several calls the cost is an upper bound: the
     sum is priced as one long request if it has as many tokens as one.
     """

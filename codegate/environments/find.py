@@ -1,6 +1,6 @@
 """Propose recipes from a project's own files.
 
-The files are those of CI, of lock files, of agents and of containers.
+It reads the files of CI, lock files, and files that agents and containers are set up by.
 """
 
 import posixpath

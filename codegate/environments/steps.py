@@ -37,7 +37,7 @@ class SetUp:
     Attributes:
         text: the commands; empty if nothing is left.
         packages: packages of the system that the step would install.
-        env: variables that the step sets for all later steps, and those of GitHub that it reads.
+        env: variables that the step sets for later steps, and GitHub's variables that it reads.
         left_out: parts left out or rewritten, a clause each.
         unknown: expressions without a value here; their lines are left out.
     """

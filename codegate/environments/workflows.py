@@ -63,7 +63,7 @@ class CiJob:
         stable: whether its failure counts.
         image: image of the container that it runs in; empty if none.
         services: its servers: image, variables and ports, by host name.
-        env: its variables, including those of the workflow.
+        env: its variables and the workflow's.
         steps: the steps that run with this combination.
         left_out: parts without a value here, a clause each.
     """

@@ -177,7 +177,8 @@ class Alarm:
 class Night:
     """The runs of one UTC day against the stored samples.
 
-    ``alone`` compares this day's runs, ``window`` those of ``nights`` days up to it, at most seven.
+    ``alone`` compares this day's runs; ``window`` the runs of the last ``nights`` days, this one included (at most
+    seven).
     """
 
     date: str

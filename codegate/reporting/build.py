@@ -45,8 +45,10 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
     pinned = graded_baseline(evidence.baseline) if evidence.baseline is not None else {}
     incomparable = {verdict.candidate for verdict in verdicts if verdict.kind == "incomparable"}
     k = common_k([*(graded_samples(found) for found in outcomes), pinned])
+    run_views = tuple(_run(run, evidence.terms, verdicts) for run in runs)
+    unfinished = {run.manifest.id for run, shown in zip(runs, run_views, strict=True) if shown.unfinished}
     return ReportView(
-        runs=tuple(_run(run, evidence.terms, verdicts) for run in runs),
+        runs=run_views,
         candidates=tuple(
             _candidate(
                 run,
@@ -59,7 +61,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     k=k,
                     baseline={} if spec.key() in incomparable else _same(pinned, evidence.baseline, run),
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
-                    calls=None if _unfinished(run, verdicts) else evidence.calls.get((run.manifest.id, spec.key())),
+                    calls=None if run.manifest.id in unfinished else evidence.calls.get((run.manifest.id, spec.key())),
                 ),
                 _judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,

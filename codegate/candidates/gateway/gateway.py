@@ -128,7 +128,7 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of all calls, and those of waiting.
+        """Return the seconds of all calls and of waiting.
 
         A call waits for its turn, for a provider's retries and the like. Calls at the same time count once. Time counts
         as waiting while no call is being answered; while the candidate's own model is called, answers of helpers do not

@@ -13,7 +13,7 @@ MAX_MESSAGE_CHARACTERS: Final = 200_000
 
 
 class RequestRefused(Exception):
-    """An agent's request is refused; the text tells it why."""
+    """An agent's request is refused; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class ModelProtocol(ABC):
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the request fields of the candidate's settings.
 
-        Output limit and stop texts are not among them. A field that also holds other things keeps those of ``request``.
+        Output limit and stop texts are not among them. Other values in the same field are kept from ``request``.
         """
         del request
         values = {"temperature": sampling.temperature, "top_p": sampling.top_p}
