@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from codegate import forge
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import Forbidden, GitHub, GitHubError, Gone, NotFound
 from tests.kit.github import FakeGitHub, Fault, Listing, Reply, Request, Token, fake_github, rate_limited, route
@@ -66,7 +65,7 @@ def test_a_list_is_read_to_its_end_page_by_page(server: FakeGitHub, monkeypatch:
     assert [item["n"] for item in github.pages(github.repo("numbers"))] == list(range(250))
     assert [item["n"] for item in github.pages(github.repo("numbers"), "found", named="found")] == list(range(250))
     assert [r.query["page"] for r in server.asked("GET", LIST) if "page" in r.query] == ["2", "3", "2", "3"]
-    monkeypatch.setattr(forge, "MAX_PAGES", 2)
+    monkeypatch.setattr("codegate.forge.client.MAX_PAGES", 2)
     with pytest.raises(GitHubError, match="more than 2 pages"):
         list(github.pages(github.repo("numbers")))
     with pytest.raises(GitHubError, match="else than a list"):

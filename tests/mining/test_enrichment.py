@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.forge import MAX_ANSWER_BYTES, GitHubError
+from codegate.forge import GitHubError
+from codegate.forge.transport import MAX_ANSWER_BYTES
 from codegate.mining.options import MineRequest, check_options
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
 from codegate.mining.sources.history import Unit, project_name, project_page

@@ -1,20 +1,19 @@
-"""A client of GitHub's REST API.
+"""One request to GitHub's REST API: token, redirects, retries, rate limits, errors.
 
-Mining and the action use it; the action runs on pages that anybody may write to. The token goes only to the API's own
-address: redirects are followed here, without it, no ``.netrc`` replaces it, and no error text has it. A request is
-repeated where the answer may differ the next time; a POST that changes something is repeated only if GitHub certainly
-did not carry it out. Protocol: docs.github.com/rest, "Best practices", "Rate limits", "Using pagination" and
-"Troubleshooting".
+The action runs on pages that anybody may write to. The token goes only to the API's own address: redirects are followed
+here, without it, no ``.netrc`` replaces it, and no error text has it. A request is repeated where the answer may differ
+the next time; a POST that changes something is repeated only if GitHub certainly did not carry it out. Protocol:
+docs.github.com/rest, "Best practices", "Rate limits" and "Troubleshooting".
 """
 
 import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
 
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import parse_json, shown
@@ -23,20 +22,17 @@ if TYPE_CHECKING:
     import requests
 
 MAX_ANSWER_BYTES: Final = 16 << 20
-MAX_PAGES: Final = 100  # of a hundred items each
 DEFAULT_API: Final = "https://api.github.com"
 
-_JSON: Final = "application/vnd.github+json"
-_GRAPHQL: Final = "graphql"
+JSON: Final = "application/vnd.github+json"
+GRAPHQL: Final = "graphql"
 _TRIES: Final = 4
 _HOPS: Final = 5
 _TIMEOUTS: Final = (10.0, 30.0)  # to connect, and between two bytes
 _ANSWER_SECONDS: Final = 90.0
-_DOWNLOAD_SECONDS: Final = 600.0
 _SECONDARY_LIMIT_SECONDS: Final = 60.0
 _NUMBER: Final = re.compile(r"\d{1,12}")
 _PERMISSION: Final = re.compile(r"([a-z_]{1,40})=(read|write|admin)")
-_REPOSITORY: Final = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
 _PATH: Final = re.compile(r"(?:(?!\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+(?:/|$))+")
 _PERMISSIONS: Final = (  # which one a path needs where GitHub does not say it; every other path needs `contents`
     (re.compile(r"/issues/comments/|/issues/\d+/comments|/pulls(?:/|$)|/commits/[^/]+/pulls$"), "pull-requests"),
@@ -44,8 +40,6 @@ _PERMISSIONS: Final = (  # which one a path needs where GitHub does not say it; 
     (re.compile(r"/check-(?:runs|suites)(?:/|$)"), "checks"),
     (re.compile(r"/actions/"), "actions"),
 )
-
-Method = Literal["POST", "PATCH", "PUT", "DELETE"]
 
 
 class GitHubError(InfrastructureError):
@@ -86,7 +80,7 @@ class TooMuch(GitHubError):
 
 
 @dataclass(frozen=True)
-class _Request:
+class Request:
     """One request to the API.
 
     Attributes:
@@ -104,45 +98,28 @@ class _Request:
     away: bool = False
     most: int = MAX_ANSWER_BYTES
     seconds: float = _ANSWER_SECONDS
-    accept: str = _JSON
+    accept: str = JSON
 
     def __str__(self) -> str:
         return f"GitHub: {self.method} {self.path}"
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
+    """GitHub's answer to a request; ``next_page`` is the address of a list's next page."""
+
     status: int
     headers: Mapping[str, str]
     body: bytes
-    next_page: Mapping[str, str] | None
+    next_page: str | None
 
 
-class GitHub:
-    """Client of one repository on one GitHub.
+class Transport:
+    """Sends requests to one GitHub; ``GitHub`` documents the arguments."""
 
-    Not for several threads at once.
-
-    Args:
-        api_url: such as ``https://api.github.com`` or ``https://HOST/api/v3``.
-        repository: ``owner/name``.
-        token: sent to that address only; None or empty: none is sent.
-        max_wait_seconds: limit of all waiting for rate limits together.
-        pause_seconds: the first pause before a request is repeated; each later one is twice as long.
-
-    Raises:
-        UsageError: an argument is malformed.
-    """
-
-    def __init__(
-        self, api_url: str, repository: str, token: str | None, *, max_wait_seconds: float = 120.0,
-        pause_seconds: float = 1.0,
-    ) -> None:  # fmt: skip
-        self.api_url = _checked_url(api_url)
-        self._root = re.sub(r"(?<=/api)/v3$", "", self.api_url)  # of an Enterprise server, where GraphQL is beside it
-        if not _REPOSITORY.fullmatch(repository):
-            raise UsageError(f"{shown(repository)!r} is not a repository.", "Give it as owner/name.")
-        self.repository = repository
+    def __init__(self, api_url: str, token: str | None, max_wait_seconds: float, pause_seconds: float) -> None:
+        self._api_url = _checked_url(api_url)
+        self._root = re.sub(r"(?<=/api)/v3$", "", self._api_url)  # of an Enterprise server, where GraphQL is beside it
         if token and not re.fullmatch(r"[!-~]{1,4000}", token):
             raise UsageError("the GitHub token has characters that a token cannot have.", "Check how it is set.")
         self._token = token or None
@@ -150,7 +127,7 @@ class GitHub:
 
         self._session = requests.Session()
         self._session.adapters.clear()  # an address of any other scheme is an error, also in a redirect
-        for scheme in {"https", urlsplit(self.api_url).scheme}:
+        for scheme in {"https", urlsplit(self._api_url).scheme}:
             self._session.mount(f"{scheme}://", requests.adapters.HTTPAdapter())
         self._session.headers.update(
             {"User-Agent": "codegate", "Accept-Encoding": "identity", "X-GitHub-Api-Version": "2022-11-28"}
@@ -158,78 +135,12 @@ class GitHub:
         self._waits, self._pause = max_wait_seconds, pause_seconds
         logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
 
-    def repo(self, path: str) -> str:
-        """Return the API's path of something in the repository."""
-        return f"repos/{self.repository}/{path}".rstrip("/")
-
-    def get(self, path: str, **query: str | int) -> Any:
-        """Return the JSON at ``path``, relative to the API's address.
+    def ask(self, request: Request) -> Answer:
+        """Return the answer to a request, after retries.
 
         Raises:
-            GitHubError: there is no usable answer.
+            GitHubError: there is none, or it is an error.
         """
-        request = _Request("GET", path, query)
-        return _document(request, self._ask(request))
-
-    def pages(self, path: str, items: str | None = None, **query: str | int) -> Iterator[dict[str, Any]]:
-        """Yield the items of all pages of a list.
-
-        ``items`` names the list in an answer that is an object.
-
-        Raises:
-            GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
-        """
-        request = _Request("GET", path, {"per_page": "100"} | query)
-        for _ in range(MAX_PAGES):
-            answer = self._ask(request)
-            document = _document(request, answer)
-            found = document.get(items) if items is not None and isinstance(document, dict) else document
-            if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-                raise GitHubError(f"{request} answered with something else than a list.", status=200)
-            yield from found
-            if answer.next_page is None:
-                return
-            request = _Request("GET", path, answer.next_page)
-        raise GitHubError(f"{request} has more than {MAX_PAGES} pages.")
-
-    def send(self, method: Method, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Send a change to GitHub; return the JSON answer.
-
-        Raises:
-            GitHubError: it was not done, or (``uncertain``) may not have been.
-        """
-        request = _Request(method, path, {}, body, changes=method == "POST")
-        return _document(request, self._ask(request))
-
-    def query(self, document: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the ``data`` of a GraphQL answer.
-
-        Parts that GitHub could not resolve are null.
-
-        Raises:
-            NotFound: this GitHub has no GraphQL.
-            GitHubError: as ``get``.
-        """
-        request = _Request("POST", _GRAPHQL, {}, {"query": document, "variables": variables})
-        answer = _document(request, self._ask(request))
-        data = answer.get("data") if isinstance(answer, dict) else None
-        if not isinstance(data, dict):
-            raise TooMuch(f"{request} answered without data.", "Run again later.", status=200)
-        return data
-
-    def download(self, path: str, most: int, accept: str = _JSON, **query: str) -> bytes:
-        """Return a file of at most ``most`` bytes.
-
-        The API may redirect to any address for it.
-
-        Raises:
-            GitHubError: as ``get``; or it is larger.
-        """
-        request = _Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
-        return self._ask(request).body
-
-    def _ask(self, request: _Request) -> _Answer:
-        """Return the answer to a request, after retries."""
         import requests  # noqa: PLC0415
 
         pause, problem, status = self._pause, "", None
@@ -250,7 +161,7 @@ class GitHub:
                 problem, status = f"HTTP {answer.status}", answer.status
             if uncertain:
                 break
-        kind = TooMuch if status is not None and request.path == _GRAPHQL else GitHubError
+        kind = TooMuch if status is not None and request.path == GRAPHQL else GitHubError
         raise kind(
             f"{request} did not succeed ({problem}, {attempt + 1} tries).",
             "See www.githubstatus.com and run again later.",
@@ -258,7 +169,7 @@ class GitHub:
             uncertain=uncertain,
         )
 
-    def _within_limits(self, request: _Request) -> _Answer:
+    def _within_limits(self, request: Request) -> Answer:
         while True:
             answer = self._follow(request)
             seconds = _seconds_to_wait(answer)
@@ -273,7 +184,7 @@ class GitHub:
             self._waits -= max(seconds, 0.1)
             time.sleep(seconds)
 
-    def _follow(self, request: _Request) -> _Answer:
+    def _follow(self, request: Request) -> Answer:
         """Return the answer at the end of all redirects.
 
         Once away from the API, no request has the token.
@@ -297,7 +208,7 @@ class GitHub:
                 raise GitHubError(f"{request} redirects to another place.")
         raise GitHubError(f"{request} redirects without end.")
 
-    def _refuse(self, request: _Request, answer: _Answer) -> None:
+    def _refuse(self, request: Request, answer: Answer) -> None:
         """Raise the error that an answer means, if any."""
         if answer.status in {200, 201, 202, 204}:
             return
@@ -320,7 +231,7 @@ class GitHub:
             case status:
                 raise GitHubError(cause, status=status)
 
-    def _reason(self, answer: _Answer) -> str:
+    def _reason(self, answer: Answer) -> str:
         document = None
         with contextlib.suppress(UsageError):
             document = parse_json(answer.body[:20_000].decode("utf-8", "replace"), "it")
@@ -340,7 +251,7 @@ class GitHub:
     def _url(self, path: str) -> str:
         if not _PATH.fullmatch(path):
             raise UsageError(f"{shown(path)!r} is not a path of GitHub's API.")
-        return f"{self._root if path == _GRAPHQL else self.api_url}/{path}"
+        return f"{self._root if path == GRAPHQL else self._api_url}/{path}"
 
 
 def _unchanged(request: "requests.PreparedRequest") -> "requests.PreparedRequest":
@@ -359,7 +270,7 @@ def _checked_url(api_url: str) -> str:
     )
 
 
-def _read(request: _Request, response: "requests.Response") -> _Answer:
+def _read(request: Request, response: "requests.Response") -> Answer:
     started, body = time.monotonic(), bytearray()
     most = request.most if response.status_code < 300 else MAX_ANSWER_BYTES
     for chunk in response.iter_content(1 << 16):
@@ -368,13 +279,12 @@ def _read(request: _Request, response: "requests.Response") -> _Answer:
             raise TooMuch(f"{request} answered with more than {most} bytes.", status=200)
         if time.monotonic() - started > request.seconds:
             raise TooMuch(f"{request} took longer than {request.seconds:.0f} s to answer.")
-    following = response.links.get("next", {}).get("url")
-    # Its parameters alone: whatever address it names, the token stays at home.
-    page = dict(parse_qsl(urlsplit(following).query)) if following else None
-    return _Answer(response.status_code, response.headers, bytes(body), page)
+    return Answer(
+        response.status_code, response.headers, bytes(body), response.links.get("next", {}).get("url") or None
+    )
 
 
-def _seconds_to_wait(answer: _Answer) -> float | None:
+def _seconds_to_wait(answer: Answer) -> float | None:
     """Return seconds to wait for the rate limit, or None."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
@@ -394,7 +304,7 @@ def _seconds_to_wait(answer: _Answer) -> float | None:
     return _SECONDARY_LIMIT_SECONDS
 
 
-def _missing(request: _Request, headers: Mapping[str, str]) -> str:
+def _missing(request: Request, headers: Mapping[str, str]) -> str:
     """Return the permission that a request needs."""
     # Sets of permissions, of which any one will do, each of one permission or several.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
@@ -404,20 +314,6 @@ def _missing(request: _Request, headers: Mapping[str, str]) -> str:
     level = "read" if request.method == "GET" else "write"
     name = next((name for pattern, name in _PERMISSIONS if pattern.search(request.path)), "contents")
     return f"{name}: {level}"
-
-
-def _document(request: _Request, answer: _Answer) -> Any:
-    if not answer.body:
-        return None
-    try:
-        return parse_json(answer.body.decode("utf-8"), "it")
-    except (UnicodeDecodeError, UsageError) as error:
-        raise GitHubError(
-            f"{request} answered with something that is no JSON.",
-            "Check the API's address.",
-            status=answer.status,
-            uncertain=request.changes,
-        ) from error
 
 
 def _never_sent(error: "requests.RequestException") -> bool:

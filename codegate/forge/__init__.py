@@ -1,0 +1,6 @@
+"""GitHub's REST API: one client, for mining and for the action."""
+
+from codegate.forge.client import GitHub
+from codegate.forge.transport import DEFAULT_API, Forbidden, GitHubError, Gone, NotFound, TooMuch
+
+__all__ = ["DEFAULT_API", "Forbidden", "GitHub", "GitHubError", "Gone", "NotFound", "TooMuch"]
