@@ -29,7 +29,7 @@ from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError, close_soon
 from codegate.suite import load_suite, write_suite
 
-MINER_VERSION: Final = "34"
+MINER_VERSION: Final = "35"
 """Raised when the same unit may have another result than before."""
 
 # These results are not stored, because they may pass: another day, a package index that answers, or more time may bring

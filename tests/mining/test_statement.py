@@ -181,6 +181,30 @@ class TestHeadings:
         assert found.text.startswith(f"# {title}\n\nFor example:\n")
         assert found.sources == (("probe",) if title.startswith("`") else ("commit", "probe"))
 
+    def test_beside_an_example_no_word_tells_what_the_fix_begins_to_use(self) -> None:
+        plain = {"pkg/names.py": "def key(name):\n    return name.lower()\n"}
+        fixed = {"pkg/names.py": "import json\n\ndef key(name):\n    return json.dumps(name.strip())\n"}
+        cut = cut_of(plain, fixed, {"tests/test_names.py": "def test_key():\n    assert key('a ')\n"})
+        example = Example("", "key('b ')", "'b '", '"b"', tests=("tests/test_names.py::test_key",))
+        message = "Using JSON for keys\n\nKeys of names are wrong here. Stripping keys of names is needed."
+        reports = Enrichment("", "", (), (issue("Keys are no JSON", "Stripping the keys seems to be needed."),))
+
+        def statement(examples: list[Example], enrichment: Enrichment | None = None) -> StatementText:
+            tests = failing(("tests/test_names.py::test_key",))
+            found = write_statement(unit_of(message), cut, tests, enrichment=enrichment, examples=examples)
+            assert isinstance(found, StatementText), found
+            return found
+
+        told = statement([example])
+        assert "Stripping" not in told.text
+        assert told.text.startswith("# `key('b ')` gives `'b '` instead of `\"b\"`\n")
+        assert "> Keys of names are wrong here.\n" in told.text
+        assert told.dropped[0] == "commit: has words of what only the fix uses: json"
+        assert statement([]).text.startswith("# Using JSON for keys\n")
+        shown = statement([replace(example, expected="json.loads")])
+        assert shown.text.startswith("# Using JSON for keys\n")
+        assert statement([example], reports).text.startswith("# Keys are no JSON\n")
+
     @pytest.mark.parametrize(
         ("example", "title"),
         [

@@ -15,7 +15,9 @@ from codegate.mining.statements.vocabulary import (
     FixVocabulary,
     added_text,
     gives_fix_away,
+    new_stems,
     replaced_text,
+    stems,
     vocabulary,
     whole_literals,
 )
@@ -47,6 +49,7 @@ class Gates:
         exact: texts that a right fix must give word for word, so the statement discloses them.
         internal: names in changed lines that tests and documentation lack; they would show where the fix is.
         replaced: the lines that the fix replaces, without blanks.
+        means: stems of names that the fix's code begins to use; words like them may say how the bug was fixed.
     """
 
     known: FixVocabulary
@@ -54,11 +57,20 @@ class Gates:
     exact: tuple[str, ...] = ()
     internal: frozenset[str] = frozenset()
     replaced: str = ""
+    means: frozenset[str] = frozenset()
 
     def reason(self, text: str) -> str:
         """Return why ``text`` may not be shown, or ""."""
         found = ((words, rule(self, text)) for words, rule in _RULES)
         return next((words.format(what) for words, what in found if what), "")
+
+    def tells_means(self, text: str, shown: str) -> str:
+        """Return why ``text`` may say how the bug was fixed, or "".
+
+        Words that ``shown``, a part of the statement, has too say nothing new.
+        """
+        told = (self.means & stems([text])) - stems([shown])
+        return f"has words of what only the fix uses: {', '.join(sorted(told))}" if told else ""
 
 
 def _hidden_literal(gates: Gates, text: str) -> str:
@@ -101,7 +113,8 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     exact = tuple(sorted(shared | messages))
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
     secret = hidden.difference(exact, whole)
-    return Gates(known, secret, exact, _internal_names(cut) - interface.names, replaced_text(cut))
+    internal, means = _internal_names(cut) - interface.names, new_stems(cut) - stems(interface.names)
+    return Gates(known, secret, exact, internal, replaced_text(cut), means)
 
 
 def _after_escape(text: str, message: str) -> bool:

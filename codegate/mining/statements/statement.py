@@ -89,9 +89,12 @@ def write_statement(
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     dropped: list[str] = []
+    shown_code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
 
     def refused(text: str, source: str) -> str:
-        if reason := gates.reason(text):
+        # Behind an example, words that may tell the fix can be left out. An issue is older than the fix.
+        means = gates.tells_means(text, shown_code) if examples and source != "issue" else ""
+        if reason := gates.reason(text) or means:
             dropped.append(f"{source}: {reason}")
         return reason
 

@@ -12,6 +12,7 @@ from html.entities import html5
 from itertools import groupby
 from typing import Final
 
+from codegate.languages import read
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.mining.cut import Cut
 from codegate.suite import TreeFile
@@ -31,6 +32,8 @@ _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναριıɑɡ“”‘’‐‑‒–—−⁄",
     "aeopcyxijshdqwABEKMHOPCTXYIJSABEZHIKMNOPTYXovapiiag\"\"''------/",
 )
+_PART: Final = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}|[^\W\d_a-zA-Z]{4,}")
+_STEM: Final = 4  # letters
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800`")
 
 
@@ -71,6 +74,20 @@ def replaced_text(cut: Cut) -> str:
     """Return all base lines that the fix replaces, without blanks."""
     replaced = (line for path, file in cut.fix.items() for line in new_lines(cut.base.get(path), file))
     return "\n".join("".join(line.split()) for line in replaced)
+
+
+def stems(texts: Iterable[str]) -> frozenset[str]:
+    """Return the first letters of all words, and of names' parts."""
+    return frozenset(part[:_STEM].lower() for text in texts for part in _PART.findall(text) if len(part) >= _STEM)
+
+
+def new_stems(cut: Cut) -> frozenset[str]:
+    """Return the stems of names that the changed files begin to use."""
+    old, new = set[str](), set[str]()
+    for path, file in cut.fix.items():
+        for names, source in ((new, read(path, file)), (old, read(path, cut.base.get(path)))):
+            names.update(source.uses().words if source is not None else ())
+    return stems(new) - stems(old)
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
