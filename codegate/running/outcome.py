@@ -239,6 +239,11 @@ class RunManifest(Strict):
         return self
 
     @property
+    def of_problems(self) -> int:
+        """Return the number of problems, of a shard those of the whole run."""
+        return self.shard.problems if self.shard is not None else len(self.problems)
+
+    @property
     def trace_id(self) -> str:
         """Return the run's OpenTelemetry trace id, 32 hexadecimal digits."""
         return digest(["trace", self.id])[:32]

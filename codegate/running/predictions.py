@@ -23,7 +23,7 @@ from codegate.running.bases import check_bases
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome, Run
-from codegate.running.readiness import check_images, prepare_environments
+from codegate.running.readiness import check_images, check_installed, prepare_environments
 from codegate.sandbox import Backend
 from codegate.solving import Attempt, AttemptSummary, prompt_version_of
 from codegate.suite import Problem, Suite, load_base
@@ -237,6 +237,7 @@ def grade_predictions(
 
     workers = ThreadPoolExecutor(sandboxes, "codegate-grade")
     try:
+        check_installed(suite, wanted, len(wanted), backend, repository)
         broken = prepare_environments(boxes, wanted, stop)
         yield from workers.map(one, predictions, samples)
     finally:

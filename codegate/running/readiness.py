@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Final
 
-from codegate.environments import recipe_of
+from codegate.environments import inputs_of, recipe_of
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
@@ -24,8 +25,9 @@ from codegate.running.calls import CallLimitReached
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
-from codegate.suite import RECIPE, Problem, Suite, Tree, make_patch
-from codegate.wording import few
+from codegate.sandbox import Backend, NotInstalled, SandboxError
+from codegate.suite import RECIPE, Environment, Problem, Suite, Tree, load_tree, make_patch
+from codegate.wording import count_of, few
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
 SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
@@ -54,6 +56,45 @@ def check_images(suite: Suite) -> None:
                 f"If you trust the suite, add them to the environment variable {SECRETS_VARIABLE} (separated by "
                 "blanks).",
             )
+
+
+def check_installed(
+    suite: Suite, problems: Iterable[Problem], total: int, backend: Backend, repository: Path | None
+) -> None:
+    """Raise UsageError if the sandbox lacks what recipes ask for.
+
+    That is a toolchain, a package or an image. A mined environment costs only its problems, unless these are too many
+    of the run's ``total``: an old commit may ask for what is no longer available.
+    """
+    known: dict[str, NotInstalled | None] = {}
+    lacking: list[tuple[Environment, NotInstalled]] = []
+    for problem in problems:
+        if problem.manifest.answer is not None:
+            continue  # nothing is run for a question
+        environment = suite.environments[problem.environment.id]
+        if (recipe := environment.manifest.recipe) not in known:
+            known[recipe] = _not_installed(suite, environment, backend, repository)
+        if (error := known[recipe]) is not None:
+            lacking.append((environment, error))
+    written = [(environment, error) for environment, error in lacking if environment.manifest.base is None]
+    if written or _too_many(len(lacking), TOLERATED_PROBLEMS, total):
+        environment, error = (written or lacking)[0]
+        place = suite.folder / "environments" / environment.id / RECIPE
+        words = f"{len(lacking)} of {count_of(total, 'problem')} cannot be run here ({place}): {error.cause}"
+        raise UsageError(words, error.remedy) from error
+
+
+def _not_installed(
+    suite: Suite, environment: Environment, backend: Backend, repository: Path | None
+) -> NotInstalled | None:
+    base = environment.manifest.base
+    try:
+        inputs_of(recipe_of(environment), load_tree(suite, base, repository) if base else Tree(), backend)
+    except NotInstalled as error:
+        return error
+    except SandboxError:  # building the environment meets this fault again, and retries
+        pass
+    return None
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
@@ -122,8 +163,7 @@ def check_soundness(
         except CallLimitReached:
             _record(journal, {**known, **{name: wrong for name, wrong in found.items() if wrong is None}})
             raise
-    total = manifest.shard.problems if manifest.shard is not None else len(manifest.problems)
-    refuse_unsound({**known, **found}, total)
+    refuse_unsound({**known, **found}, manifest.of_problems)
     _record(journal, {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}})
     return {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
 
@@ -150,11 +190,15 @@ def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
             "Fix the environment and resume, or quarantine them with `codegate validate`.",
         ),
     ):
-        if len(named) > max(1, most * total) or len(named) >= max(1, total):
+        if _too_many(len(named), most, total):
             first = "; ".join(f"{problem}: {reason}" for problem, reason in list(named.items())[:3])
             raise InfrastructureError(
                 f"{len(named)} of {total} problems {words}, too many to continue: {first}.", remedy
             )
+
+
+def _too_many(count: int, most: float, total: int) -> bool:
+    return count > max(1, most * total) or count >= max(1, total)
 
 
 def _unsound(

@@ -23,14 +23,14 @@ from codegate.running.gate import Gate, check_gate, check_planned_gate, settled_
 from codegate.running.journal import ANSWERS, RUNS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
-from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, new_run_id, plan_run
+from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, jobs, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
 from codegate.running.progress import Progress
-from codegate.running.readiness import check_images, warn_of_expired
+from codegate.running.readiness import check_images, check_installed, warn_of_expired
 from codegate.running.scheduler import execute
 from codegate.running.shards import ShardChoice, ShardPlan, plan_parts, shard_manifest, shared_options
 from codegate.sandbox import Choice, check_choice
-from codegate.suite import Suite, images_of, load_suite
+from codegate.suite import Problem, Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 from codegate.wording import count_of, few
 
@@ -138,8 +138,10 @@ def run_suite(
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
             again_with = _command_again(spec, journal.folder)
+            over = settled(journal.load()) if settled is not None else ()
+            left = _unfinished(journal, suite, over)
+            check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
             if options.precheck:
-                over = settled(journal.load()) if settled is not None else ()
                 check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
             engine = cluster(suite, run_id, backend.name, images, options.repository) if cluster is not None else None
             setup = Setup(
@@ -209,6 +211,14 @@ def _new_journal(
     kept = (spec.gate is not None or spec.pilot is not None) and spec.out is None
     journal = _same_plan(manifest, announce) if kept else None
     return journal or _created(spec.out or RUNS / run_id, manifest, spec)
+
+
+def _unfinished(journal: Journal, suite: Suite, settled: Collection[str]) -> tuple[Problem, ...]:
+    """Return the problems with jobs that have no grade yet."""
+    run = journal.load()
+    graded = {outcome.key for outcome in run.outcomes if outcome.grade is not None}
+    left = (job for job in jobs(run.manifest, suite) if job.key not in graded and job.candidate.key() not in settled)
+    return tuple({job.problem.id: job.problem for job in left}.values())
 
 
 def _created(folder: Path, manifest: RunManifest, spec: RunSpec) -> Journal:

@@ -304,6 +304,15 @@ def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None
 
 
 @pytest.mark.bwrap
+def test_nothing_is_graded_where_a_tool_is_missing(own_suite: Suite, tmp_path: Path) -> None:
+    write_recipe(own_suite.folder, "tools: {ruby: '1.0'}\n")
+    file = tmp_path / "predictions.jsonl"
+    file.write_text(json.dumps({"instance_id": "calc-half", "model_name_or_path": "ours", "model_patch": ""}))
+    grade = ("grade", own_suite.folder, "--predictions", file, "--sandbox", "bwrap")
+    refused(2, "this machine has no ruby 1.0", *grade, cwd=tmp_path)
+
+
+@pytest.mark.bwrap
 def test_validate_proves_what_holds_and_quarantines_the_rest(own_suite: Suite, tmp_path: Path) -> None:
     validate = ("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json")
     fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"

@@ -479,6 +479,17 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
     assert asked == ["make", "six 1\n"]
 
 
+def test_a_written_recipe_that_asks_for_what_is_missing_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: object) -> str:
+        raise NotInstalled("this machine has no ruby 1.0.", "Install it.")
+
+    monkeypatch.setattr(recorded, "inputs_of", lacking)
+    builds = builds_of_written(Recipe(tools={"ruby": "1.0"}), Sandboxes(None, {}))  # type: ignore[arg-type]
+    head = opening.Head("a" * 40, Tree(), datetime.now(UTC), ())
+    with pytest.raises(UsageError, match=r"no ruby 1\.0\. Install it\."):
+        opening.try_recipe(builds, {}, builds._sandboxes, head)
+
+
 def test_where_no_recipe_works_the_remedy_of_the_first_is_told(
     monkeypatch: pytest.MonkeyPatch, bwrap_backend: BubblewrapBackend
 ) -> None:

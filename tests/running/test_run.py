@@ -482,6 +482,15 @@ def test_an_environment_that_cannot_be_built_costs_no_call(
     assert run_exit_code(run, ()) == 4
 
 
+def test_a_tool_that_is_not_on_this_machine_is_a_usage_error_before_money_is_spent(
+    own_suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    write_recipe(own_suite.folder, "tools: {ruby: '1.0'}\n")
+    with pytest.raises(UsageError, match=r"3 of 3 problems cannot be run here .*no ruby 1.0.*Install ruby 1.0"):
+        run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), precheck=True)
+    assert (server.greeted, server.asked) == ([], [])
+
+
 def test_a_missing_base_commit_is_known_before_money_is_spent(
     own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Prospect
-from codegate.sandbox import SandboxClosed, SandboxError, SandboxFile
+from codegate.sandbox import NotInstalled, SandboxClosed, SandboxError, SandboxFile
 from codegate.strict import shown
 from codegate.suite import Base, Language, Suite, Tree, git, load_tree, read_commit
 from codegate.wording import count_of
@@ -230,6 +230,8 @@ def try_recipe(
     refused = [path for path, file in tree.items() if SandboxFile(path, file.data, file.mode).leads_out]
     try:
         built = builds.build(commit, tree, head.date)
+    except NotInstalled as error:
+        raise UsageError(error.cause, error.remedy) from error
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
     name = names_by(reports=True)
