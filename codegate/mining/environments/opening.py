@@ -248,7 +248,7 @@ def try_recipe(
     runnable = tree.overlay(dict.fromkeys(refused))
     report = without_doubtful_passes(run_tests(opened, runnable, graded_selection(chosen, limits, settings)))
     statuses = {test: result.status for test, result in report.results.items()}
-    failed = tuple(sorted(test for test, status in statuses.items() if status in {"failed", "error"}))
+    failed = tuple(sorted(test for test, result in report.results.items() if result.failed))
     reported = {file_of(test) for test in statuses}
     if reported.intersection(chosen):  # the recipe of a part may run only some of the files
         failed += tuple(path for path in chosen if path not in reported)

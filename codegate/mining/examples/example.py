@@ -285,7 +285,7 @@ def base_tests(cut: Cut, validated: Validated) -> BaseTests:
     def results(tree: Tree) -> tuple[frozenset[str], frozenset[str]]:
         found = validated.run(tree, changed).results if changed else {}
         passed = frozenset(test for test, result in found.items() if result.status == "passed")
-        return passed, frozenset(test for test, result in found.items() if result.status in {"failed", "error"})
+        return passed, frozenset(test for test, result in found.items() if result.failed)
 
     passing_after, failing_after = results(cut.base.overlay(cut.fix))
     if not failing_after and hidden.isdisjoint(passing_after):

@@ -19,7 +19,7 @@ _NO_TESTS: Final = 5
 """pytest's exit code for a file without tests, such as a conftest."""
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _UNDISCLOSED: Final = "fails on a part of the fix with which all examples of the statement give what they should"
-_BROKEN: Final = frozenset({"failed", "error"})
+BROKEN: Final = frozenset({"failed", "error"})
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def classify_tests(
             flaky_fix = flaky_fix or "passed" not in first
             quarantined.append(flaky(test))
         elif then != {"passed"}:
-            if then <= _BROKEN:
+            if then <= BROKEN:
                 (broken if first == {"passed"} else expected).append(test)
         elif first == {"passed"}:
             keep.append(test)

@@ -12,7 +12,7 @@ from typing import Final
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of, with_other_rules
 from codegate.mining.examples.search import differing, with_examples
-from codegate.mining.proving.outcomes import status_in
+from codegate.mining.proving.outcomes import BROKEN, status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import Validated
 from codegate.mining.statements.gates import longest_words
@@ -24,7 +24,6 @@ MAX_CHANGES: Final = 8
 """Most with examples: tests of a large fix may demand more than examples show."""
 MAX_STATEMENTS: Final = 4
 """Most partial fixes of a fix of few changes, of which some lack a single statement."""
-_BROKEN: Final = frozenset({"failed", "error"})
 #: Exceptions for a name that is not defined.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
 
@@ -55,7 +54,7 @@ def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) ->
         failed = frozenset(test for test in tests if status_in(report, test) not in {"passed", "unreached"})
         # No developer would leave an undefined name, or break a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
-        broken = broken or any(status_in(report, test) in _BROKEN for test in validated.outcomes.pass_to_pass)
+        broken = broken or any(status_in(report, test) in BROKEN for test in validated.outcomes.pass_to_pass)
         missed = frozenset(each.example for each in found) if broken else differing(found, report)
         runs.append(PartialRun(changes, failed, missed))
     return runs
@@ -109,7 +108,7 @@ def undisclosed_tests(
         own = {test.partition("::")[0] for test in run.tests}
         files = tuple(path for path in cut.test_files if path in cut.base and path in own)
         report = validated.run(cut.base.overlay(run.changes), files) if files else None
-        if report is None or not any(status_in(report, test) in _BROKEN for test in known):
+        if report is None or not any(status_in(report, test) in BROKEN for test in known):
             found |= run.tests
     return found
 
@@ -138,7 +137,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tupl
         states = {status_in(report, test) for test in tests}
         # A text that is only a test's title, or a row's, gives it another id, under which it passes.
         renamed = {result.status for test, result in report.results.items() if test not in known}
-        if states - {"passed", "missing"} or ("missing" in states and (not renamed or renamed & _BROKEN)):
+        if states - {"passed", "missing"} or ("missing" in states and (not renamed or renamed & BROKEN)):
             found.append(text)
     return tuple(found)
 

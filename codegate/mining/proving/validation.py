@@ -223,7 +223,7 @@ def try_cut(
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
-    failing = frozenset(test for test, result in first.results.items() if result.status in {"failed", "error"})
+    failing = frozenset(test for test, result in first.results.items() if result.failed)
     if doubts(failing):
         return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
     trial.limits = allowed.model_copy(update={"seconds": max(least, measured_limit(first, allowed.seconds))})
@@ -257,7 +257,7 @@ def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut 
         trial = trial.of(replace(trial.cut, hidden={**trial.cut.hidden, **changed}))
         before = trial.run("before", graded)
         if not before.collection_errors:
-            failed = any(result.status in {"failed", "error"} for result in before.results.values())
+            failed = any(result.failed for result in before.results.values())
             return trial.cut if failed else None
     return None
 
@@ -299,7 +299,7 @@ def _reject_fixed(report: TestReport) -> Rejected | None:
     if report.unprepared:
         return Rejected("env_no_passing_test", report.unprepared)
     if not any(result.status == "passed" for result in report.results.values()):
-        failed = next((result for result in report.results.values() if result.status in {"failed", "error"}), None)
+        failed = next((result for result in report.results.values() if result.failed), None)
         # The last lines of a runner's output have its seconds, which differ each time.
         ended = f"all tests are skipped ({len(report.results)})" if report.results else report.output[-300:]
         seen = errors or (f"{failed.id}: {failed.exception}: {failed.message}" if failed else ended)
