@@ -70,6 +70,12 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise _disk_error(path, error) from error
 
 
+def check_new_folder(path: Path) -> None:
+    """Raise UsageError unless ``path`` is missing or an empty folder."""
+    if path.is_symlink() or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
+        raise UsageError(f"{path} exists already.", "Choose another folder.")
+
+
 def append_line(path: Path, line: bytes) -> None:
     """Append ``line`` and a newline; wait for the disk.
 

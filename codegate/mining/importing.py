@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from codegate.durable import sha256
+from codegate.durable import check_new_folder, sha256
 from codegate.environments import Recipe, environment_of, find_recipes, had_by, obtain
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
@@ -184,7 +184,7 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
 
 def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
     """Import HumanEval tasks, which run in ``environment``."""
-    _check_new(out)
+    check_new_folder(out)
     tasks, skipped = read_rows(file, lambda row, place: task_problem(row, place, environment.manifest))
     check_any(tasks, skipped, file)
     bases = {f"bases/{problem.id}": base for problem, base in tasks}
@@ -204,7 +204,7 @@ def import_rows(
 
     ``build`` validates a unit as mining does. Raises as ``import_proven``.
     """
-    _check_new(out)
+    check_new_folder(out)
     checked, skipped = read_rows(file, check_row)
     if repository is None:
         raise UsageError(f"the rows of {file} are proven first.", "Give --repository, a clone of their repository.")
@@ -238,11 +238,6 @@ def import_rows(
         problems=[result.problem for result in built],
     )
     return ImportReport(suite, tuple(skipped), rejected, agreements)
-
-
-def _check_new(folder: Path) -> None:
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise UsageError(f"{folder} exists already.", "Choose another folder.")
 
 
 def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:

@@ -19,7 +19,7 @@ from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.durable import digest
+from codegate.durable import check_new_folder, digest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running.gate import Gate, check_finished, check_planned_gate, settled_candidates
 from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, RUNS, Journal
@@ -299,8 +299,7 @@ def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
     # The folder is renamed at the end, so that an incomplete run is never visible.
-    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-        raise UsageError(f"{out} exists already.", "Choose another --out.")
+    check_new_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=".codegate-"))

@@ -196,6 +196,9 @@ def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
     assert tomllib.loads((tmp_path / "tasks/good-3/task.toml").read_text())["task"]["name"] == "local/good-3"
     with pytest.raises(UsageError, match="exists already"):
         export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
+    (tmp_path / "link").symlink_to(tmp_path / "not here")
+    with pytest.raises(UsageError, match="exists already"):
+        export_suite(suite, tmp_path / "link", "harbor", tmp_path / "shop")
     with pytest.raises(UsageError, match=r"no problem .* go-1"):
         export_suite(builders.suite(tmp_path / "b", go), tmp_path / "none", "harbor", tmp_path / "shop")
     with pytest.raises(UsageError, match="owner/name"):

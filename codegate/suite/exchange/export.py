@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from codegate.durable import check_new_folder
 from codegate.errors import UsageError
 from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
@@ -46,8 +47,8 @@ def export_suite(
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):
         raise UsageError(f"{slug!r} does not name a repository.", "Give it as owner/name.")
-    if kind == "harbor" and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out} exists already.", "Choose another folder.")
+    if kind == "harbor":
+        check_new_folder(out)
     report = ExportReport()
     rows: list[dict[str, str]] = []
     folders: set[str] = set()
