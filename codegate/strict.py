@@ -1,4 +1,4 @@
-"""Read untrusted files: bytes within a limit, JSON, and XML.
+"""Read untrusted files: bytes within a limit, JSON, and XML; write JSON.
 
 A file's kind and size are checked before it is read, and the shape of a document before it is parsed, because a small
 file can demand very much memory or a deep recursion.
@@ -150,6 +150,12 @@ def parse_json(text: str, place: str) -> Any:
         )
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{place} is not usable JSON: {one_line(error)}.") from error
+
+
+def log_json(document: Any, indent: int | None = None) -> str:
+    """Return ``document`` as ASCII JSON without commands to GitHub's runner."""
+    text = json.dumps(document, indent=indent, ensure_ascii=True, allow_nan=False)
+    return text.replace("##[", "#\\u0023[")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

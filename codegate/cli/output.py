@@ -1,6 +1,5 @@
 """Output of commands: lines for people, or one JSON document."""
 
-import json
 import logging
 import os
 import sys
@@ -126,8 +125,9 @@ def _redactor() -> "Redactor":
 
 
 def _json(document: Any, indent: int | None = None) -> str:
-    text = json.dumps(_redactor().clean(document), indent=indent, ensure_ascii=True, allow_nan=False)
-    return text.replace("##[", "#\\u0023[")  # GitHub's runner would take it for a command
+    from codegate.strict import log_json  # noqa: PLC0415  as above
+
+    return log_json(_redactor().clean(document), indent)
 
 
 def emit(document: Any) -> None:

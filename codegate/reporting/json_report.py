@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from codegate.errors import UsageError
 from codegate.reporting.view import ReportView
-from codegate.strict import parse_json
+from codegate.strict import log_json, parse_json
 
 REPORT_SCHEMA = "codegate.report/1"
 
@@ -43,8 +43,7 @@ def render_json(view: ReportView) -> str:
         "problems": [dataclasses.asdict(row) for row in view.problems],
         "sweep": dataclasses.asdict(view.sweep) if view.sweep else None,
     }
-    text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
-    return text.translate(_IN_SCRIPT).replace("##[", "#\\u0023[") + "\n"
+    return log_json(document, indent=1).translate(_IN_SCRIPT) + "\n"
 
 
 def read_result(data: bytes) -> ReportView:

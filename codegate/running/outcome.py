@@ -4,7 +4,6 @@ An outcome is one line of a run's journal. ``result.json`` names neither times n
 bytes, whatever the order and the number of machines.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -18,7 +17,7 @@ from codegate.gating.policy import MAX_LOOKS
 from codegate.grading import Grade, OwnTests, Regressions
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
-from codegate.strict import Strict
+from codegate.strict import Strict, log_json
 
 MAX_SAMPLES: Final = 100
 MAX_OUTCOMES: Final = 1_000_000
@@ -316,8 +315,7 @@ def json_text(model: BaseModel) -> str:
 
     Workflow commands of a CI system in it are escaped.
     """
-    text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
-    return text.replace("##[", "#\\u0023[")
+    return log_json(model.model_dump(mode="json", by_alias=True))
 
 
 class Run(BaseModel):
@@ -357,7 +355,7 @@ def result_text(run: Run) -> str:
         "candidates": [candidate.key() for candidate in manifest.candidates],
         "outcomes": [_entry(made[key]) for key in manifest.outcome_keys() if key in made],
     }
-    return json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False).replace("##[", "#\\u0023[") + "\n"
+    return log_json(document, indent=1) + "\n"
 
 
 def write_result(run: Run, folder: Path) -> None:
