@@ -1,5 +1,6 @@
-"""Counts and lists in words, the same in all messages."""
+"""Counts, lists and code in texts, the same everywhere."""
 
+import re
 from collections.abc import Iterable
 
 
@@ -13,3 +14,13 @@ def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
     return separator.join(every[:most]) + more
+
+
+def encodable(text: str) -> str:
+    """Return ``text`` with characters that UTF-8 cannot encode replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def code_fence(text: str, least: int = 1) -> str:
+    """Return ``least`` backticks, or more than ``text`` has in a row."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

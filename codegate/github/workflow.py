@@ -20,6 +20,7 @@ from typing import Final, Literal, TextIO
 from codegate.candidates import Redactor, environment_secrets, redactor_for
 from codegate.errors import InfrastructureError
 from codegate.reporting import untrusted
+from codegate.wording import encodable
 
 MAX_SUMMARY_BYTES: Final = 1 << 20
 """The runner drops a larger summary altogether (``CreateStepSummaryCommand``)."""
@@ -56,7 +57,7 @@ class StepLog:
 
     def _write(self, lines: str) -> None:
         with self._lock:
-            self._out.write(lines.encode("utf-8", "replace").decode("utf-8") + "\n")
+            self._out.write(encodable(lines) + "\n")
             self._out.flush()
 
 

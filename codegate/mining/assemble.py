@@ -28,6 +28,7 @@ from codegate.suite import (
     TreeFile,
     make_problem,
 )
+from codegate.wording import encodable
 
 #: (at most changed source lines, at most files, at most hunks) of each tier; what is larger is XL.
 _TIERS: Final = (("XS", 3, 1, 1), ("S", 15, 1, 10_000), ("M", 60, 3, 10_000), ("L", 200, 8, 10_000))
@@ -80,12 +81,12 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
             sha256=sha256(found.statement.text.encode("utf-8")),
             model=found.statement.model,
             sources=sources,
-            dropped=tuple(printable(text)[:300] for text in found.statement.dropped),
+            dropped=tuple(encodable(text)[:300] for text in found.statement.dropped),
         ),
         limits=found.validated.limits,
         kind=found.kind.kind,
-        kind_evidence=tuple(printable(text)[:300] for text in found.kind.evidence),
-        interface=tuple(printable(text) for text in found.interface.signatures),
+        kind_evidence=tuple(encodable(text)[:300] for text in found.kind.evidence),
+        interface=tuple(encodable(text) for text in found.interface.signatures),
         quality=found.quality,
         leak_audit=found.leaks,
         controls=found.controls,
@@ -101,10 +102,10 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
             kind=unit.kind,
             commit=unit.commit,
             pull_request=unit.pull_request,
-            title=printable(unit.title),
+            title=encodable(unit.title),
             date=unit.date,
             bug_score=round(found.prospect.bug.score),
-            evidence=tuple(printable(text) for text in found.prospect.bug.evidence),
+            evidence=tuple(encodable(text) for text in found.prospect.bug.evidence),
             issues=tuple(issue.number for issue in issues) or unit.closes,
             reported=min((issue.created for issue in issues), default=None),
             project=project,
@@ -134,9 +135,4 @@ def tier(lines: int, files: int, hunks: int) -> str:
 def component(path: str) -> str:
     """Return the first two segments of a source file's path."""
     segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
-    return printable("/".join(segments[:2]))
-
-
-def printable(text: str) -> str:
-    """Return ``text`` with characters that UTF-8 cannot encode replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return encodable("/".join(segments[:2]))

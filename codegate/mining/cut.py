@@ -14,6 +14,7 @@ from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChang
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import Reason
 from codegate.suite import Tree, TreeFile, is_plain_path
+from codegate.wording import encodable
 
 MAX_SOURCE_FILES: Final = 20
 MAX_SOURCE_LINES: Final = 1000
@@ -209,7 +210,7 @@ def _lines(change: PathChange) -> int:
 def _is_text(path: str) -> bool:
     """Return whether a path is valid UTF-8, as suites need."""
     # Bytes that git cannot decode are lone surrogates here.
-    return path.encode("utf-8", "replace").decode("utf-8") == path
+    return encodable(path) == path
 
 
 def uses_of_tests(cut: Cut) -> Uses:

@@ -18,6 +18,7 @@ from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time, optional_measures
 from codegate.reporting.plain import one_line
 from codegate.reporting.view import ReportView
+from codegate.wording import code_fence
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -66,7 +67,7 @@ def code(text: str) -> str:
         return ""
     # In a table a backslash before a vertical bar would be read as its escape.
     line = line.replace("\\|", f"\\{_ZERO_WIDTH}|")
-    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    fence = code_fence(line)
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{space}{line}{space}{fence}"
 

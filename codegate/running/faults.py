@@ -14,6 +14,7 @@ from codegate.candidates import ProviderError
 from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
 from codegate.running.outcome import Fault, Outcome
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
+from codegate.wording import encodable
 
 Result = TypeVar("Result")
 
@@ -98,8 +99,7 @@ class Faulted(Exception):
 
 def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
     """Return ``error`` as a ``Fault`` for the journal."""
-    text = str(error).encode("utf-8", "replace").decode("utf-8")
-    return Fault(cause=cause, message=text[:2000], retries=retries)
+    return Fault(cause=cause, message=encodable(str(error))[:2000], retries=retries)
 
 
 def check_going(stop: threading.Event) -> None:

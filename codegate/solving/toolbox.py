@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codegate.candidates import ToolCall, ToolSpec
 from codegate.solving.workspace import Workspace, WorkspaceError
 from codegate.suite import Tree
+from codegate.wording import encodable
 
 TestTool: TypeAlias = Callable[[Tree], tuple[str, float]]
 """Runs the public tests on a tree, in a sandbox of the caller's; returns their output and seconds."""
@@ -116,7 +117,7 @@ class Toolbox:
         except (ToolError, WorkspaceError) as error:
             self.errors += 1
             result = f"Error: {error}"
-        result = _capped(_clean(result), min(MAX_RESULT, max(MAX_ALL_RESULTS - self._sent, 200)))
+        result = _capped(encodable(result), min(MAX_RESULT, max(MAX_ALL_RESULTS - self._sent, 200)))
         self._sent += len(result)
         return result
 
@@ -195,11 +196,6 @@ def _schema(kind: type[_Arguments]) -> dict[str, Any]:
         "required": schema.get("required", []),
         "additionalProperties": False,
     }
-
-
-def _clean(text: str) -> str:
-    """Return text without lone surrogates, which no request can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _capped(text: str, limit: int) -> str:

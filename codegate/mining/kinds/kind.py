@@ -20,7 +20,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import BUG_LIKE, BugScore
 from codegate.suite import Kind, TreeFile
-from codegate.wording import count_of
+from codegate.wording import count_of, encodable
 
 _BUGS: Final = frozenset({"bugfix", "security"})
 
@@ -201,7 +201,7 @@ def _weighted(name: str, detail: str = "") -> Signal:
 
 def _line(signal: Signal) -> str:
     text = f"{signal.name}: {signal.detail}" if signal.detail else signal.name
-    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:200]
+    return " ".join(encodable(text).split())[:200]
 
 
 def _name_signals(names: DeclaredNames) -> Iterator[Signal]:

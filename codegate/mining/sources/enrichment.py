@@ -24,6 +24,7 @@ from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
 from codegate.mining.sources.history import Unit, origin_address
 from codegate.sandbox import cache_folder
 from codegate.suite.declared import mapping
+from codegate.wording import encodable
 
 Node = dict[str, Any]
 """What GraphQL has of an issue or a pull request; empty: nothing."""
@@ -90,7 +91,7 @@ class Enrichment:
 
 def _plain(value: Any) -> Any:
     text = value[: 2 * _BODY_CHARACTERS].replace("\r\n", "\n").replace("\0", "") if isinstance(value, str) else value
-    return text[:_BODY_CHARACTERS].encode("utf-8", "replace").decode("utf-8") if isinstance(text, str) else value
+    return encodable(text[:_BODY_CHARACTERS]) if isinstance(text, str) else value
 
 
 def _line(value: str) -> str:

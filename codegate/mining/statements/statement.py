@@ -28,6 +28,7 @@ from codegate.mining.statements.quotation import (
     sentences_of,
 )
 from codegate.mining.statements.vocabulary import added_text
+from codegate.wording import code_fence
 
 EXAMPLE: Final = "probe"
 """The source of a statement that shows an executed example."""
@@ -227,9 +228,9 @@ def _difference(example: Example) -> str:
 def _example_block(example: Example, *, first: bool) -> list[str]:
     """Return an example as Markdown: code, actual and expected result."""
     value = example.expression
-    lines = [part for part in (example.code, value) if part]
-    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
-    code = f"{fence}{example.fence}\n" + "\n".join(lines) + f"\n{fence}"
+    lines = "\n".join(part for part in (example.code, value) if part)
+    fence = code_fence(lines, least=3)
+    code = f"{fence}{example.fence}\n{lines}\n{fence}"
     parts = ["For example:" if first else "And:", code]
     if example.given:
         variables = " and ".join(f"`{name}` is {what}" for name, what in example.given)
@@ -239,10 +240,10 @@ def _example_block(example: Example, *, first: bool) -> list[str]:
 
 def _result(word: str, value: str) -> str:
     value = value if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]} ..."
-    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", value)), default=0))
+    fence = code_fence(value, least=3)
     return f"{word}:\n\n{fence}\n{value}\n{fence}"
 
 
 def _listed(text: str) -> str:
-    fence = "`" * (1 + max(map(len, re.findall(r"`+", text)), default=0))
+    fence = code_fence(text)
     return f"- {fence}{text}{fence}"
