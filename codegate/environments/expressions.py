@@ -119,8 +119,13 @@ class _Reader:
                 if isinstance(first, list)
                 else text_value(second).casefold() in text_value(first).casefold()
             )
-        if name == "startswith":
-            return text_value(first).casefold().startswith(text_value(second).casefold())
+        if name in {"startswith", "endswith"}:
+            return getattr(text_value(first).casefold(), name)(text_value(second).casefold())
+        if name == "join":
+            items = first if isinstance(first, list) else [first]
+            return (text_value(second) if len(values) > 1 else ",").join(map(text_value, items))
+        if name == "tojson":
+            return json.dumps(first)
         if name == "format":
             return re.sub(r"\{(\d)\}", lambda match: text_value(values[1 + int(match[1])]), text_value(first))
         return json.loads(text_value(first)[:10_000]) if name == "fromjson" else UNKNOWN

@@ -158,6 +158,26 @@ def test_of_a_matrix_the_newest_version_and_the_first_of_all_else_is_taken() -> 
     assert recipe.setup == ("pip install -r requirements.txt",)
 
 
+@pytest.mark.parametrize(
+    ("condition", "runs"),
+    [
+        ("endsWith(matrix.python-version, 't')", False),
+        ("endsWith(matrix.db, 'LITE')", True),
+        ("join(matrix.hosts, '+') == 'a+b'", True),
+        ("contains(toJSON(matrix.hosts), 'c')", False),
+        ("hashFiles('requirements.txt') == ''", True),  # only GitHub knows: the step is kept
+    ],
+)
+def test_a_step_is_left_out_by_every_function_of_githubs_expressions(condition: str, runs: bool) -> None:
+    steps = f"""
+    - run: echo "PYTHON_GIL=0" >> $GITHUB_ENV
+      if: {json.dumps(condition)}
+    - run: pytest
+    """
+    job = MATRIX.replace("db:", "hosts: [[a, b]], db:")
+    assert found_in(steps, job).recipe.env == ({"PYTHON_GIL": "0"} if runs else {})
+
+
 def test_of_a_matrix_a_version_that_is_to_be_had_is_taken() -> None:
     found = find_recipe(tree({CI: workflow(ON_MATRIX, MATRIX)}), has=lambda _, version: version != "3.14")
     assert found.recipe.tools == {"python": "3.13"}
