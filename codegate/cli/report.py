@@ -1,5 +1,6 @@
 """``codegate report``: write a run's reports, predictions or spans."""
 
+import json
 from pathlib import Path
 
 import click
@@ -74,6 +75,8 @@ def command(
         if len(journals) > 1:
             raise UsageError("the reports of several runs have no folder of their own.", "Give --out.")
         out = journals[0].folder / "reports"
+        if chosen and baseline is None:
+            _check_verdict(out, journals[0].folder)
     settings, _ = read_settings(config)
     gate = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:
@@ -96,6 +99,19 @@ def command(
     emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})
     if show:
         _open(written["html"])
+
+
+def _check_verdict(reports: Path, run: Path) -> None:
+    """Raise UsageError if the folder's report has a verdict."""
+    try:
+        verdicts = json.loads((reports / "report.json").read_text("utf-8"))["verdicts"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    if verdicts:
+        raise UsageError(
+            f"{reports} has reports with a verdict, and reports without --baseline have none.",
+            f"`codegate gate {run}` writes them with the verdict again; --out writes these into another folder.",
+        )
 
 
 def _open(page: Path) -> None:

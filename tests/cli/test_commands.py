@@ -217,6 +217,11 @@ def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     assert report.code == 0
     assert all((home / path).exists() for path in report.document["reports"].values())
     assert codegate("report", "run", "run", "--out", "two", cwd=home).code == 0
+    gated = (home / "run/reports/report.json").read_bytes()
+    refused(2, "run/reports has reports with a verdict", "report", "run", cwd=home)
+    assert (home / "run/reports/report.json").read_bytes() == gated
+    assert codegate("report", "run", "--baseline", "codegate.lock", cwd=home).code == 0
+    assert json.loads((home / "run/reports/report.json").read_bytes())["verdicts"] == gate.document["verdicts"]
     pin = ("baseline", "pin", "run", *ONE, "--candidate", "empty")
     refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
     before = (home / "baseline.json").read_bytes()
