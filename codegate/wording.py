@@ -1,7 +1,12 @@
-"""Counts, lists and code in texts, the same everywhere."""
+"""Counts, lists, code and addresses in texts, the same everywhere."""
 
 import re
 from collections.abc import Iterable
+
+
+def documentation(page: str) -> str:
+    """Return the address of a page, or of a heading on it."""
+    return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
 
 def count_of(n: int, what: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import UsageError
+from codegate.wording import documentation
 
 NO_KEY: Final = "none"
 """Sent to a local server without a key: the SDKs require one."""
@@ -152,7 +153,7 @@ def resolve_endpoint(
         raise UsageError(
             f"{provider} needs a key and the environment variable {variable} is not set.{others}",
             f"Set {variable}, or name another variable with `api_key_env` in codegate.yml; what else a provider "
-            "takes is in docs/candidates.md.",
+            f"takes: {documentation('candidates.md')}.",
         )
     if not key.isascii() or not key.isprintable():
         raise UsageError(

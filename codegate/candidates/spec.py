@@ -156,7 +156,7 @@ class CandidateSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: str = Field(
-        description="One of docs/candidates.md, replay, reference, empty, or one that an installed package adds.",
+        description="A model provider's name, replay, reference, empty, or one that an installed package adds.",
         examples=["openai", "anthropic"],
     )
     model: str = Field(default="", max_length=1000)

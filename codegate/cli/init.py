@@ -31,7 +31,7 @@ from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
 from codegate.strict import read_text, shown
 from codegate.suite import GitError, git, load_suite
-from codegate.wording import count_of
+from codegate.wording import count_of, documentation
 
 _ACTION: Final = "codegate-ci/codegate"
 _COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
@@ -56,7 +56,8 @@ _WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
 _NO_RECIPE: Final = "# environment:                # how the project is set up; neither CI nor lock files say it"
 _TEXT: Final = """\
 # yaml-language-server: $schema={schema}
-# Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
+# Configuration of codegate; every key but `candidates` has a default:
+# {documentation}
 suite: suites/mine              # made by: codegate mine . --out suites/mine
 {environment}
 candidates:
@@ -153,6 +154,7 @@ def command(
     tries = sys.stdin.isatty() and not json_wanted() if tries is None else tries
     config = _TEXT.format(
         schema=_SCHEMA,
+        documentation=documentation("configuration.md"),
         environment=comment.rstrip("\n") or _NO_RECIPE,
         candidate=_entry(spec),
         limit=_limit(out.parent / _SUITE, spec),

@@ -34,7 +34,7 @@ from codegate.running.config import config_file, load_config
 from codegate.sandbox import Choice, cache_folder
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
-from codegate.wording import count_of, few
+from codegate.wording import count_of, documentation, few
 
 _STRICT_ROUNDS: Final = 5
 _SHOWN: Final = 10
@@ -245,7 +245,7 @@ def report_command(suite: Path, config: Path | None) -> None:
         reasons = ", ".join(f"{count} {reason}" for reason, count in list(mined.get("reasons", {}).items())[:_LONGEST])
         raise UsageError(
             f"{suite} has no suite: mining kept no problem. Left out: {reasons}.",
-            "What helps, by reason: docs/mining.md, When little comes out.",
+            f"What helps, by reason: {documentation('mining.md#when-little-comes-out')}.",
         )
     loaded = load_suite(suite)
     place = config_file(config)

@@ -44,7 +44,10 @@ _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` propo
 def nightly(job: Job, project: Project) -> Result:
     """Compare a new run with the baseline and past nights."""
     if project.pinned is None:
-        raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
+        raise Skipped(
+            "no baseline is pinned, so there is nothing to watch.",
+            "Pin one with `codegate baseline pin RUN`.",
+        )
     inputs, pinned = job.inputs, project.pinned.baseline
     if pinned.spec.provider == "predictions":
         raise Skipped(

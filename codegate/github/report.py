@@ -16,6 +16,7 @@ from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result
 from codegate.github.workflow import write_outputs
 from codegate.operations.rules import Skipped
 from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment, render_notice
+from codegate.wording import documentation
 
 _RESULT = "report.json"
 _MAX_ARCHIVE_BYTES = 256 << 20
@@ -28,7 +29,7 @@ def report(job: Job) -> Result:
     """
     github, event = job.github, job.event
     if event is None or event.workflow_run is None:
-        raise UsageError("mode report is for the event workflow_run.", "See docs/action.md, forks.")
+        raise UsageError("mode report is for the event workflow_run.", f"See {documentation('action.md#forks')}.")
     if github is None:
         raise UsageError("mode report needs the input `github-token`.")
     run, name = event.workflow_run, job.inputs.artifact_name

@@ -28,6 +28,7 @@ from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError, close_soon
 from codegate.suite import load_suite, write_suite
+from codegate.wording import documentation
 
 MINER_VERSION: Final = "35"
 """Raised when the same unit may have another result than before."""
@@ -333,8 +334,8 @@ class Queue:
             self.first = ()
             raise UsageError(
                 f"the first {_FEW} changes ended alike, as {end.reason}. The last one: {end.detail}",
-                "Correct `environment` in codegate.yml; what it is: docs/environments.md. Then the same command tries "
-                "again.",
+                f"Correct `environment` in codegate.yml ({documentation('environments.md')}). Then the same command "
+                "tries again.",
             )
 
     def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:

@@ -18,7 +18,7 @@ from codegate.sandbox import Choice
 from codegate.strict import read_text
 from codegate.suite import git, load_suite, parse_yaml, place_words, proved_places
 from codegate.suite.reader import MAX_YAML_BYTES
-from codegate.wording import count_of
+from codegate.wording import count_of, documentation
 
 _FEW_PROBLEMS: Final = 10
 _MOST_REASONS: Final = 3
@@ -108,7 +108,7 @@ def mining_words(report: MineReport) -> list[str]:
     helps = [(reason, count) for reason, count in report.reasons.items() if reason in _REMEDIES]
     if len(report.problems) < _FEW_PROBLEMS and (helps or not report.problems):
         lines += [f"{count} {reason}: {_REMEDIES[reason]}" for reason, count in helps[:_MOST_REASONS]]
-        lines.append("what else helps: docs/mining.md, When little comes out")
+        lines.append(f"what else helps: {documentation('mining.md#when-little-comes-out')}")
     return lines
 
 

@@ -285,7 +285,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         count = sum(grade.controlled is False for _, grade in passes)
         found.append(
             f"{count} of {len(passes)} passes could not be cross-checked (a fail-to-pass test has no control, which is "
-            f"no fault: see docs/reports.md): {few(lower)}"
+            f"no fault): {few(lower)}"
         )
     signs = list(
         dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)

@@ -60,7 +60,8 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
         if candidate.calls_a_model and candidate.prices is None:
             raise UsageError(
                 f"a budget in dollars needs to know what {candidate.label} costs.",
-                "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
+                "Write its `prices: {input: …, output: …}` (dollars per million tokens) in codegate.yml, or limit the "
+                "calls: max_model_calls.",
             )
 
 

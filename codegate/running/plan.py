@@ -51,8 +51,8 @@ class RunLimits(Strict):
 EngineName = Annotated[
     Literal["local", "ray"],
     Field(
-        description="Where sandboxes are: on this machine, or on the nodes of the Ray cluster at RAY_ADDRESS "
-        "(docs/scale.md); default local."
+        description="Where sandboxes are: on this machine, or on the nodes of the Ray cluster at RAY_ADDRESS; "
+        "default local."
     ),
 ]
 

@@ -24,7 +24,7 @@ Choice = Annotated[
     str,
     Field(
         description="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap. A RUNTIME is one "
-        "that the daemon knows, such as runsc. e2b and modal rent machines, which cost money (docs/sandboxes.md).",
+        "that the daemon knows, such as runsc. e2b and modal rent machines, which cost money.",
         examples=["auto", "docker", "docker:RUNTIME", "bwrap", "e2b", "modal"],
         json_schema_extra={"pattern": _PATTERN},
     ),

@@ -363,7 +363,7 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
     report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     assert report.suite is None
     assert report.reasons == {"no_test": 1}
-    assert mining_words(report)[-1].endswith("docs/mining.md, When little comes out")
+    assert mining_words(report)[-1].endswith("docs/mining.md#when-little-comes-out")
     assert sorted(path.name for path in report.out.iterdir()) == ["funnel.jsonl", "mining.json"]
     assert (
         mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None).suite

@@ -184,8 +184,7 @@ def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_form
     marks = ({"controlled": True}, {"controlled": False}, {"suspicious": ("<b>.py touches frames",)})
     found = build_view([altered(run, *({"grade": mark} for mark in marks))])
     assert found.candidates[0].doubts == (
-        "1 of 2 passes could not be cross-checked (a fail-to-pass test has no control, which is no fault: "
-        "see docs/reports.md): b",
+        "1 of 2 passes could not be cross-checked (a fail-to-pass test has no control, which is no fault): b",
         "c: <b>.py touches frames",
     )
     pages = [render_console(found), render_markdown(found), render_html(found), render_junit(found), render_csv(found)]

@@ -28,6 +28,7 @@ from codegate.sandbox.layers import BUILT
 from codegate.sandbox.session import ENVIRONMENT
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
 from codegate.strict import Strict
+from codegate.wording import documentation
 
 _PROBE: Final = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
 LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
@@ -254,6 +255,6 @@ def _remedy(name: str, broken: set[str]) -> str:
         return (
             "Nothing is run in it: the daemon took the limit and does not enforce it. A rootless daemon needs control "
             "groups (version 2) delegated to its user; a runtime that forgets limits is changed with "
-            "--sandbox docker:RUNTIME. docs/sandboxes.md says more."
+            f"--sandbox docker:RUNTIME: {documentation('sandboxes.md')}."
         )
     return "Nothing is run in it. Check the daemon's configuration, or choose the other backend with --sandbox."
