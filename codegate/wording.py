@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def documentation(page: str) -> str:
-    """Return the address of a page, or of a heading on it."""
+    """Return the address of a page of ``docs``, or of a heading."""
     return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
 

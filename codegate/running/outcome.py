@@ -239,7 +239,7 @@ class RunManifest(Strict):
 
     @property
     def of_problems(self) -> int:
-        """Return the number of problems, of a shard those of the whole run."""
+        """Return the whole run's number of problems, also in a shard."""
         return self.shard.problems if self.shard is not None else len(self.problems)
 
     @property
