@@ -165,8 +165,12 @@ def test_the_interpreter_s_own_options_count():
             "TZ=Europe/Berlin uv run python -X dev -W error::RuntimeWarning -m pytest {files}",
             ANYWHERE.format(zone="Europe/Berlin", found=True) + OWN_OPTIONS,
         ),
+        (
+            "TZ=Europe/Berlin python -Xdev -Werror::RuntimeWarning -um pytest {files}",
+            ANYWHERE.format(zone="Europe/Berlin", found=True) + OWN_OPTIONS,
+        ),
     ],
-    ids=["pytest", "no command", "python -m pytest"],
+    ids=["pytest", "no command", "python -m pytest", "python -um pytest"],
 )
 def test_the_command_counts_and_no_file_takes_the_place_of_another_s_module(
     opened: Opener, command: str, text: str

@@ -5,7 +5,9 @@ pytest runs unittest's test cases too.
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from getopt import GetoptError, getopt
 from itertools import pairwise, takewhile
 from typing import Final
 
@@ -19,6 +21,9 @@ from codegate.sandbox import Command, Completed
 
 _DRIVERS: Final = "codegate.languages.python.drivers"
 _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
+_OPTIONS: Final = "bBdEhiIJmOPqRsStuvVW:xX:?"
+"""The interpreter's, as its own getopt has them; ``m`` takes no value, so that the options end there."""
+_LONG_OPTIONS: Final = ("check-hash-based-pycs=",)
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
@@ -163,18 +168,18 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
     flags: list[str] = []
     filters: list[str] = []
     python = next((number for number in range(at) if re.fullmatch(r"(.*/)?python[\d.]*", words[number])), at)
-    rest = iter(words[python + 1 : at])
-    for word in rest:
-        if not word.startswith("-") or word == "-m":
-            break
-        if word.startswith("-W"):
-            filters.append(word[2:] or next(rest, ""))
-        else:
-            flags += [word, next(rest, "")] if word == "-X" else [word]
+    given, rest = list[tuple[str, str]](), list[str]()
+    with suppress(GetoptError):  # of an interpreter with options of its own
+        given, rest = getopt(words[python + 1 : at + 1], _OPTIONS, _LONG_OPTIONS)
+    for name, value in given:
+        if name == "-W":
+            filters.append(value)
+        elif name != "-m":
+            flags += [name, value] if value else [name]
     return _Call(
         program=words[at],
         options=tuple(takewhile(lambda word: word not in _BREAKS, words[at + 1 :])),
-        module=words[at - 1] == "-m" if at else False,
+        module=at > 0 and (words[at - 1] == "-m" or (given[-1:] == [("-m", "")] and len(rest) == 1)),
         flags=tuple(flags),
         warnings=tuple(filters),
         variables=variables,
