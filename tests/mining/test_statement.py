@@ -94,6 +94,10 @@ class TestQuotations:
         assert isinstance(write(message), StatementText) == kept
         assert kept or str(write(message)).startswith("no probe shows a difference, and ")
 
+    def test_code_that_ends_in_a_full_stop_ends_no_sentence(self) -> None:
+        body = "The total is reset at the `...` Marker alone. It should be reset at each."
+        assert "> The total is reset at the `...` Marker alone.\n" in written(f"Totals of documents\n\n{body}").text
+
     def test_what_a_reference_is_part_of_is_left_out_and_marked(self) -> None:
         body = (
             "Sums are lost in lists. As said in #12, all are. They should be (#12) kept. It is [right](a/b) to say so."

@@ -26,9 +26,9 @@ _OMITTED: Final = "[…]"
 _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00-\ud7af]+")
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
-#: Not behind letters that each have a full stop, such as "e.g."
+#: Not behind letters that each have a full stop, such as "e.g.", and not behind code.
 _END: Final = re.compile(
-    r"(?:(?<=[.!?])(?<!\b[^\W\d_]\.[^\W\d_]\.)|(?<=[.!?][\"')`*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)"
+    r"(?:(?<=[.!?])(?<!\b[^\W\d_]\.[^\W\d_]\.)|(?<=[.!?][\"')*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)"
 )
 #: Lines in which a text quotes another one.
 _OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
