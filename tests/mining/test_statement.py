@@ -209,6 +209,20 @@ class TestHeadings:
         assert shown.text.startswith("# Using JSON for keys\n")
         assert statement([example], reports).text.startswith("# Keys are no JSON\n")
 
+    def test_without_an_example_such_words_stay_where_too_little_is_left(self) -> None:
+        base, fixed = {"a.py": "def f(x):\n    return x\n"}, {"a.py": "def f(x):\n    return x.strip()\n"}
+        cut = cut_of(base, fixed, {"tests/test_a.py": "def test_f():\n    pass\n"})
+        symptom, means = "Names of files keep blanks around them.", "We now strip all names of files."
+
+        def sentences(*told: str) -> str:
+            message = f"Blanks stay\n\n{' '.join(told)}"
+            found = write_statement(unit_of(message), cut, failing(("tests/test_a.py::test_f",)))
+            assert isinstance(found, StatementText), found
+            return found.text
+
+        assert means not in sentences(symptom, means, "Reports of all files show them.")
+        assert means in sentences(symptom, means)
+
     @pytest.mark.parametrize(
         ("example", "title"),
         [

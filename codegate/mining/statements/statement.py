@@ -5,8 +5,9 @@ gates.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from codegate.grading import TestResult
@@ -20,6 +21,7 @@ from codegate.mining.statements.gates import VALUE, Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import texts_about, titles_of
 from codegate.mining.statements.quotation import (
+    Quotation,
     first_title,
     is_sentence,
     quotation_parts,
@@ -89,25 +91,11 @@ def write_statement(
     ``cut``. ``overturned`` are functions of the base's tests that expect the old behaviour.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
-    dropped: list[str] = []
-    shown_code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
-
-    def refused(text: str, source: str) -> str:
-        # Behind an example, words that may tell the fix can be left out. An issue is older than the fix.
-        means = gates.tells_means(text, shown_code) if examples and source != "issue" else ""
-        if reason := gates.reason(text) or means:
-            dropped.append(f"{source}: {reason}")
-        return reason
-
-    title, called_by = first_title(titles_of(unit, enrichment), refused, short=not examples)
-    passages = quote_texts(texts_about(unit, cut, enrichment, later), title, refused)
-    sentences = sentences_of(passages)
-    crash = [] if examples else _crash(cut, outcomes, gates, interface, " ".join([title, *sentences]))
-    quoted = [*([title] if is_sentence(title, "") else []), *sentences]
-    if not examples and not title:
-        return "no probe shows a difference, and no title says what is wrong"
-    if not examples and not (sentences and says_enough(quoted)) and not (quoted and crash):
-        return "no probe shows a difference, and fewer than two sentences say what is wrong"
+    titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
+    words = _words(titles, texts, gates, examples, partial(_crash, cut, outcomes, gates, interface))
+    if isinstance(words, str):
+        return words
+    title, passages, crash = words.title, words.passages, words.crash
     shown = {test for example in examples for test in example.tests}
     if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
         return "the fix changes what existing tests expect, and no example shows it"
@@ -124,9 +112,55 @@ def write_statement(
     if 2 * sum(map(len, gates.exact)) >= len("".join(added_text(cut).split())) > 0:
         return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
-    sources = [called_by, *(each.source for each in passages), *(["exception"] if crash else [])]
+    sources = [words.called_by, *(each.source for each in passages), *(["exception"] if crash else [])]
     own = tuple(dict.fromkeys(each for each in (*sources, *([EXAMPLE] if examples else [])) if each))
-    return StatementText("sources", text, count_words(text), own, tuple(dict.fromkeys(dropped)))
+    return StatementText("sources", text, count_words(text), own, tuple(dict.fromkeys(words.dropped)))
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What people wrote, as far as it may be shown, and the exception."""
+
+    title: str
+    called_by: str
+    passages: list[Quotation]
+    crash: list[str]
+    dropped: list[str]
+
+
+def _words(
+    titles: Sequence[tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
+    gates: Gates,
+    examples: Sequence[Example],
+    crash_beside: Callable[[str], list[str]],
+) -> _Words | str:
+    """Return people's words, or why they are not enough.
+
+    Words that may tell the fix are shown only if there is no example, and too little is left without them.
+    """
+    shown_code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
+    lacking = ""
+    for strict in (True,) if examples else (True, False):
+        dropped: list[str] = []
+
+        def refused(text: str, source: str, strict: bool = strict, dropped: list[str] = dropped) -> str:
+            # An issue is older than the fix.
+            means = gates.tells_means(text, shown_code) if strict and source != "issue" else ""
+            if reason := gates.reason(text) or means:
+                dropped.append(f"{source}: {reason}")
+            return reason
+
+        title, called_by = first_title(titles, refused, short=not examples)
+        passages = quote_texts(texts, title, refused)
+        sentences = sentences_of(passages)
+        crash = [] if examples else crash_beside(" ".join([title, *sentences]))
+        quoted = [*([title] if is_sentence(title, "") else []), *sentences]
+        enough = (sentences and says_enough(quoted)) or (quoted and crash)
+        if examples or (title and enough):
+            return _Words(title, called_by, passages, crash, dropped)
+        lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
+    return f"no probe shows a difference, {lacking}"
 
 
 def tests_to_change(text: str) -> frozenset[str]:

@@ -82,11 +82,15 @@ def stems(texts: Iterable[str]) -> frozenset[str]:
 
 
 def new_stems(cut: Cut) -> frozenset[str]:
-    """Return the stems of names that the changed files begin to use."""
+    """Return the stems of names that changed files begin to use.
+
+    Names that they declare are not among them: authors often name a new function after the bug.
+    """
     old, new = set[str](), set[str]()
     for path, file in cut.fix.items():
         for names, source in ((new, read(path, file)), (old, read(path, cut.base.get(path)))):
-            names.update(source.uses().words if source is not None else ())
+            if source is not None:
+                names.update(source.uses().words - {each.name for each in source.declarations()})
     return stems(new) - stems(old)
 
 
