@@ -9,7 +9,7 @@ from codegate.environments.commands import keeps_dependencies_alone
 from codegate.environments.find import FoundRecipe, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, project_parts
-from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of, recipe_text
+from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of
 from codegate.environments.store import Built
 from codegate.environments.tools import Has, had_by, on_machine
 from codegate.environments.travel import INDEX, SUFFIXES, export_built, import_built, prune_built, read_index
@@ -42,6 +42,5 @@ __all__ = [
     "prune_built",
     "read_index",
     "recipe_of",
-    "recipe_text",
     "recipe_yaml",
 ]

@@ -9,13 +9,12 @@ is left out has a reason, and flaky tests are quarantined with their evidence.
 from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import mine_repository
 from codegate.mining.options import KINDS, MineRequest, check_options
-from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
+from codegate.mining.proving.proof import Proof, ValidationReport, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose_problems, write_selection
 from codegate.mining.sources.enrichment import find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
 from codegate.mining.strengths import Distribution, Strengths, assess
-from codegate.mining.units import Reason
 
 __all__ = [
     "KINDS",
@@ -25,7 +24,6 @@ __all__ = [
     "MineReport",
     "MineRequest",
     "Proof",
-    "Reason",
     "Strengths",
     "UnitResult",
     "ValidationReport",
@@ -36,7 +34,6 @@ __all__ = [
     "find_slug",
     "import_proven",
     "mine_repository",
-    "prove",
     "read_summary",
     "validate_suite",
     "write_selection",

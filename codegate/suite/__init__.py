@@ -5,7 +5,7 @@ Nothing here uses the network or runs a problem's code.
 
 from codegate.suite.git import GitError, git, object_id, read_commit
 from codegate.suite.gitstore import find_ignored
-from codegate.suite.loaded import EVIDENCE, RECIPE, RESOLVED, Environment, Problem, Suite
+from codegate.suite.loaded import EVIDENCE, RECIPE, Environment, Problem, Suite
 from codegate.suite.model import (
     Base,
     ControlAudit,
@@ -50,7 +50,6 @@ __all__ = [
     "MAX_PATCH_BYTES",
     "PROVED",
     "RECIPE",
-    "RESOLVED",
     "SANDBOX",
     "Base",
     "Changes",

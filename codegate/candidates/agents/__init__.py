@@ -13,7 +13,7 @@ from codegate.candidates.agents.aider import Aider
 from codegate.candidates.agents.claude_code import ClaudeCode
 from codegate.candidates.agents.codex import Codex
 from codegate.candidates.agents.command import OwnCommand
-from codegate.candidates.agents.contract import Agent, Start, Task
+from codegate.candidates.agents.contract import Agent, Task
 from codegate.candidates.agents.copilot import Copilot
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
@@ -28,7 +28,6 @@ __all__ = [
     "Agent",
     "OwnCommand",
     "ServerPackage",
-    "Start",
     "Task",
     "harness_parts",
     "server_packages",
