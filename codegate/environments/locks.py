@@ -80,11 +80,11 @@ def tests_of(tree: Tree, folder: str) -> dict[str, str]:
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 
-def project_parts(tree: Tree, most: int = 8) -> dict[str, list[str]]:
-    """Return folders with projects and tests, with their languages."""
+def project_parts(tree: Tree) -> dict[str, list[str]]:
+    """Return the first 8 project folders and their languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
-    return dict([(folder, names) for folder, names in found.items() if names][:most])
+    return dict([(folder, names) for folder, names in found.items() if names][:8])
 
 
 def _python(tree: Tree, inside: str, names: set[str], *, light: bool) -> Iterator[tuple[str, str]]:

@@ -21,9 +21,9 @@ def reason_of(
     pairs: Sequence[Pair],
     terms: Terms,
     detectable: float | None,
-    conclusion: str | None = None,
+    conclusion: str | None,
     *,
-    pending: bool = False,
+    pending: bool,
 ) -> str:
     """Return the verdict's reason: how much, how sure, what next.
 

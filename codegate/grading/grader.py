@@ -92,7 +92,7 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 
 
 def grade_reference(
-    problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None
+    problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None
 ) -> tuple[Grade, ControlAudit | None]:
     """Return the grade and the controls of a problem's fix.
 

@@ -95,7 +95,7 @@ class NameReader:
     declarations: "Callable[[Node, str, str], Iterator[Declaration]]"
 
 
-def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None = None) -> Uses:
+def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None) -> Uses:
     """Return the names used in ``lines`` (from 1), or everywhere."""
     uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
     for role, names in vars(uses).items():

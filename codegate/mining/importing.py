@@ -102,7 +102,7 @@ def import_proven(
     out: Path,
     options: MineRequest,
     backend: Backend,
-    repository: Path | None = None,
+    repository: Path | None,
 ) -> ImportReport:
     """Import ``file`` as a new suite at ``out``.
 

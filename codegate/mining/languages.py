@@ -114,7 +114,7 @@ def runs(runner: RunnerName, language: Language) -> bool:
     return runner == "junit" or any(runner in one.runners for one in languages() if one.name == language)
 
 
-def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = language_name) -> Language | None:
+def language_of(sources: Iterable[str], tests: Iterable[str], name: NameOf = language_name) -> Language | None:
     """Return a change's language, one with ``tests`` first, or None."""
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     unknown: list[Language] = (

@@ -92,7 +92,7 @@ class Strengths:
         return {"schema": STRENGTHS_SCHEMA, **spread, "exposure": exposure}
 
 
-def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None = None) -> Strengths:
+def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None]) -> Strengths:
     """Return the strengths of ``suite``, with ages up to ``today``.
 
     ``cutoffs``: by candidate label, the day its training data ends; None where it is not known.
@@ -128,7 +128,7 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
         new_tests=_ids(active, lambda one: set(one.tests.NONE_TO_PASS) == set(one.tests.FAIL_TO_PASS)),
         exposure=tuple(
             Exposure(label, cutoff, None if cutoff is None else sum(day > cutoff for day in days), len(days))
-            for label, cutoff in (cutoffs or {}).items()
+            for label, cutoff in cutoffs.items()
         ),
     )
 

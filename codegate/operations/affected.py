@@ -12,7 +12,7 @@ from typing import Final
 
 from codegate.errors import UsageError
 from codegate.gating.baseline import parse_lock
-from codegate.running import CONFIG_NAME, Config
+from codegate.running import Config
 from codegate.running.config import candidate_files
 from codegate.solving.harness import chosen_files
 from codegate.strict import shown
@@ -36,7 +36,7 @@ class Affected:
     files: Mapping[str, str]
 
 
-def affected(repository: Path, base: str, head: str, config: str = CONFIG_NAME, also: Sequence[str] = ()) -> Affected:
+def affected(repository: Path, base: str, head: str, config: str, also: Sequence[str]) -> Affected:
     """Return the files that the gate reads and ``head`` changes.
 
     Changes are those since the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a

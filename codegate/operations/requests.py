@@ -135,7 +135,7 @@ class RunRequest(RunLimits, SuiteRequest):
         return self.limit is not None or bool(self.problems)
 
 
-def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool = False) -> Project:
+def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool) -> Project:
     """Return the project that the configuration of this folder describes.
 
     ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.

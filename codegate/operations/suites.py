@@ -112,7 +112,7 @@ def mining_words(report: MineReport) -> list[str]:
     return lines
 
 
-def read_recipe(repository: Path, config: Path | None = None) -> Recipe | None:
+def read_recipe(repository: Path, config: Path | None) -> Recipe | None:
     """Return the recipe of a repository, or None.
 
     Other keys may be missing or wrong, because a repository is mined before there are candidates.

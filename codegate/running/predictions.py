@@ -118,9 +118,7 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
         announce(f"not used, because the suite leaves these problems out: {few(unused)}")
 
 
-def run_predictions(
-    runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
-) -> tuple[tuple[Prediction, ...], int]:
+def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:
     """Return runs as predictions, and the number of lost samples.
 
     With ``suite`` (and its repository's ``slug``) instances have the ids of an exported suite, else the problems' ids.

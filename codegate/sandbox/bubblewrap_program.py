@@ -131,8 +131,8 @@ def command_scope(
     limits: SandboxLimits,
     *,
     grouped: bool,
-    file_bytes: int = 0,
-    interpreter: str = "",
+    file_bytes: int,
+    interpreter: str,
 ) -> Scope:
     """Return the limits and variables of a sandbox's commands.
 

@@ -139,7 +139,7 @@ class ValidationReport:
         return not self.faults and all(proof.proven for proof in self.proofs)
 
 
-def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
+def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int, today: date | None = None) -> Proof:
     """Run fix and unfixed tree; return the proof.
 
     Both run ``rounds`` times, each time in a fresh sandbox, and the grader grades the fix. Leaks are audited once.

@@ -151,8 +151,8 @@ def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool
 def measure_quality(
     validated: Validated,
     runs: Sequence[PartialRun],
-    exact_texts: int | None = None,
-    statement_words: int | None = None,
+    exact_texts: int | None,
+    statement_words: int | None,
 ) -> Quality:
     """Return the figures on a problem's quality.
 

@@ -66,7 +66,7 @@ def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Ran
     return found
 
 
-def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = ()) -> dict[str, str]:
+def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str]) -> dict[str, str]:
     """Return, by commit, the stable `git patch-id` of its range.
 
     The id is the same for the same change elsewhere. Each commit may be in one range only; ranges without a textual

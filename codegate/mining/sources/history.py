@@ -215,7 +215,7 @@ class CommitGraph:
         return line[::-1]
 
 
-def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> CommitGraph:
+def read_graph(repository: Path, tip: str, without: Sequence[str]) -> CommitGraph:
     """Return ``tip`` and its ancestors, without ``without`` and theirs."""
     log = git(
         repository, "log", "-z", "--topo-order", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
