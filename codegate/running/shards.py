@@ -7,7 +7,6 @@ artifacts of other machines: what contradicts the plan is refused. A shard with 
 detected.
 """
 
-import contextlib
 import os
 import re
 import shutil
@@ -303,17 +302,14 @@ def _new_folder(out: Path) -> Iterator[Path]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=".codegate-"))
+        try:
+            yield folder
+            folder.chmod(0o755)
+            folder.rename(out)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise InfrastructureError(f"cannot write {out}: {error.strerror or error}.", "Choose another --out.") from error
-    try:
-        yield folder
-        folder.chmod(0o755)
-        folder.rename(out)
-    except OSError as error:
-        raise InfrastructureError(f"cannot write {out}: {error.strerror or error}.", "Choose another --out.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(folder)
 
 
 def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: SoundnessRecord | None) -> None:
