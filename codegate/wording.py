@@ -26,6 +26,11 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def escaped_bytes(text: str) -> str:
+    """Return ``text`` with undecodable bytes escaped, as in file names."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def code_fence(text: str, least: int = 1) -> str:
     """Return ``least`` backticks, or more than ``text`` has in a row."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -16,6 +16,7 @@ from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
+from codegate.wording import escaped_bytes
 
 GRADER_VERSION = "14"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
@@ -40,7 +41,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     except PatchError as error:
         return _failed(total, "patch_does_not_apply", str(error), applied=False)
     sorted_patch = sort_patch(problem, base, changes)
-    dropped = tuple(map(_plain, sorted_patch.dropped))
+    dropped = tuple(map(escaped_bytes, sorted_patch.dropped))
     if sorted_patch.hostile:
         return _failed(total, "tampering", "; ".join(sorted_patch.hostile), applied=False, dropped=dropped)
     if not sorted_patch.applied:
@@ -168,7 +169,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
         tests_passed=passed,
         tests_total=len(tests),
         failure=failure,
-        detail=_plain(detail)[:4000],
+        detail=escaped_bytes(detail)[:4000],
         tests=tests,
         lint=lint,
         exit_code=report.exit_code,
@@ -198,12 +199,6 @@ def _failed(
         applied=applied,
         tests_total=total,
         failure=failure,
-        detail=_plain(detail)[:4000],
+        detail=escaped_bytes(detail)[:4000],
         dropped=dropped,
     )
-
-
-def _plain(text: str) -> str:
-    """Return ``text`` with undecodable bytes escaped."""
-    # File names may have them, and JSON cannot store them.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

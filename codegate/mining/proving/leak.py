@@ -19,6 +19,7 @@ from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.sandbox import Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
 from codegate.suite.declared import at, first_text, read_ini, read_json, read_text, read_toml
+from codegate.wording import escaped_bytes
 
 _MIN_LENGTH: Final = 20
 _MAX_FINDINGS: Final = 10
@@ -86,13 +87,13 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
         copied = known.get(file.data)
         if copied is not None and base.get(copied) != hidden.get(copied):
             copies += 1
-            findings.append(f"{_printable(path)} has the content of the hidden test {_printable(copied)}")
+            findings.append(f"{escaped_bytes(path)} has the content of the hidden test {escaped_bytes(copied)}")
         shared = {line.strip() for line in file.data.decode("utf-8", "replace").splitlines()} & distinctive
         # One shared line is a coincidence of idiom; several are a copy.
         if len(shared) >= max(2, (len(distinctive) + 1) // 2):
             lines += len(shared)
             findings.append(
-                f"{_printable(path)} has {len(shared)} of the {len(distinctive)} distinctive lines of the fix"
+                f"{escaped_bytes(path)} has {len(shared)} of the {len(distinctive)} distinctive lines of the fix"
             )
     return LeakAudit(fix_lines=lines, hidden_files=copies, findings=tuple(findings))
 
@@ -112,7 +113,7 @@ def own_names(tree: Tree) -> tuple[str, ...]:
         first_text(at(read_toml(tree, "Cargo.toml"), "package", "name")),
         module[1] if module else "",
     }
-    return tuple(sorted(_printable(name) for name in names if name))
+    return tuple(sorted(escaped_bytes(name) for name in names if name))
 
 
 def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
@@ -121,23 +122,23 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
     for path, file in fix.items():
         added, removed = new_lines(file, base.get(path)), new_lines(base.get(path), file)
         short = [[line for line in lines if len(line) > 3][:_MAX_LINES] for lines in (added, removed)]
-        changed.append((_printable(path.removeprefix(inside).removeprefix("src/")), *short))
+        changed.append((escaped_bytes(path.removeprefix(inside).removeprefix("src/")), *short))
     after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
     fixed = [file.data for file in fix.values() if file is not None]
     return {
-        "base": [_printable(path) for path in base],
+        "base": [escaped_bytes(path) for path in base],
         "fix_lines": sorted(_distinctive(base, fix))[:_MAX_LINES],
         "test_lines": sorted(_distinctive(base, hidden))[:_MAX_LINES],
         "hidden": [(len(data), sha256(data)) for data in after if len(data) >= _MIN_BYTES],
         "blobs": sorted({object_id(data) for data in (*after, *fixed) if len(data) >= _MIN_BYTES}),
-        "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
+        "hidden_names": sorted({escaped_bytes(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
         "names": own_names(Part.of(base, folder)),
         "version": first_text(read_json(Part.of(base, folder), "package.json").get("version")),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [
-            (_printable(path.removeprefix("src/")), _new_words(base.get(path), file)) for path, file in fix.items()
+            (escaped_bytes(path.removeprefix("src/")), _new_words(base.get(path), file)) for path, file in fix.items()
         ],
         "unheard": _rare_words(base, fix),
         "test_names": _new_names(base, hidden, _TEST_NAME, _SHORTEST_NAME),
@@ -164,7 +165,7 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
             run = [] if tag == "equal" else after[max(start - _AROUND, 0) : min(end, start + _LONGEST_RUN) + _AROUND]
             code = [line for line in run if not line.startswith(_PROSE)]
             if len(_squeezed(code)) >= _SHORTEST_RUN and _squeezed(run) not in known:
-                found.append([_printable(line) for line in run])
+                found.append([escaped_bytes(line) for line in run])
     return found[:_MAX_RUNS]
 
 
@@ -189,7 +190,7 @@ def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
     for path, file in base.items():
         if left and suffixes and path.endswith(suffixes):
             left.difference_update(_WORD.findall(decode(file.data)))
-    return [(_printable(path), sorted(words & left)) for path, words in new.items() if words & left]
+    return [(escaped_bytes(path), sorted(words & left)) for path, words in new.items() if words & left]
 
 
 def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:
@@ -199,7 +200,7 @@ def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: 
         old = base.get(path)
         text = decode(old.data) if old is not None else ""
         found = set(pattern.findall(decode(file.data))) if file is not None else set()
-        names |= {_printable(name) for name in found if len(name) >= shortest and name not in text}
+        names |= {escaped_bytes(name) for name in found if len(name) >= shortest and name not in text}
     return sorted(names, key=lambda name: (-len(name), name))[:_MAX_NAMES]
 
 
@@ -210,7 +211,3 @@ def _distinctive(base: Tree, changes: Changes) -> set[str]:
         for line in new_lines(file, base.get(path))
         if len(line) >= _MIN_LENGTH and IDENTIFIER.search(line) and not line.startswith(_PROSE)
     }
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
