@@ -18,7 +18,6 @@ from codegate.sandbox.contract import Layer, NotInstalled, SandboxUnavailable
 from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
-from codegate.sandbox.packing import archive_entry
 from codegate.sandbox.session import BESIDE, TOOLS, USER_ID, WORKSPACE
 from codegate.sandbox.tools import Tools
 
@@ -34,6 +33,7 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # what the daemon itself says
 _BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
 _PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
+_TIME: Final = 1_000_000_000  # of every entry
 
 
 def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
@@ -159,22 +159,22 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     Recorded builds and their sandboxes have them. A new build gets ``uv``.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
-        yield archive_entry(name, tarfile.DIRTYPE), None
+        yield _entry(name, tarfile.DIRTYPE), None
     for name in ("passwd", "group"):
         text = (tools.etc / name).read_bytes()
-        yield _file(f"etc/{name}", io.BytesIO(text), len(text))
+        yield file_entry(f"etc/{name}", io.BytesIO(text), len(text))
     for path in tools.programs.iterdir():
         with path.open("rb") as file:
-            yield _file(f"{TOOLS}/{path.name}".lstrip("/"), file, path.stat().st_size, 0o755)
-    temporary = archive_entry("tmp", tarfile.DIRTYPE)
+            yield file_entry(f"{TOOLS}/{path.name}".lstrip("/"), file, path.stat().st_size, 0o755)
+    temporary = _entry("tmp", tarfile.DIRTYPE)
     temporary.mode = 0o1777
     yield temporary, None
     own = (BUILT, WORKSPACE) if uv is None else (BUILT, *(f"{BUILT}/{name}" for name in _BUILD_FOLDERS), WORKSPACE)
     for place in own:
-        yield _owned(archive_entry(place.lstrip("/"), tarfile.DIRTYPE)), None
+        yield _owned(_entry(place.lstrip("/"), tarfile.DIRTYPE)), None
     if uv is not None:
         with uv.open("rb") as file:
-            entry, data = _file(f"{BUILT}/bin/uv".lstrip("/"), file, uv.stat().st_size, 0o755)
+            entry, data = file_entry(f"{BUILT}/bin/uv".lstrip("/"), file, uv.stat().st_size, 0o755)
             yield _owned(entry), data
 
 
@@ -191,7 +191,7 @@ def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
     """
     place = f"{BESIDE}/{name}".lstrip("/")
     for folder in ("opt", BESIDE.lstrip("/"), place):
-        yield archive_entry(folder, tarfile.DIRTYPE), None
+        yield _entry(folder, tarfile.DIRTYPE), None
     for entry, data in _moved(layer, lambda name: f"{place}/{name}"):
         entry.mode |= 0o555 if entry.isdir() or entry.mode & 0o100 else 0o444
         yield entry, data
@@ -216,7 +216,17 @@ def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _file(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
-    entry = archive_entry(name, tarfile.REGTYPE)
+def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
+    """Return an archive entry without its size and link target."""
+    entry = tarfile.TarInfo(name)
+    entry.type = kind
+    entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755
+    entry.mtime = _TIME
+    return entry
+
+
+def file_entry(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
+    """Return a file as an archive entry."""
+    entry = _entry(name, tarfile.REGTYPE)
     entry.size, entry.mode = size, mode
     return entry, data

@@ -13,9 +13,8 @@ from typing import Final
 
 from codegate.sandbox.bubblewrap_layers import ETC
 from codegate.sandbox.contract import Layer, SandboxError
-from codegate.sandbox.layer_images import entries_beside, layer_entries, machine_entries
+from codegate.sandbox.layer_images import entries_beside, file_entry, layer_entries, machine_entries
 from codegate.sandbox.layers import BUILT, Parts, Source
-from codegate.sandbox.packing import add_file
 from codegate.sandbox.remote.carrier import FOLDER, LINK, Carrier
 from codegate.sandbox.session import WORKSPACE
 from codegate.sandbox.tools import Tools
@@ -45,9 +44,9 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
         for entry, data in chain(machine_entries(tools, uv), others, () if layer is None else layer_entries(layer)):
             archive.addfile(entry, data)
         for name in ("hosts", "nsswitch.conf"):
-            add_file(archive, tools.etc / name, f"etc/{name}")
+            _add(archive, tools.etc / name, f"etc/{name}")
         with resources.as_file(resources.files("codegate.sandbox.remote").joinpath(LINK)) as program:
-            add_file(archive, program, LINK)
+            _add(archive, program, LINK)
     if unfinished.stat().st_size > _LARGEST:
         unfinished.unlink()
         raise SandboxError(
@@ -55,6 +54,11 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
             "Use Docker or bubblewrap: --sandbox docker.",
         )
     unfinished.rename(target)
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    with path.open("rb") as file:
+        archive.addfile(*file_entry(name, file, path.stat().st_size))
 
 
 def upload_seconds(archive: Path) -> int:
