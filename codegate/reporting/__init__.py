@@ -6,8 +6,8 @@ format and escapes it by that format's rules. Only ``write_reports`` touches the
 imported when it is rendered.
 """
 
-from codegate.reporting.bugs import bug
 from codegate.reporting.build import build_view
+from codegate.reporting.cells import bug
 from codegate.reporting.comment import COMMENT_LIMIT, NO_BASELINE, render_comment, render_notice
 from codegate.reporting.console import ProgressLines, render_console, render_tables
 from codegate.reporting.csv_report import render_csv

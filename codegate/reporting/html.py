@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
-from codegate.reporting.bugs import bug, links
-from codegate.reporting.cells import Name, Table
+from codegate.reporting.cells import Name, Table, bug, links
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time
 from codegate.reporting.page import WIDTH, Point, known, page_template, place

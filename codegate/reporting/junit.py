@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from codegate.reporting import figures
-from codegate.reporting.bugs import bug
+from codegate.reporting.cells import bug
 from codegate.reporting.view import AttemptView, CandidateView, Cell, ProblemView, ReportView
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import Final
 
 from codegate.gating import Flip, Verdict
 from codegate.reporting import figures
-from codegate.reporting.bugs import bug
-from codegate.reporting.cells import Name, ProblemName, Table
+from codegate.reporting.cells import Name, ProblemName, Table, bug
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line

@@ -21,8 +21,8 @@ from codegate.reporting import (
     render_junit,
     render_markdown,
 )
-from codegate.reporting.bugs import links
 from codegate.reporting.build import harness_changes
+from codegate.reporting.cells import links
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import altered, example, example_view, run_of
