@@ -149,7 +149,7 @@ def parse_json(text: str, place: str) -> Any:
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
         )
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is not usable JSON: {one_line(error)}.") from error
+        raise UsageError(f"{place} is not usable JSON: {error_line(error)}.") from error
 
 
 def log_json(document: Any, indent: int | None = None) -> str:
@@ -192,7 +192,7 @@ def shown(part: object, most: int = 200) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
-def one_line(error: Exception, most: int = 200) -> str:
+def error_line(error: Exception, most: int = 200) -> str:
     """Return an error's message as one line, without full stop."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")

@@ -20,7 +20,7 @@ from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
-from codegate.sandbox.cache import cache_bytes, drop_unpacked, layers_folder, sweep, temporary_folder
+from codegate.sandbox.cache import cache_bytes, drop_unpacked, layers_folder, sweep_folders, temporary_folder
 from codegate.strict import Strict, parse_json, read_text
 
 _LOG: Final = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def unfinished() -> Iterator[Path]:
     Raises:
         SandboxError: the disk refused.
     """
-    sweep(layers_folder())
+    sweep_folders(layers_folder())
     with temporary_folder(layers_folder()) as folder:
         yield folder / "archive.tar"
 

@@ -38,7 +38,7 @@ from codegate.sandbox.bubblewrap_program import (
     isolation,
     system_links,
 )
-from codegate.sandbox.cache import layers_folder, sweep
+from codegate.sandbox.cache import layers_folder, sweep_folders
 from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
@@ -206,7 +206,7 @@ class BubblewrapBackend:
 
         Without control groups the kernel itself leaves nothing behind.
         """
-        found = sweep(builds_folder()) + sweep(layers_folder())
+        found = sweep_folders(builds_folder()) + sweep_folders(layers_folder())
         return found + (0 if self._parents is None else control_group.sweep(self._parents))
 
     @cached_property

@@ -67,7 +67,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 def own_folder(parent: Path) -> Path:
     """Return a new folder below ``parent``, owned by this process.
 
-    ``sweep`` removes it once this process is dead.
+    ``sweep_folders`` removes it once this process is dead.
 
     Raises:
         SandboxError: the disk refused.
@@ -82,7 +82,7 @@ def own_folder(parent: Path) -> Path:
         ) from error
 
 
-def sweep(parent: Path) -> int:
+def sweep_folders(parent: Path) -> int:
     """Remove folders of ``own_folder`` with dead owners; return the count."""
     found = 0
     for path in parent.glob(".*-*"):

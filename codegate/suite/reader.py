@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from codegate.errors import UsageError
-from codegate.strict import LARGEST, one_line, parse_json, read_text, shown
+from codegate.strict import LARGEST, error_line, parse_json, read_text, shown
 
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
@@ -108,7 +108,7 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
         return yaml.load(text, Loader=_CoreLoader if core else _Loader)  # noqa: S506  a subclass of the safe loader
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # ValueError: of an impossible date
         remedy = "Indent with spaces: YAML takes no tabs." if re.search(r"^ *\t", text, re.MULTILINE) else ""
-        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.", remedy) from error
+        raise UsageError(f"{place} is not usable YAML: {error_line(error)}.", remedy) from error
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
@@ -196,7 +196,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     is_scalar = given is not None and not isinstance(given, dict | list)
     end = " (put it in quotes)" if kind == "string_type" and is_scalar else ""
     if kind == "value_error":
-        return f"{place or 'document'}: {one_line(fault['ctx']['error'], _MAX_WORDS)}"
+        return f"{place or 'document'}: {error_line(fault['ctx']['error'], _MAX_WORDS)}"
     if not end and (isinstance(given, int | float) or kind == "literal_error"):
         end = f", not {shown(given)}"
     return f"{place or 'document'}: {_PLAIN.get(kind) or shown(fault['msg'])}{end}"

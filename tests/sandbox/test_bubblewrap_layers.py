@@ -26,7 +26,7 @@ from codegate.sandbox import (
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.bubblewrap_builds import builds_folder
 from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays
-from codegate.sandbox.cache import layers_folder, own_folder, sweep
+from codegate.sandbox.cache import layers_folder, own_folder, sweep_folders
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.toolchains import MachineToolchain
@@ -167,7 +167,7 @@ def test_builds_of_the_dead_are_swept_and_those_of_the_living_are_not(own: Bubbl
     old = builds_folder() / ".other_1_999999999_2-x"
     old.mkdir()
     os.utime(old, (time.time() - 200_000,) * 2)
-    assert sweep(builds_folder()) == 2
+    assert sweep_folders(builds_folder()) == 2
     assert set(builds_folder().iterdir()) == {
         living,
         builds_folder() / names["elsewhere"],

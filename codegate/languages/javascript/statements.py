@@ -137,7 +137,7 @@ def declares_tests(statement: "Node") -> bool:
     return any(role_of(called(inner)) for inner in walk(statement) if inner.type == "expression_statement")
 
 
-def function_of(call: "Node | None") -> "Node | None":
+def function_in(call: "Node | None") -> "Node | None":
     """Return the last function among a call's arguments, or None."""
     return next((inner for inner in reversed(children_of(call, "arguments")) if inner.type in FUNCTIONS), None)
 
@@ -260,7 +260,7 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = called(statement)
-    function = function_of(call)
+    function = function_in(call)
     if call is None or function is None or text_of(field(call, "function", "property")) != "forEach":
         return None, None, None
     patterns = parameters(function)

@@ -17,7 +17,7 @@ from codegate.languages.javascript.statements import (
     JavaScriptReader,
     asserting_functions,
     declares_tests,
-    function_of,
+    function_in,
     is_name,
     parameters,
     role_of,
@@ -103,7 +103,7 @@ class JavaScriptDialect(Dialect):
         for statement in self.parse(body).named_children:
             call = called(statement)
             role = role_of(call)
-            function = function_of(call)
+            function = function_in(call)
             inside = text_of(field(function, "body"))
             if role == "group" and inside:
                 yield from self._walk(reader, unwrapped(inside), (*titles, title_pattern(call)), steps, wanted)

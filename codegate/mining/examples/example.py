@@ -350,11 +350,11 @@ class Probing:
         """
         report = self._validated.run(self._trees[state], self._tests, isolated, later=later)
         self.errors = "\n".join(error.text for error in report.collection_errors)
-        read = ((test, records(result.message)) for test, result in report.results.items())
+        read = ((test, probe_records(result.message)) for test, result in report.results.items())
         return {test: kept for test, kept in read if kept is not None}
 
 
-def records(message: str) -> list[Record] | None:
+def probe_records(message: str) -> list[Record] | None:
     """Return the records in a probe's message, or None."""
     _, mark, rest = message.partition(MARK)
     if not mark:

@@ -16,7 +16,7 @@ from codegate.grading import TestReport
 from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, records
+from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, probe_records
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
@@ -205,7 +205,7 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
     """Return examples whose values differ from those after the fix."""
-    seen = _seen({test: records(result.message) or [] for test, result in report.results.items()})
+    seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example
         for number, each in enumerate(found)
