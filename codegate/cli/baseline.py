@@ -300,10 +300,10 @@ def _summary_words(baseline: Baseline) -> list[str]:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")
     if each < 10:
         lines.append(f"note: {count_of(each, 'sample')} per problem; with 10, later verdicts depend less on their luck")
-    if age.words():
+    if age.days is None or age.words():
         lines.append(f"warning: {age.words()}")
     else:
-        lines.append(f"age: {age.days} days")
+        lines.append(f"age: {count_of(age.days, 'day')}")
     return lines
 
 

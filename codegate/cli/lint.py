@@ -11,6 +11,7 @@ from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
 from codegate.suite import load_suite
+from codegate.wording import count_of
 
 
 @click.command()
@@ -31,6 +32,6 @@ def command(suite: Path, fix: bool) -> ExitCode:
         say(str(finding))
     fixable = sum(finding.code in FIXABLE for finding in found)
     mended = f", {fixable} of which --fix mends" if fixable else ""
-    say(f"{loaded.name}: {len(found)} findings in {len(loaded.problems)} problems{mended}")
+    say(f"{loaded.name}: {count_of(len(found), 'finding')} in {count_of(len(loaded.problems), 'problem')}{mended}")
     emit({"schema": "codegate.lint/1", "suite": loaded.name, "findings": [asdict(finding) for finding in found]})
     return ExitCode.INCONCLUSIVE if found else ExitCode.PASS

@@ -119,7 +119,7 @@ def history(
     rounds = max(request.rounds, _STRICT_ROUNDS) if strict else request.rounds
     request = request.model_copy(update={"rounds": rounds, "memory": cache_folder() / "mining"})
     if pull_requests:
-        say(f"{fetch_pull_heads(repository)} heads of pull requests")
+        say(f"{count_of(fetch_pull_heads(repository), 'head')} of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
         report = mine(repository, out, request, progress)

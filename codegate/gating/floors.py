@@ -99,7 +99,7 @@ def _decided(
     if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
         return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
     if policy.min_problems is not None and len(pairs) < policy.min_problems:
-        return "inconclusive", f"{len(pairs)} problems were graded; a pass takes at least {policy.min_problems}."
+        return "inconclusive", f"{count_of(len(pairs), 'graded problem')}; a pass takes at least {policy.min_problems}."
     found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)
     reached = []
     for tag, floor in policy.critical_floors.items():

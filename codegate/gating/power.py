@@ -193,7 +193,7 @@ class PowerStatement:
         """Return why nothing passes, or ""."""
         if self.problems >= self.fewest_problems:
             return ""
-        return f"nothing passes below {self.fewest_problems} problems (`gate.min_problems`)"
+        return f"nothing passes below {count_of(self.fewest_problems, 'problem')} (`gate.min_problems`)"
 
     def found_words(self) -> str:
         """Return a phrase on the smallest drop that gates find."""

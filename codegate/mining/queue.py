@@ -23,7 +23,7 @@ from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.options import MineRequest
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import KeptSuite
-from codegate.mining.report import MineEvent, UnitResult, unit_result
+from codegate.mining.report import FOUND_ENOUGH, MineEvent, UnitResult, unit_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError, close_soon
@@ -288,7 +288,7 @@ class Queue:
             self.builder.stop.set()
             future.cancel()
             self.results.append(
-                unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
+                unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{FOUND_ENOUGH} ({most})"))
             )
             return
         done = self._wait_for(future, total)
@@ -321,7 +321,7 @@ class Queue:
         most = self.options.max_problems
         ordered = sorted(self.built, key=lambda each: each.problem.quoted)
         self.built = ordered[:most]
-        kept, why = {each.problem.id for each in self.built}, f"{most} problems were enough"
+        kept, why = {each.problem.id for each in self.built}, f"{FOUND_ENOUGH} ({most})"
         for number, result in enumerate(self.results):
             if result.problem is not None and result.problem not in kept:
                 self.results[number] = replace(result, problem=None, reason="not_needed", detail=why)

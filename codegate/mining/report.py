@@ -31,6 +31,8 @@ _MAX_SUMMARY_BYTES: Final = 4 << 20
 
 StageName = Literal["units", "source and tests", "environment", "fail-to-pass", "validated"]
 
+FOUND_ENOUGH: Final = "enough problems were found"
+"""Begins the detail of changes that --max-problems does not need."""
 _BEFORE_CUT: Final = frozenset(get_args(BeforeCut))
 _BEFORE_ENVIRONMENT: Final = _BEFORE_CUT.union(get_args(BeforeEnvironment))
 _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPass))
@@ -142,7 +144,7 @@ class MineReport:
         """Return a clause on units not tried, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         again = "the time was used up; the same command goes on with them"
-        why = next((detail for detail in details if detail.endswith("were enough")), again)
+        why = next((detail for detail in details if detail.startswith(FOUND_ENOUGH)), again)
         return f"{count_of(len(details), 'change')}: {why}" if details else ""
 
     @property

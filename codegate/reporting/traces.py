@@ -12,6 +12,7 @@ from typing import Final
 
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.running import Journal
+from codegate.wording import count_of
 
 _VARIABLES: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _BATCH: Final = 500
@@ -73,4 +74,4 @@ def send_trace(journal: Journal) -> str:
                 f"the spans of {journal.folder} were not sent: {type(error).__name__}.",
                 "Check the OTEL_ variables of the environment.",
             ) from None
-    return f"{sent} spans sent, trace {journal.manifest.trace_id}"
+    return f"{count_of(sent, 'span')} sent, trace {journal.manifest.trace_id}"

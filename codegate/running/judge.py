@@ -31,6 +31,7 @@ from codegate.running.plan import RunOptions
 from codegate.solving import request_bytes
 from codegate.strict import Strict, parse_json, read_lines
 from codegate.suite import check_model
+from codegate.wording import count_of
 
 JUDGEMENTS: Final = "judge.jsonl"
 _MAX_FILE: Final = 256 << 20
@@ -175,7 +176,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
         drop_torn_line(path, _MAX_FILE)
         if before is None:
             append_line(path, json_text(header).encode("ascii"))
-        announce(f"{judge.label} judges {len(left)} attempts of run {journal.manifest.id}")
+        announce(f"{judge.label} judges {count_of(len(left), 'attempt')} of run {journal.manifest.id}")
         pool = ThreadPoolExecutor(options.models)
         ask = partial(_judgement, journal, judge, provider, calls)
         try:
@@ -196,7 +197,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
         finally:
             pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
     for cause, count in lost.items():
-        announce(f"not judged: {count} attempts: {cause}")
+        announce(f"not judged: {count_of(count, 'attempt')}: {cause}")
     if limit is not None:
         raise CallLimitReached(limit.cause, "Raise the limit, and judge again: what was judged is kept.")
     return lost.total()

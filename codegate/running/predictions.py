@@ -113,7 +113,7 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
         )
     for label, by_problem in patches.items():
         if extra := sum(max(len(more) - journal.manifest.samples, 0) for more in by_problem.values()):
-            announce(f"{label}: {extra} answers are not used, because not every problem has as many")
+            announce(f"{label}: {count_of(extra, 'answer')} not used, because not every problem has as many")
     if unused := sorted({entry.instance_id for entry in answers.predictions} & journal.manifest.excluded.keys()):
         announce(f"not used, because the suite leaves these problems out: {few(unused)}")
 

@@ -258,7 +258,7 @@ def _plan(
         samples = samples or spec.answers.samples
         if samples > spec.answers.samples:
             raise UsageError(
-                f"the predictions have {spec.answers.samples} samples of a problem at most, not {samples}.",
+                f"the predictions have at most {count_of(spec.answers.samples, 'sample')} of a problem, not {samples}.",
                 "Leave out --samples.",
             )
     gated = gate is not None and samples is None

@@ -129,7 +129,7 @@ def test_a_line_that_is_there_twice_is_no_failure_of_the_other_problems(suite: S
     file = write(tmp_path / "p.jsonl", [*rows, rows[0]])
     done = codegate("run", suite.folder, "--sandbox", "bwrap", "--predictions", file, "--out", "r", cwd=tmp_path)
     assert done.code == 0, done.stderr
-    assert "ours: 1 answers are not used, because not every problem has as many" in done.stderr
+    assert "ours: 1 answer not used, because not every problem has as many" in done.stderr
     assert results(tmp_path / "r") == {(f"calc-{name}", 0): True for name in NAMES}
 
 
@@ -171,7 +171,7 @@ def test_what_does_not_go_together_is_refused(suite: Suite, tmp_path: Path) -> N
     run = ("run", suite.folder, "--predictions", "p.jsonl")
     refused("has the predictions of 2 models: a, b", *run, "--label", "mine", cwd=tmp_path)
     refused("--predictions brings its own candidates", *run, "--candidate", "empty", cwd=tmp_path)
-    refused("have 1 samples of a problem at most, not 3", *run, "--samples", "3", cwd=tmp_path)
+    refused("have at most 1 sample of a problem, not 3", *run, "--samples", "3", cwd=tmp_path)
     refused("Give --predictions, too", "run", suite.folder, "--label", "x", cwd=tmp_path)
     refused("there is no model to call", "run", suite.folder, "--candidate", "predictions:p.jsonl", cwd=tmp_path)
     (tmp_path / "codegate.yml").write_text("candidates: [{provider: predictions, model: x}]\n")

@@ -268,7 +268,7 @@ def test_old_changes_are_tried_only_until_there_are_enough_problems(
     options = MineRequest(name="pkg", rounds=1)
     report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
     assert len(report.problems) == 1
-    assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
+    assert "enough problems were found (1)" in {result.detail for result in report.results if result.reason == "budget"}
 
 
 @pytest.mark.full
@@ -287,7 +287,7 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     assert problem.manifest.provenance.title == "Fix texts that are not doubled"
     assert problem.manifest.tags["statement"] == "executed"
     (other,) = (result for result in report.results if result.commit == quoted)
-    assert (other.problem, other.reason, other.detail) == (None, "not_needed", "1 problems were enough")
+    assert (other.problem, other.reason, other.detail) == (None, "not_needed", "enough problems were found (1)")
     assert report.untried == ""
     assert "proved, not needed: 1 change (--max-problems)" in mining_words(report)
     assert (report.funnel["fail-to-pass"], report.funnel["validated"]) == (2, 1)

@@ -125,7 +125,7 @@ def test_what_a_fault_took_is_not_judged_and_counted(suite: Suite, server: Model
     run_here(suite, tmp_path / "run", server.spec())
     done = codegate("judge", "run", "--judge", f"openai:j-2025-01-01@{server.url}", "--json", cwd=tmp_path)
     assert done.code == 4, done.stderr
-    assert "not judged: 1 attempts" in done.stderr
+    assert "not judged: 1 attempt:" in done.stderr
     assert (done.document["not_judged"], done.document["candidates"][0]["unclear"]) == (1, 2)
 
 
