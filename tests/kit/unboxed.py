@@ -22,13 +22,16 @@ from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.suite import ProblemLimits
 
 _READY: Final = """
-import contextlib, json, os, signal, sys, sysconfig, time
+import contextlib, functools, gc, json, os, signal, sys, sysconfig, time
 packages = sysconfig.get_paths()["purelib"]
 sys.path.append(packages)
 import pytest, unittest.mock, _pytest.config
 for name in _pytest.config.default_plugins:
     __import__("_pytest." + name)
 sys.path.remove(packages)
+
+# A driver's program is compiled once.
+compiled = functools.cache(lambda program: compile(program, "<string>", "exec"))
 
 def run(order):
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
@@ -41,11 +44,13 @@ def run(order):
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
         os.dup2(os.open(order["place"] + "/" + name, flags, 0o600), number)
     sys.argv[:] = ["-c", *order["arguments"]]
-    exec(compile(order["program"], "<string>", "exec"), {"__name__": "__main__"})
+    exec(compiled(order["program"]), {"__name__": "__main__"})
 
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
 for line in sys.stdin:
     order = json.loads(line)
+    compiled(order["program"])
+    gc.freeze()  # pytest collects garbage at its end, twice; that of this process takes half of a short run
     child = os.fork()
     if not child:
         try:
