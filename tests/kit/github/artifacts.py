@@ -35,7 +35,7 @@ _IDS = {"workflow_run_backend_id", "workflow_job_run_backend_id"}
 def zipped(files: Mapping[str, bytes]) -> bytes:
     """Return a zip of ``files``."""
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return target.getvalue()
