@@ -149,6 +149,7 @@ def test_a_script_has_the_command_line_of_the_image(job: Job) -> None:
     assert "not so" not in done.log
 
 
+@pytest.mark.full
 def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(image: str, tmp_path: Path) -> None:
     show = ["docker", "network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}"]
     subnet = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
