@@ -6,11 +6,11 @@ It reads the files of CI, lock files, and files that agents and containers are s
 import posixpath
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from sysconfig import get_python_version
 from typing import Any, Final, Literal
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
@@ -323,7 +323,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
         draft.place = draft.place or place
         draft.run(text, path, {}, place)
     if [text for text, _ in commands] == [PYTEST]:  # there is no manifest, so that nothing else names Python
-        draft.add_tools({"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}, "that codegate runs on", has)
+        draft.add_tools({"python": get_python_version()}, "that codegate runs on", has)
     job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
     if not tests and job is not None:
         draft = _draft_of_job(tree, job, has)

@@ -4,10 +4,10 @@ import json
 import os
 import re
 import shlex
-import sys
 import threading
 import tomllib
 from dataclasses import dataclass, replace
+from sysconfig import get_python_version
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -212,7 +212,7 @@ def _probed(
     ``servers`` are Debian's packages of servers that its image lacks.
     """
     system = (*recipe.packages, *servers)
-    environment = EnvironmentRecipe(_running(), image=image, toolchains=tuple(asked), system=system)
+    environment = EnvironmentRecipe(get_python_version(), image=image, toolchains=tuple(asked), system=system)
     sandbox = backend.open_build(environment, LIMITS)
     try:
         programs = {kind: _PROGRAMS.get(kind, kind) for kind in sorted(kinds)}
@@ -254,10 +254,6 @@ def _probed(
     return BuildBase(
         environment, path, frozenset(place.rpartition("/")[2] for place in there), versions, tuple(lacking)
     )
-
-
-def _running() -> str:
-    return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def _words(line: str) -> list[str]:

@@ -1,8 +1,8 @@
 """A project's own set-up and test command."""
 
 import shlex
-import sys
 from datetime import date
+from sysconfig import get_python_version
 from typing import Annotated, Any, Final
 
 import yaml
@@ -101,7 +101,7 @@ class Recipe(Strict):
         If it names none, or another implementation, it is the version that codegate runs on.
         """
         asked = self.tools.get("python", "")
-        return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else f"3.{sys.version_info[1]}"
+        return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else get_python_version()
 
     @property
     def identity(self) -> str:

@@ -3,7 +3,7 @@
 import base64
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -88,11 +88,7 @@ def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None
             whole = f"{member.name}\0{member.linkname}".encode() + (file.read() if file is not None else b"")
-            for form in _within(wanted, whole):
+            if (form := next((form for form in wanted if form in whole), None)) is not None:
                 root, _, rest = member.name.partition("/")
                 return f"{ {'env': '/opt/env', 'tree': '/workspace'}.get(root, root) }/{rest}", wanted[form]
     return "what it built", next(iter(wanted.values()))
-
-
-def _within(forms: Iterable[bytes], data: bytes) -> Iterator[bytes]:
-    return (form for form in forms if form in data)

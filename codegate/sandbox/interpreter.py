@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from sysconfig import get_python_version
 from typing import Final
 
 _QUESTION: Final = (
@@ -65,7 +66,7 @@ def find_interpreter(minor: str) -> Interpreter | None:
 
 
 def _candidates(minor: str) -> Iterator[str]:
-    if f"{sys.version_info[0]}.{sys.version_info[1]}" == minor:
+    if get_python_version() == minor:
         yield getattr(sys, "_base_executable", sys.executable)
     for folder in os.get_exec_path():
         found = shutil.which(f"python{minor}", path=folder)

@@ -5,11 +5,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from sysconfig import get_python_version
 from typing import Final
 
 from codegate.sandbox.contract import NotInstalled, Toolchain
@@ -169,7 +169,7 @@ def _say(argv: list[str]) -> str:
 
 
 def _pythons(version: str) -> list[Path]:
-    minor = ".".join(version.split(".")[:2]) or f"{sys.version_info[0]}.{sys.version_info[1]}"
+    minor = ".".join(version.split(".")[:2]) or get_python_version()
     found = find_interpreter(minor)
     return [] if found is None else [found.executable]
 

@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from sysconfig import get_python_version
 from typing import Final
 
 from codegate.durable import digest, write_atomic
@@ -103,7 +104,7 @@ def _install(requirement: str, target: Path, machine: str) -> None:
     command = [
         find_uv_bin(), "pip", "install", "--no-config", "--no-progress", "--color=never", "--no-python-downloads",
         "--link-mode=copy", "--only-binary", ":all:", "--no-deps",
-        "--python-version", f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "--python-version", get_python_version(),
         "--python-platform", f"{machine}-manylinux_2_28", "--target", str(target), requirement,
     ]  # fmt: skip
     try:

@@ -32,7 +32,11 @@ class GoSupport(LanguageSupport):
             file = tests[path]
             if file is not None:
                 root = parse(decode(file.data), "go")
-                edits = {node: "" for node in _parts(root) if any(_has(node, line) for line in lines)}
+                edits = {
+                    node: ""
+                    for node in _parts(root)
+                    if any(node.start_point.row <= line <= node.end_point.row for line in lines)
+                }
                 changed[path] = TreeFile(edited(root, edits).encode("utf-8"), file.mode)
         return {path: file for path, file in changed.items() if file != tests[path]}
 
@@ -42,7 +46,3 @@ def _parts(root: "Node") -> "list[Node]":
     imports = [node for node in root.named_children if node.type == "import_declaration"]
     others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
     return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]
-
-
-def _has(node: "Node", line: int) -> bool:
-    return node.start_point.row <= line <= node.end_point.row

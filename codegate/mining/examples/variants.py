@@ -114,14 +114,10 @@ def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
     for node in dialect.literals(root):
         if pieces.due():
             old = text_of(node)
-            new = pieces.text(old) if _quoted(node) else pieces.number(old)
+            new = pieces.number(old) if node.type.endswith(_NUMBERS) else pieces.text(old)
             pieces.count += new != old
             edits[node] = new
     return edited(root, edits)
-
-
-def _quoted(node: "Node") -> bool:
-    return not node.type.endswith(_NUMBERS)
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:

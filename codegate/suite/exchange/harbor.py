@@ -10,11 +10,11 @@ import io
 import json
 import re
 import shlex
-import sys
 import tarfile
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from sysconfig import get_python_version
 from typing import Any, Final
 
 from codegate.durable import write_atomic
@@ -120,7 +120,7 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
 
 
 def _dockerfile(recipe: Mapping[str, Any]) -> str:
-    python = str(mapping(recipe.get("tools")).get("python") or f"3.{sys.version_info[1]}")
+    python = str(mapping(recipe.get("tools")).get("python") or get_python_version())
     image = recipe.get("image") or f"python:{'.'.join(python.split('.')[:2])}-slim-bookworm"
     names = recipe.get("packages") or []
     if odd := [name for name in (image, *names) if not _PLAIN.fullmatch(name)]:
