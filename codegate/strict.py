@@ -1,4 +1,4 @@
-"""Read untrusted files: bytes within a limit, JSON, and XML; write JSON.
+"""Read untrusted files (bytes, JSON, XML), and write JSON.
 
 A file's kind and size are checked before it is read, and the shape of a document before it is parsed, because a small
 file can demand very much memory or a deep recursion.

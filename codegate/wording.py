@@ -32,5 +32,5 @@ def escaped_bytes(text: str) -> str:
 
 
 def code_fence(text: str, least: int = 1) -> str:
-    """Return ``least`` backticks, or more than ``text`` has in a row."""
+    """Return more backticks than ``text`` has in a row, at ``least``."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -1,6 +1,6 @@
-"""A client of GitHub's REST API: documents, lists in pages, changes, GraphQL and files.
+"""Read and change a repository on GitHub.
 
-Protocol: docs.github.com/rest, "Using pagination in the REST API".
+Documents, lists in pages, changes, GraphQL and files. Protocol: docs.github.com/rest, "Using pagination in the REST API".
 """
 
 import re

@@ -1,4 +1,4 @@
-"""One request to GitHub's REST API: token, redirects, retries, rate limits, errors.
+"""Send a request to GitHub's REST API.
 
 The action runs on pages that anybody may write to. The token goes only to the API's own address: redirects are followed
 here, without it, no ``.netrc`` replaces it, and no error text has it. A request is repeated where the answer may differ
@@ -106,7 +106,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """GitHub's answer to a request; ``next_page`` is the address of a list's next page."""
+    """An answer of GitHub; ``next_page`` is an address."""
 
     status: int
     headers: Mapping[str, str]

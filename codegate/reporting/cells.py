@@ -1,4 +1,4 @@
-"""Tables of a report, and the kinds of their cells, such as a bug's title.
+"""Tables of a report, and the kinds of their cells.
 
 A cell is a ``Name`` (untrusted), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote untrusted
 text; a ``Title`` is a sentence with a link. Each format escapes them in its own way.
