@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from codegate.durable import digest
 from codegate.errors import ExitCode, InfrastructureError
+from codegate.strict import Strict
 
 DEFAULT_OUTPUT_TOKENS: Final = 32_000
 """Room for a reasoning model; Anthropic requires a limit, and all its models since 2025 accept this one."""
@@ -19,11 +20,7 @@ TOOL: Final = "tool "
 """Names of the parts of an ``AgentPrompt``; a tool's name follows."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Sampling(_Frozen):
+class Sampling(Strict):
     """Sampling parameters; None is not sent (except the output limit)."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -59,7 +56,7 @@ class Sampling(_Frozen):
         return self.max_output_tokens or DEFAULT_OUTPUT_TOKENS
 
 
-class ToolSpec(_Frozen):
+class ToolSpec(Strict):
     """A tool of the model; ``parameters`` is a JSON Schema."""
 
     name: str
@@ -67,7 +64,7 @@ class ToolSpec(_Frozen):
     parameters: dict[str, Any]
 
 
-class ToolCall(_Frozen):
+class ToolCall(Strict):
     """A tool call; ``arguments`` is raw JSON text, unchecked."""
 
     id: str
@@ -75,7 +72,7 @@ class ToolCall(_Frozen):
     arguments: str
 
 
-class Message(_Frozen):
+class Message(Strict):
     """One message of a conversation.
 
     A message with the role ``tool`` answers the call ``tool_call_id``. ``reasoning`` is signed or encrypted data that
@@ -89,7 +86,7 @@ class Message(_Frozen):
     reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
 
 
-class AgentPrompt(_Frozen):
+class AgentPrompt(Strict):
     """Lines of an agent's system prompt and tools.
 
     Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. One
@@ -124,7 +121,7 @@ class AgentPrompt(_Frozen):
         return digests if self.attempts > 1 else {}
 
 
-class Usage(_Frozen):
+class Usage(Strict):
     """Tokens of one or more calls.
 
     None stands for a number that the provider did not report. ``input_tokens`` counts all input; ``cached_tokens`` is
@@ -168,7 +165,7 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"
 """Why an answer ended. ``length``: an output limit truncated it; ``context_overflow``: the prompt does not fit."""
 
 
-class CallRecord(_Frozen):
+class CallRecord(Strict):
     """Counts of an answered model call, without its texts.
 
     ``model`` is the snapshot that the provider reports, or None. ``started`` is Unix time; None for a replayed answer.
@@ -229,14 +226,14 @@ class ProviderError(InfrastructureError):
         self.setting: str | None = None
 
 
-class ProblemKey(_Frozen):
+class ProblemKey(Strict):
     """Problem and sample of a call; only ``replay`` uses them."""
 
     problem: str
     sample: int
 
 
-class ListedModel(_Frozen):
+class ListedModel(Strict):
     """A model in its server's list.
 
     Attributes:

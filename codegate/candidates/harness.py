@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from codegate.durable import sha256
+from codegate.strict import Strict
 
 Part = Literal["instructions", "skill", "sub-agent", "command", "servers", "settings"]
 """What a file is to an agent: ``servers`` and ``settings`` may name MCP servers and hooks."""
@@ -27,13 +28,11 @@ _NO_FILES: Final = {"none", "no file"}
 _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
-class HarnessFile(BaseModel):
+class HarnessFile(Strict):
     """A file's path in a problem's tree, and its content.
 
     The content is ``text``, or ``data`` in base 64 if it is not UTF-8.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
     text: str = ""
@@ -53,10 +52,8 @@ class HarnessFile(BaseModel):
         return self.text.encode() if self.data is None else base64.b64decode(self.data)
 
 
-class Harness(BaseModel):
+class Harness(Strict):
     """Files that agents get in place of the base commit's."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: _Path = Field(default=".", description="Folder that stands for the top of a problem's tree.")
     files: tuple[_Path, ...] | None = Field(

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.candidates.conversation import Usage
+from codegate.strict import Strict
 
 UNSEEN_TOKENS: Final = 2_000
 """Input tokens beyond the request: the provider's own prompt where tools are offered."""
@@ -20,9 +21,7 @@ Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 """US dollars, not negative."""
 
 
-class _Amounts(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Amounts(Strict):
     input: Price = Field(description="US dollars per million input tokens.")
     output: Price = Field(description="US dollars per million output tokens, those of reasoning included.")
     cache_read: Price | None = Field(

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationInfo,
@@ -26,6 +24,7 @@ from codegate.candidates.providers import provider_names
 from codegate.candidates.short_form import WITHOUT_MODEL, known_providers, read_short_form
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.strict import Strict
 
 SolverName = Literal["single_shot", "tool_loop", "agent"]
 
@@ -72,10 +71,8 @@ _Sent = Annotated[
 """Names and values that are sent with each request."""
 
 
-class AgentSettings(BaseModel):
+class AgentSettings(Strict):
     """A candidate's agent, and the limits of one attempt."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description=f"One of {', '.join(AGENTS)}.")
     version: str | None = Field(
@@ -131,13 +128,11 @@ class AgentSettings(BaseModel):
         return self
 
 
-class Prompt(BaseModel):
+class Prompt(Strict):
     """A team's own prompt files, and their texts.
 
     The texts alone identify the prompt.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     system: str | None = Field(default=None, max_length=1000, description="File with the system prompt.")
     task: str | None = Field(default=None, max_length=1000, description="File with the template of the task.")
@@ -145,15 +140,13 @@ class Prompt(BaseModel):
     task_text: str | None = Field(default=None, max_length=MAX_PROMPT)
 
 
-class CandidateSpec(BaseModel):
+class CandidateSpec(Strict):
     """One candidate as configured.
 
     ``model`` is the dated snapshot for ``openai`` and ``anthropic``, the transcript file for ``replay``, the name and
     the digest of the answers for ``predictions``, and empty for ``reference`` and ``empty``. ``name`` is what reports
     show; it defaults to the short form.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: str = Field(
         description="A model provider's name, replay, reference, empty, or one that an installed package adds.",

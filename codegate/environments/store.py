@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from codegate.durable import canonical_json, digest, write_atomic
 from codegate.environments.recipe import Recipe
@@ -22,24 +22,23 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import EnvironmentRecipe, Layer, Toolchain
 from codegate.sandbox.cache import cache_bytes, drop_unpacked, layers_folder, sweep_folders, temporary_folder
 from codegate.strict import Strict, parse_json, read_text
+from codegate.suite.model import Sha256
 
 _LOG: Final = logging.getLogger(__name__)
 SCHEMA: Final = "codegate.layer/1"
 _LARGEST: Final = 32 << 20
-
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LayerFile(Strict):
     """``<sha256>.json``: what the archive ``<sha256>.tar`` was built from."""
 
     schema_: Literal["codegate.layer/1"] = Field(SCHEMA, alias="schema")
-    sha256: _Sha256
-    inputs: _Sha256
-    asked: _Sha256
+    sha256: Sha256
+    inputs: Sha256
+    asked: Sha256
     day: date
-    tree: _Sha256
-    rebuilt: _Sha256 | None
+    tree: Sha256
+    rebuilt: Sha256 | None
     recipe: Recipe
     resolved: str
     variables: dict[str, str]

@@ -11,9 +11,9 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from codegate.durable import digest, sha256, sha256_of, write_atomic
 from codegate.environments.store import drop, kept_layers, read_layer_file, unfinished
@@ -22,20 +22,20 @@ from codegate.sandbox import remove_layer_images
 from codegate.sandbox.cache import layers_folder, temporary_folder
 from codegate.sandbox.tools import MACHINES, RUFF_VERSION, program_place
 from codegate.strict import Strict
+from codegate.suite.model import Sha256
 
 INDEX: Final = "environments.json"
 SUFFIXES: Final = (".tar", ".json", ".ruff")
 """Ends of the names of files whose names begin with a key."""
 _INDEX_BYTES: Final = 1 << 20
 _DAY: Final = 24 * 3600
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ArchiveIndex(Strict):
     """``environments.json``: the SHA-256 of each archive."""
 
     schema_: Literal["codegate.environments/1"] = Field("codegate.environments/1", alias="schema")
-    sha256: Mapping[_Sha256, _Sha256] = Field(max_length=10_000, description="SHA-256 of each archive, by key.")
+    sha256: Mapping[Sha256, Sha256] = Field(max_length=10_000, description="SHA-256 of each archive, by key.")
 
 
 def read_index(path: Path) -> ArchiveIndex:

@@ -22,6 +22,7 @@ from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
 from codegate.strict import Strict, parse_json, read_bytes, shown
 from codegate.suite import is_plain_path
+from codegate.suite.model import Sha256
 
 WARN_DAYS: Final = 60
 """From this age on ``show`` and ``verify`` recommend a refresh."""
@@ -32,7 +33,6 @@ MAX_BASELINE_BYTES: Final = 16 * 1024 * 1024
 MAX_LOCK_BYTES: Final = 256 * 1024
 _MAX_EVENTS = 1000
 
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _RunId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MISSING = "Check its name, restore it from version control, or pin it with `codegate baseline pin RUN`."
 _OLDER = re.compile(rb'"schema": ?"(codegate\.baseline/[1-3])"')
@@ -84,7 +84,7 @@ class Pinning(Strict):
     who: Annotated[str, StringConstraints(max_length=200)] | None
     commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40,64}$")] | None
     runs: tuple[_RunId, ...]
-    predecessor: _Sha256 | None = None
+    predecessor: Sha256 | None = None
     predecessor_model: Annotated[str, StringConstraints(max_length=2000)] | None = None
     drift: float | None = Field(default=None, ge=0, le=1)
     reason: str = Field(default="", max_length=1000)
@@ -111,7 +111,7 @@ class Baseline(Strict):
     complete: bool
     samples: CandidateSamples
     provenance: tuple[Pinning, ...] = Field(min_length=1, max_length=_MAX_EVENTS)
-    digest: _Sha256
+    digest: Sha256
 
     @field_validator("spec", mode="before")
     @classmethod
@@ -190,12 +190,12 @@ class Lock(Strict):
 
     lock_schema: Literal["codegate.lock/1"] = Field(default="codegate.lock/1", alias="schema")
     baseline: str
-    sha256: _Sha256
-    digest: _Sha256
+    sha256: Sha256
+    digest: Sha256
     suite_digest: str
     model: str
     transport: Transport | None = None
-    environments: Mapping[_Sha256, _Sha256] = Field(default={}, max_length=1000)
+    environments: Mapping[Sha256, Sha256] = Field(default={}, max_length=1000)
 
 
 _FileT = TypeVar("_FileT", bound=BaseModel)

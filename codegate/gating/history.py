@@ -22,6 +22,7 @@ from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, 
 from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
 from codegate.strict import Strict, open_regular, read_lines, shown
+from codegate.suite.model import Sha256
 
 MAX_HISTORY_BYTES: Final = 64 << 20
 MAX_LINE_BYTES: Final = 4 << 20
@@ -57,7 +58,7 @@ class HistoryEntry(Strict):
     suite: _Text
     suite_digest: Annotated[str, StringConstraints(max_length=100)]
     conditions: Annotated[Mapping[_Text, _Text], Field(max_length=100)]
-    conditions_digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    conditions_digest: Sha256
     proved: Annotated[tuple[Mapping[_Text, _Text], ...], Field(max_length=100)] = ()
     samples: _Count
     counts: Annotated[Mapping[_Text, tuple[_Count, _Count]], Field(max_length=_MAX_PROBLEMS)]

@@ -24,6 +24,7 @@ from codegate.forge import GitHub, GitHubError, Gone, NotFound
 from codegate.github.event import Event
 from codegate.strict import shown
 from codegate.suite import is_plain_path
+from codegate.suite.model import Commit
 
 MAX_LISTED: Final = 1000
 """So many artifacts of a name are looked at, the newest ones."""
@@ -188,7 +189,7 @@ class _Run(_Answered):
     path: _Text
     conclusion: _Text | None
     head_branch: _Text | None
-    head_sha: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+    head_sha: Commit
     repository: _Repository
     head_repository: _Repository | None
 

@@ -25,9 +25,9 @@ from pydantic import (
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
 from codegate.strict import parse_json, read_text, shown
+from codegate.suite.model import Commit
 
 _Id = Annotated[int, Field(strict=True, gt=0, lt=1 << 62)]
-_Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$")]
 _EventName = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,60}$")]
 _Url = Annotated[
@@ -70,8 +70,8 @@ class PullRequest(_Facts):
     """
 
     number: _Id
-    base_sha: _Sha = Field(validation_alias=AliasPath("base", "sha"))
-    head_sha: _Sha = Field(validation_alias=AliasPath("head", "sha"))
+    base_sha: Commit = Field(validation_alias=AliasPath("base", "sha"))
+    head_sha: Commit = Field(validation_alias=AliasPath("head", "sha"))
     head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head", "repo", "id"))
 
 
@@ -82,7 +82,7 @@ class WorkflowRun(_Facts):
     """
 
     id: _Id
-    head_sha: _Sha
+    head_sha: Commit
     head_branch: _Ref | None = None
     head_repository: _Name | None = Field(default=None, validation_alias=AliasPath("head_repository", "full_name"))
     head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head_repository", "id"))
@@ -90,7 +90,7 @@ class WorkflowRun(_Facts):
 
 
 class _MergeGroup(_Facts):
-    base_sha: _Sha
+    base_sha: Commit
 
 
 class _Repository(_Facts):
@@ -103,7 +103,7 @@ class _Environment(_Facts):
 
     GITHUB_EVENT_NAME: _EventName
     GITHUB_REPOSITORY: _Name
-    GITHUB_SHA: _Sha
+    GITHUB_SHA: Commit
     GITHUB_EVENT_PATH: str = ""
     GITHUB_WORKFLOW_REF: str = ""
     GITHUB_SERVER_URL: _Url = "https://github.com"

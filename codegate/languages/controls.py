@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict
-
 from codegate.durable import digest
 from codegate.languages.syntax import text_of, walk
+from codegate.strict import Strict
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,11 +41,7 @@ _LETTERS: Final = string.ascii_lowercase[:13], string.ascii_lowercase[13:]
 _SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))
 
 
-class _Found(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Site(_Found):
+class Site(Strict):
     """A place in a test that can be flipped.
 
     Its start and end are in bytes of the file.
@@ -73,7 +68,7 @@ class Site(_Found):
         return self.value and not self.known
 
 
-class Unit(_Found):
+class Unit(Strict):
     """A test in the text of its file.
 
     Attributes:

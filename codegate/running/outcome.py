@@ -18,6 +18,7 @@ from codegate.grading import Grade, OwnTests, Regressions
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
 from codegate.strict import Strict, log_json
+from codegate.suite.model import Sha256
 
 MAX_SAMPLES: Final = 100
 MAX_OUTCOMES: Final = 1_000_000
@@ -214,7 +215,7 @@ class RunManifest(Strict):
     sandbox: str
     samples: int = Field(ge=1, le=MAX_SAMPLES)
     looks: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, max_length=MAX_LOOKS)
-    gated_by: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    gated_by: Sha256 | None = None
     candidates: tuple[CandidateSpec, ...]
     problems: dict[str, str]
     excluded: dict[str, str] = {}

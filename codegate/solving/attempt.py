@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codegate.candidates import NO_USAGE, AgentPrompt, CallRecord, Completion, Message, ToolSpec, Usage
 from codegate.durable import digest
+from codegate.strict import Strict
 
 AttemptStop = Literal[
     "answered",  # the model ended by itself
@@ -19,7 +20,7 @@ AttemptStop = Literal[
 ]
 
 
-class AgentRecord(BaseModel):
+class AgentRecord(Strict):
     """How an agent ended; its exit status decides nothing.
 
     Attributes:
@@ -29,8 +30,6 @@ class AgentRecord(BaseModel):
         used: the parts of its harness that it used.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     exit_code: int | None
     ended_by: str | None = None
     refused: dict[str, int] = {}
@@ -39,13 +38,11 @@ class AgentRecord(BaseModel):
     used: tuple[str, ...] = Field(default=(), exclude_if=lambda used: not used)
 
 
-class DroppedPath(BaseModel):
+class DroppedPath(Strict):
     """A changed path that does not go to grading.
 
     ``detail`` has the size and the limit of a file that is too large.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
     reason: Literal["test", "configuration", "unsafe", "unchanged", "too_large"]
@@ -57,7 +54,7 @@ class DroppedPath(BaseModel):
         return f"{self.path} ({self.reason}{': ' if self.detail else ''}{self.detail})"
 
 
-class AttemptSummary(BaseModel):
+class AttemptSummary(Strict):
     """An attempt without its transcript, as an outcome keeps it.
 
     Attributes:
@@ -74,8 +71,6 @@ class AttemptSummary(BaseModel):
         reused: whether this run took the attempt from the cache of answers, and an earlier run made it.
         lost: faults, each once, that lost an answer that was then asked for again, such as a call that timed out.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     solver: str
     prompt_version: str
