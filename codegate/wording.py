@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def documentation(page: str) -> str:
-    """Return the address of a page of ``docs``, or of a heading."""
+    """Return the address of a documentation page, or its heading."""
     return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
 
@@ -32,5 +32,5 @@ def escaped_bytes(text: str) -> str:
 
 
 def code_fence(text: str, least: int = 1) -> str:
-    """Return more backticks than ``text`` has in a row, at ``least``."""
+    """Return more backticks than ``text`` has in a row."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

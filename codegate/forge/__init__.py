@@ -1,4 +1,4 @@
-"""A client of GitHub's REST API, for mining and the action."""
+"""A client of GitHub, for mining and the action."""
 
 from codegate.forge.client import GitHub
 from codegate.forge.transport import DEFAULT_API, Forbidden, GitHubError, Gone, NotFound, TooMuch

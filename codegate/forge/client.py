@@ -1,6 +1,6 @@
 """Read and change a repository on GitHub.
 
-Documents, lists in pages, changes, GraphQL and files. Protocol: docs.github.com/rest, "Using pagination in the REST API".
+Documents, lists in pages, changes, GraphQL and files. Protocol: docs.github.com/rest, "Using pagination".
 """
 
 import re

@@ -240,7 +240,7 @@ class RunManifest(Strict):
 
     @property
     def of_problems(self) -> int:
-        """Return the whole run's number of problems, also in a shard."""
+        """Return the whole run's number of problems, shard or not."""
         return self.shard.problems if self.shard is not None else len(self.problems)
 
     @property
