@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.contract import Layer, NotInstalled, SandboxUnavailable
+from codegate.sandbox.contract import Layer, NotInstalled, SandboxError, SandboxUnavailable
 from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 LAYER_LABEL: Final = "codegate.layer"
 CACHE_LABEL: Final = "codegate.cache"
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{0,99}")
+_UNREACHABLE: Final = 75
+_INSTALL: Final = """\
+FROM {base}
+USER 0
+ARG DEBIAN_FRONTEND=noninteractive
+RUN install="apt-get install -y --no-install-recommends {names}"; \\
+    command -v apt-get >/dev/null && {{ apt-get update -o APT::Update::Error-Mode=any; updated=$?; }} && \\
+    {{ $install --simulate || {{ [ $updated = 0 ] && exit 1 || exit {unreachable}; }}; }} && \\
+    {{ $install --download-only || exit {unreachable}; }} && $install && rm -rf /var/lib/apt/lists/*
+"""
+"""A package that no index has is told from an index that cannot be reached, which may be one that is not needed."""
 _LAST_LINES: Final = 10
 _REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,7 +54,8 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
 
     Raises:
         UsageError: something is no name of a package.
-        NotInstalled: the installation failed; the message has apt's last lines.
+        NotInstalled: no index has a package, or it cannot be installed; the message has apt's last lines.
+        SandboxError: an index cannot be reached.
     """
     names = checked_packages(packages)
     if not names:
@@ -51,11 +63,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
     key = digest([LAYOUT, "system", names, base])
     if (image := made_image(client, key)) is not None:
         return image
-    install = f"apt-get install -y --no-install-recommends {' '.join(names)}"  # plain words, as was checked
-    dockerfile = (
-        f"FROM {base}\nUSER 0\nARG DEBIAN_FRONTEND=noninteractive\n"
-        f"RUN apt-get update && {install} && rm -rf /var/lib/apt/lists/*\n"
-    )
+    dockerfile = _INSTALL.format(base=base, names=" ".join(names), unreachable=_UNREACHABLE)  # plain words, as checked
     with io.BytesIO(dockerfile.encode("ascii")) as file:
         output = client.build(
             fileobj=file, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True, forcerm=True, decode=True,
@@ -67,7 +75,8 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
             said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
             if "error" in line:
                 words = " | ".join((*said, str(line["error"])[-300:]))
-                raise NotInstalled(
+                kind = SandboxError if line.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
+                raise kind(
                     f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
                     "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",
                 )

@@ -27,9 +27,12 @@ RUN mkdir -p /repository/package/DEBIAN /repository/package/usr/bin && cd /repos
 """
 
 
-def image_with_packages(name: str) -> AbstractContextManager[str]:
-    """Give the id of an image whose only package repository is a folder of its own, with the program ``name``."""
-    return image_of(_PACKAGES.format(name=name, control=_CONTROL.format(name=name)))
+def image_with_packages(name: str, then: str = "true") -> AbstractContextManager[str]:
+    """Give the id of an image whose only package repository is a folder of its own, with the program ``name``.
+
+    The command ``then`` changes something about it.
+    """
+    return image_of(f"{_PACKAGES.format(name=name, control=_CONTROL.format(name=name))}RUN {then}\n")
 
 
 @contextlib.contextmanager

@@ -205,6 +205,18 @@ def test_a_package_that_apt_does_not_know_is_named_with_its_words(own: DockerBac
         own.open_build(replace(PLAIN, image=repository, system=("tiny; touch /x",)), LIMITS)
 
 
+@pytest.mark.parametrize("lost", ["an index", "a package"])
+def test_an_index_that_cannot_be_reached_does_not_lack_a_package(own: DockerBackend, lost: str) -> None:
+    index = "echo 'deb [trusted=yes] http://127.0.0.1:1/ ./' >> /etc/apt/sources.list"
+    with image_with_packages("tiny", index if lost == "an index" else "rm /repository/tiny.deb") as image:
+        recipe = replace(PLAIN, image=image, system=("tinyer" if lost == "an index" else "tiny",))
+        with pytest.raises(SandboxError, match="cannot be installed in the base image") as raised:
+            own.open_build(recipe, LIMITS)
+        assert type(raised.value) is SandboxError
+        if lost == "an index":  # nothing of it is needed here
+            assert shell(own.open_build(replace(recipe, system=("tiny",)), LIMITS), "tiny").stdout == b"served\n"
+
+
 def test_an_image_without_python_says_what_to_add(own: DockerBackend, client: APIClient) -> None:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:
