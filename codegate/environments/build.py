@@ -234,8 +234,6 @@ class _Build:
             script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""))
             self._run_or_raise(f"uv venv {VENV}", script, undated)
         for server in self._servers:
-            if not self._run(server.present, self._tests).ok:
-                raise server.absent()
             if server.prepare:
                 self._run_or_raise(
                     f"prepare {server.name}", f"rm -rf {DATA}/{server.name}\n{server.prepare}", self._tests

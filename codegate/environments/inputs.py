@@ -233,6 +233,9 @@ def _probed(
     absent = tuple(word.removeprefix(_ABSENT) for word in there if word.startswith(_ABSENT))
     if absent and image is not None and not servers:  # packages can be added to an image, not to this machine
         return _probed(recipe, kinds, backend, image, asked, absent)
+    for server in servers_of(recipe):
+        if server.package in absent:
+            raise server.absent()
     versions = {}
     for kind, _, text in (answer.partition("\n") for answer in answers):
         words = _COLOUR.sub("", text)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from codegate.environments.recipe import Recipe
 from codegate.errors import UsageError
-from codegate.sandbox import Command, Completed, Sandbox, SandboxError, SandboxFile
+from codegate.sandbox import Command, Completed, NotInstalled, Sandbox, SandboxError, SandboxFile
 
 NOT_STARTED: Final = 121
 """Exit code of a command whose servers did not start; why is on its standard error."""
@@ -52,9 +52,9 @@ class Server:
         """Return a command line that succeeds if the program exists."""
         return f"{_FIND}; command -v {shlex.quote(self.program)} {_LOG}" if self.program else "true"
 
-    def absent(self) -> UsageError:
+    def absent(self) -> NotInstalled:
         """Return the error that names the missing program."""
-        return UsageError(
+        return NotInstalled(
             f"environment.services: {self.name} needs the program {self.program!r}, which is not in the sandbox.",
             f"Add {self.package} to `packages`, which Docker installs; elsewhere `apt-get install {self.package}`.",
         )

@@ -5,8 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from codegate.environments import Recipe
+from codegate.environments import Recipe, inputs
 from codegate.environments.inputs import base_of, kinds_of, manifests
+from codegate.environments.services import Server
 from codegate.sandbox import Backend, Command, NotInstalled
 from codegate.suite import Tree, TreeFile
 from tests.kit.images import image_with_packages
@@ -128,6 +129,15 @@ def test_what_a_recipe_asks_for_and_this_machine_lacks_is_not_installed(
 ) -> None:
     with pytest.raises(NotInstalled, match=cause):
         base_of(recipe, Tree({}), bwrap_backend)
+
+
+def test_a_server_that_this_machine_lacks_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, bwrap_backend: Backend
+) -> None:
+    server = Server("acme", run="", ready="", program="no-such-program", package="acme-server")
+    monkeypatch.setattr(inputs, "servers_of", lambda _: (server,))
+    with pytest.raises(NotInstalled, match=r"acme needs the program 'no-such-program'.*apt-get install acme-server"):
+        base_of(Recipe(services=("redis",)), Tree({}), bwrap_backend)
 
 
 @pytest.mark.docker

@@ -44,7 +44,7 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
 
     def shown(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> inputs.BuildBase:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
-        wanted = recipe.image, recipe.tools, recipe.packages, sorted(kinds)
+        wanted = recipe.image, recipe.tools, recipe.packages, recipe.services, sorted(kinds)
         key = ["toolchains", backend.name, type(backend).__name__, *wanted, programs]
         base: inputs.BuildBase = pickle.loads(_kept(folder, key, lambda: pickle.dumps(show(recipe, kinds, backend))))
         return base
