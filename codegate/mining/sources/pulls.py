@@ -7,7 +7,6 @@ again under other ids, with the same author, author's date and subject.
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.errors import InfrastructureError, UsageError
+from codegate.host_program import run_program
 from codegate.mining.sources.messages import UnitKind
 from codegate.suite import GitError, git
 
@@ -86,9 +86,7 @@ def fetch_pull_heads(repository: Path) -> int:
         UsageError: git is not installed, there is no such remote, or the repository's configuration names programs.
         InfrastructureError: the remote could not be reached, or refused.
     """
-    program = shutil.which("git")
-    if program is None:
-        raise UsageError("git is not installed or not on PATH.", "Install it (for example `apt-get install git`).")
+    git(repository, "--version")
     try:
         known = git(repository, "remote").decode("utf-8", "surrogateescape").split()
     except GitError as error:
@@ -105,9 +103,9 @@ def fetch_pull_heads(repository: Path) -> int:
             "Look at it, and move it to your own configuration (git config --global) if you trust it.",
         )
     command = [
-        program, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
-        "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
-        "--no-recurse-submodules", "--upload-pack=git-upload-pack", "origin",
+        "git", "-C", str(repository.resolve()), "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+        "-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+        "--no-auto-gc", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "origin",
         f"+refs/pull/*/head:{PULL_REFS}*", f"+refs/merge-requests/*/head:{PULL_REFS}*",
     ]  # fmt: skip
     environment = {
@@ -116,17 +114,13 @@ def fetch_pull_heads(repository: Path) -> int:
         "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
     }  # fmt: skip
     try:
-        done = subprocess.run(
-            command, cwd=repository, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=_FETCH_SECONDS, check=False,
-        )  # fmt: skip
+        done = run_program(command, env=environment, seconds=_FETCH_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise InfrastructureError(
             f"fetching pull requests from 'origin' took longer than {_FETCH_SECONDS:.0f} s."
         ) from error
     if done.returncode != 0:
-        message = " ".join(done.stderr.decode("utf-8", "replace").split())
-        words = re.sub(r"(\w+://)[^\s/@]+@", r"\1", message)[:500]  # no credentials
+        words = " ".join(done.stderr.decode("utf-8", "replace").split())[:500]
         raise InfrastructureError(
             f"pull requests could not be fetched from 'origin': {words or f'exit {done.returncode}'}.",
             "Check the network and your git credentials, or mine without them: only what names no pull request "
