@@ -1,7 +1,6 @@
 """Pin baselines and append to histories, from finished runs."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from codegate.gating.baseline import write_baseline, write_lock
 from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
+from codegate.host_program import run_program
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
 from codegate.wording import count_of
@@ -122,14 +122,8 @@ def _git_user() -> str | None:
     # The repository's own setting, else the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
-    program = shutil.which("git")
-    if program is None:
-        return None
     try:  # not sealed: the user's own settings, which no repository can change
-        done = subprocess.run(
-            [program, "config", "--global", "--get", "user.name"],
-            cwd="/", capture_output=True, timeout=_SECONDS, check=False,
-        )  # fmt: skip
+        done = run_program(["git", "config", "--global", "--get", "user.name"], env=os.environ, seconds=_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return None
     return _text(done.stdout.decode("utf-8", "replace"))

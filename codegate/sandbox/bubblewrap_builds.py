@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from codegate.host_program import run_program
 from codegate.sandbox.bubblewrap_layers import PARTS, sandboxed_tar, unpack
 from codegate.sandbox.bubblewrap_program import isolation, system_links
 from codegate.sandbox.cache import cache_folder, own_folder, remove_tree
@@ -92,7 +93,7 @@ class BuildFolder:
             *system_links(), "--ro-bind", str(self.path), "/build", "--", "/usr/bin/find", "/build", *LISTING,
         ]  # fmt: skip
         try:
-            done = subprocess.run(argv, env={}, cwd="/", capture_output=True, timeout=_MEASURE_SECONDS, check=False)
+            done = run_program(argv, env={}, seconds=_MEASURE_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SandboxError(f"cannot measure the build in {self.path}: {error}.") from error
         return listed_bytes(done.stdout) - self._given

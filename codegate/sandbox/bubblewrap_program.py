@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
+from codegate.host_program import run_program
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
 from codegate.sandbox.remote.link import JOIN
@@ -156,9 +157,7 @@ def command_scope(
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":
     try:
-        return subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False, env={}, cwd="/"
-        )  # fmt: skip
+        return run_program(argv, env={}, seconds=_PROBE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SandboxUnavailable(f"bubblewrap cannot be run: {error}.") from error
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from sysconfig import get_python_version
 from typing import Final
 
+from codegate.host_program import run_program
+
 _QUESTION: Final = (
     "import json,sys;"
     "print(json.dumps([list(sys.version_info[:2]), getattr(sys,'_base_executable',sys.executable), sys.base_prefix]))"
@@ -98,8 +100,7 @@ def _ask(executable: str, minor: str) -> Interpreter | None:
 def _output(argv: list[str], environment: dict[str, str]) -> bytes:
     """Return a program's output; b"" on failure."""
     try:
-        return subprocess.run(
-            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True, cwd="/"
-        ).stdout
+        done = run_program(argv, env=environment, seconds=_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return b""
+    return done.stdout if done.returncode == 0 else b""

@@ -12,6 +12,7 @@ from pathlib import Path
 from sysconfig import get_python_version
 from typing import Final
 
+from codegate.host_program import run_program
 from codegate.sandbox.contract import NotInstalled, Toolchain
 from codegate.sandbox.interpreter import find_interpreter
 
@@ -159,13 +160,10 @@ def _say(argv: list[str]) -> str:
     """Return a program's output of both streams; "" on failure."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
-        done = subprocess.run(
-            argv, env={**environment, "GOTOOLCHAIN": "local"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=_SECONDS, check=False, cwd="/",
-        )  # fmt: skip
+        done = run_program(argv, env={**environment, "GOTOOLCHAIN": "local"}, seconds=_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.decode("utf-8", "replace")
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def _pythons(version: str) -> list[Path]:
