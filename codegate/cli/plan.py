@@ -82,7 +82,7 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
         most = count_of(made.samples, "sample")
         say(f"  a drop of {request.drop * 100:.3g} pp is found in {made.found:.0%} of gates with up to {most}")
     if made.again:
-        say(f"  a regression is confirmed by {made.again} fresh samples of the pinned model")
+        say(f"  a regression is confirmed by {count_of(made.again, 'fresh sample')} of the pinned model")
     if calls.limit:
         say(f"  {_calls_words(calls, options.max_model_calls)}")
     if pilot_words:

@@ -130,7 +130,7 @@ def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool
     """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "
-        f"{drift.fresh_samples} fresh samples, {probability(drift.p, DRIFT_LEVEL)}"
+        f"{count_of(drift.fresh_samples, 'fresh sample')}, {probability(drift.p, DRIFT_LEVEL)}"
         f"{'; the baseline above is both together' if both else ''}"
     )
     if drift.drifted:

@@ -27,6 +27,7 @@ from codegate.github.artifacts import (
 from codegate.github.event import Event
 from codegate.operations.pinned import Pinned, Source, find_pinned
 from codegate.strict import shown
+from codegate.wording import count_of
 
 MOST_ASKED: Final = 20
 """So many artifacts of the default branch are tried, since each one costs requests."""
@@ -75,7 +76,7 @@ def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport
         if own <= MOST_ASKED:
             yield str(artifact), partial(_content, github, artifact, baseline, branch, transport.workflow)
     if more := max(foreign - _MOST_MENTIONED, 0) + max(own - MOST_ASKED, 0):
-        yield f"{more} more artifacts of that name", UsageError("they are too many.")
+        yield f"{count_of(more, 'more artifact')} of that name", UsageError("they are too many.")
 
 
 def _content(github: GitHub, artifact: Artifact, baseline: str, branch: str, workflow: str) -> bytes | None:

@@ -16,6 +16,7 @@ from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
 from codegate.running.plan import RunOptions, plan_run
 from codegate.running.scheduler import execute
+from codegate.wording import count_of
 
 
 def open_pinned(
@@ -70,7 +71,9 @@ def confirm_regressions(
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
     if not regressed or not count:
         return run
-    announce(f"{', '.join(regressed)} regressed: {count} fresh samples per problem of {pinned.label} follow")
+    announce(
+        f"{', '.join(regressed)} regressed: {count_of(count, 'fresh sample')} per problem of {pinned.label} follow"
+    )
     manifest = plan_run(setup.suite, (pinned,), count, setup.backend.name, f"{run.manifest.id[:80]}-confirmation")
     manifest = manifest.model_copy(update={"conditions": run.manifest.conditions, "proved": run.manifest.proved})
     fresh = journal.confirmation()

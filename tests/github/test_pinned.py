@@ -263,14 +263,15 @@ def test_a_flood_of_a_forks_artifacts_hides_nothing(scene: Scene) -> None:
     assert len(scene.server.asked("GET", r".*/actions/runs/.*")) == 1
 
 
-def test_only_so_many_runs_are_asked_about(scene: Scene) -> None:
+@pytest.mark.parametrize(("failed", "words"), [(30, "11 more artifacts of that"), (20, "1 more artifact of that")])
+def test_only_so_many_runs_are_asked_about(scene: Scene, failed: int, words: str) -> None:
     scene.put(GOOD)
-    for number in range(30):
+    for number in range(failed):
         scene.put(GOOD, replace(TRUSTED, id=100 + number, conclusion="failure"))
     scene.lock(BY_NAME)
     error = scene.nothing()
     assert len(scene.server.asked("GET", r".*/actions/runs/.*")) == 20
-    assert "11 more artifacts of that name" in error.refused[20]
+    assert words in error.refused[20]
 
 
 # What is not used since its bytes are others.
