@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,12 +27,27 @@ KEY = ProblemKey(problem="p", sample=0)
 MESSAGES = (Message(role="user", text="?"),)
 
 
-def fault_of(reply: Reply, provider: str, **changes: Any) -> ProviderError:
-    with wire_server(reply) as server:
+FaultOf = Callable[[Reply, str], ProviderError]
+
+
+@pytest.fixture(scope="module")
+def fault_of() -> Iterator[FaultOf]:
+    """Return how a provider's client fails on a reply; each has one client, which takes longer than a call."""
+    clients: dict[str, Provider] = {}
+
+    def fault_of(reply: Reply, provider: str) -> ProviderError:
+        server.replies, server.received = [reply], []
+        if provider not in clients:
+            clients[provider] = opened(server, provider)
         with pytest.raises(ProviderError) as caught:
-            ask(server, provider, **changes)
+            clients[provider].complete(KEY, MESSAGES, (), Sampling())
         assert len(server.received) == 1, "one call is one request"
-    return caught.value
+        return caught.value
+
+    with wire_server() as server:
+        yield fault_of
+        for client in clients.values():
+            client.close()
 
 
 def error_body(message: str, kind: str = "some_error", code: str | None = None) -> dict[str, Any]:
@@ -59,7 +74,7 @@ def error_body(message: str, kind: str = "some_error", code: str | None = None) 
         (529, "overloaded"),
     ],
 )
-def test_each_status_is_one_fault(provider: str, status: int, fault: str) -> None:
+def test_each_status_is_one_fault(fault_of: FaultOf, provider: str, status: int, fault: str) -> None:
     error = fault_of(as_json(error_body("Because."), status), provider)
     assert error.fault == fault
     assert f"status {status}: Because." in str(error)
@@ -69,7 +84,7 @@ def test_each_status_is_one_fault(provider: str, status: int, fault: str) -> Non
 
 
 @BOTH
-def test_out_of_money_is_not_a_rate_limit(provider: str) -> None:
+def test_out_of_money_is_not_a_rate_limit(fault_of: FaultOf, provider: str) -> None:
     body = error_body("You exceeded your current quota.", "insufficient_quota", "insufficient_quota")
     assert fault_of(as_json(body, 429), provider).fault == "quota"
     low = error_body("Your credit balance is too low to access the API.", "invalid_request_error")
@@ -89,7 +104,7 @@ def test_out_of_money_is_not_a_rate_limit(provider: str) -> None:
         ("nan", None, None),
     ],
 )
-def test_retry_after(provider: str, value: str, low: float | None, high: float) -> None:
+def test_retry_after(fault_of: FaultOf, provider: str, value: str, low: float | None, high: float) -> None:
     if value == "date":
         value = email.utils.formatdate(time.time() + 30, usegmt=True)
     error = fault_of(as_json(error_body("slow down"), 429, Retry_After=value), provider)
@@ -122,7 +137,7 @@ def test_a_rate_limit_that_is_used_up(provider: str, left: str, reset: str, low:
 
 
 @BOTH
-def test_retry_after_in_milliseconds_and_on_overload(provider: str) -> None:
+def test_retry_after_in_milliseconds_and_on_overload(fault_of: FaultOf, provider: str) -> None:
     error = fault_of(as_json(error_body("busy"), 503, Retry_After_Ms="1500", Retry_After="9"), provider)
     assert (error.fault, error.retry_after) == ("overloaded", 1.5)
 
@@ -146,7 +161,7 @@ GARBAGE = {
 
 @BOTH
 @pytest.mark.parametrize("name", GARBAGE)
-def test_garbage_with_status_200(provider: str, name: str) -> None:
+def test_garbage_with_status_200(fault_of: FaultOf, provider: str, name: str) -> None:
     error = fault_of(GARBAGE[name], provider)
     assert error.fault == "malformed"
     assert "malformed answer" in str(error)
@@ -166,7 +181,7 @@ def test_garbage_with_status_200(provider: str, name: str) -> None:
         {"choice": {"finish_reason": ["stop"]}},
     ],
 )
-def test_chat_answer_without_a_message(changes: dict[str, Any]) -> None:
+def test_chat_answer_without_a_message(fault_of: FaultOf, changes: dict[str, Any]) -> None:
     assert fault_of(as_json(chat_answer(**changes)), "openai").fault == "malformed"
 
 
@@ -174,7 +189,7 @@ def test_chat_answer_without_a_message(changes: dict[str, Any]) -> None:
     "changes",
     [{"content": None}, {"content": "Hello."}, {"stop_reason": None}, {"stop_reason": "novel"}, {"stop_reason": {}}],
 )
-def test_messages_answer_without_a_message(changes: dict[str, Any]) -> None:
+def test_messages_answer_without_a_message(fault_of: FaultOf, changes: dict[str, Any]) -> None:
     assert fault_of(as_json(messages_answer(**changes)), "anthropic").fault == "malformed"
 
 
@@ -188,7 +203,7 @@ def test_messages_answer_without_a_message(changes: dict[str, Any]) -> None:
         ("strange", "malformed"),
     ],
 )
-def test_error_object_with_status_200(provider: str, kind: str, fault: str) -> None:
+def test_error_object_with_status_200(fault_of: FaultOf, provider: str, kind: str, fault: str) -> None:
     error = fault_of(as_json(error_body("model unloaded", kind)), provider)
     assert error.fault == fault
     assert "model unloaded" in str(error)
@@ -197,7 +212,7 @@ def test_error_object_with_status_200(provider: str, kind: str, fault: str) -> N
 
 @BOTH
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_redirects_are_not_followed(provider: str, status: int) -> None:
+def test_redirects_are_not_followed(fault_of: FaultOf, provider: str, status: int) -> None:
     with wire_server(as_json(answer_of(provider))) as other:
         error = fault_of(as_json({}, status, Location=f"{other.url}/v1/elsewhere"), provider)
         assert other.received == []
@@ -224,7 +239,7 @@ def test_connection_refused(provider: str) -> None:
     [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"id": ', b"not http at all\r\n\r\n"],
     ids=["closed", "cut", "not http"],
 )
-def test_connection_cut(provider: str, raw: bytes) -> None:
+def test_connection_cut(fault_of: FaultOf, provider: str, raw: bytes) -> None:
     def write(stream: Any) -> None:
         stream.write(raw)
 
@@ -295,7 +310,7 @@ def test_close_cuts_the_call_under_way() -> None:
 
 
 @BOTH
-def test_answers_over_the_cap(provider: str) -> None:
+def test_answers_over_the_cap(fault_of: FaultOf, provider: str) -> None:
     sent = 0
 
     def flood(stream: Any) -> None:
@@ -388,7 +403,7 @@ def test_no_key_in_a_repr() -> None:
 
 
 @BOTH
-def test_messages_are_one_printable_line(provider: str) -> None:
+def test_messages_are_one_printable_line(fault_of: FaultOf, provider: str) -> None:
     error = fault_of(as_json(error_body("a\n::error::b\x1b[31m\u202e" + "z" * 5000), 400), provider)
     assert str(error).isprintable()
     assert len(str(error)) < 700
