@@ -184,33 +184,46 @@ class TestValidateSuite:
 
         assert report.quarantined == quarantined
 
-    def test_what_is_known_of_other_tests_stays_where_one_is_quarantined(
+    def test_one_validation_proves_problems_with_and_without_what_they_need(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
     ) -> None:
-        problem = _problem("less")
-        broken = ("test_pkg.py::test_c",)
+        fixed = "def brass_lantern():\n    return 'a light in the dark'\n\nx = 2\n"
+        history.commit("built", {"build/pkg.py": fixed, "docs/more.txt": "nothing\n"})
+        holds, broken = _problem("holds"), ("test_pkg.py::test_c",)
         sets = TestSets(FAIL_TO_PASS=(A, B), NONE_TO_PASS=(A, B), EXPECTED_FAIL=broken)
-        suite = self._suite(history, replace(problem, tests=sets))
-        validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
-        (found,) = load_suite(suite.folder).problems
-        assert [entry.id for entry in found.tests.QUARANTINED] == [B], "it passes without the fix"
-        assert found.tests.FAIL_TO_PASS == found.tests.NONE_TO_PASS == (A,)
-        assert broken == found.tests.EXPECTED_FAIL
+        gone = _problem("gone", fixed="x = 3\n")
+        aside = Quarantine(reason="environment", evidence="no longer builds", expires=TODAY)
+        retired = {**gone.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": aside}
+        gone = replace(gone, manifest=ProblemManifest.model_validate(retired))
+        less = replace(_problem("less"), tests=sets)
+        suite = self._suite(history, holds, less, _problem("leaks", fixed=fixed), gone)
 
-    def test_controls_are_made_where_there_are_none_and_others_stay(
-        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
-    ) -> None:
-        problem = _problem("holds")
-        suite = self._suite(history, problem)
+        report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
+
+        found = {problem.id: problem for problem in load_suite(suite.folder).problems}
+        proofs = {proof.problem: (proof.oracle_resolved, proof.proven) for proof in report.proofs}
+        assert proofs == {"holds": (1, True), "less": (1, False), "leaks": (1, False)}, "a retired one is not tried"
+        assert found["gone"].manifest.status == "retired"
+        # What is known of other tests stays where one is quarantined.
+        tests = found["less"].tests
+        assert [entry.id for entry in tests.QUARANTINED] == [B], "it passes without the fix"
+        assert tests.FAIL_TO_PASS == tests.NONE_TO_PASS == (A,)
+        assert broken == tests.EXPECTED_FAIL
+        # What gives the answer away is quarantined.
+        leaks = found["leaks"].manifest
+        assert leaks.leak_audit is not None
+        assert leaks.leak_audit.fix_lines == 2
+        assert leaks.quarantine is not None
+        assert leaks.quarantine.reason == "environment"
+        assert "build/pkg.py has 2 of the 2 distinctive lines" in leaks.quarantine.evidence
+        # Controls are made where there are none, and others stay.
+        made = found["holds"].manifest.controls
+        assert made is not None
+        assert made.flips.keys() == {A}
+        given = made.model_copy(update={"tried": 1})
+        suite = self._suite(history, replace(holds, manifest=holds.manifest.model_copy(update={"controls": given})))
         validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
-        (found,) = load_suite(suite.folder).problems
-        assert found.manifest.controls is not None
-        assert found.manifest.controls.flips.keys() == {"test_pkg.py::test_a"}
-        given = found.manifest.controls.model_copy(update={"tried": 1})
-        suite = self._suite(history, replace(problem, manifest=problem.manifest.model_copy(update={"controls": given})))
-        validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
-        (found,) = load_suite(suite.folder).problems
-        assert found.manifest.controls == given
+        assert load_suite(suite.folder).problems[0].manifest.controls == given
 
     @pytest.mark.full
     @pytest.mark.requirement("G7")
@@ -262,30 +275,6 @@ class TestValidateSuite:
         assert "passed" in entry.quarantine.evidence
         assert "failed" in entry.quarantine.evidence
         assert report.quarantined == ()
-
-    def test_retired_problems_are_not_asked_and_what_gives_the_answer_away_is_quarantined(
-        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
-    ) -> None:
-        fixed = "def brass_lantern():\n    return 'a light in the dark'\n\nx = 2\n"
-        history.commit("built", {"build/pkg.py": fixed, "docs/more.txt": "nothing\n"})
-        gone = _problem("gone", fixed="x = 3\n")
-        aside = Quarantine(reason="environment", evidence="no longer builds", expires=TODAY)
-        retired = {**gone.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": aside}
-        gone = replace(gone, manifest=ProblemManifest.model_validate(retired))
-        suite = self._suite(history, _problem("leaks", fixed=fixed), gone)
-
-        report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
-
-        (proof,) = report.proofs
-        assert (proof.problem, proof.oracle_resolved, proof.proven) == ("leaks", 1, False)
-        manifests = {problem.id: problem.manifest for problem in load_suite(suite.folder).problems}
-        assert manifests["gone"].status == "retired"
-        assert manifests["leaks"].leak_audit is not None
-        assert manifests["leaks"].leak_audit.fix_lines == 2
-        quarantine = manifests["leaks"].quarantine
-        assert quarantine is not None
-        assert quarantine.reason == "environment"
-        assert "build/pkg.py has 2 of the 2 distinctive lines" in quarantine.evidence
 
     def test_an_environment_that_cannot_be_built_is_a_fault_not_a_verdict(
         self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend
