@@ -16,12 +16,11 @@ from codegate.grading.controls import verdict
 from codegate.grading.grade import TestResult
 from codegate.grading.policy import SortedPatch
 from codegate.languages.python.runners import Pytest
-from codegate.mining import validate_suite
 from codegate.sandbox import Command
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Changes, Problem, Tree, load_base, load_suite
 from tests.redteam.grader import ATTACKS, submissions
-from tests.redteam.grader.grading import Submission, patch_of
+from tests.redteam.grader.grading import Submission, add_controls, patch_of
 from tests.redteam.grader.projects import PROJECTS, make_suite
 from tests.redteam.grader.writing import Change
 
@@ -105,7 +104,7 @@ class Grader:
 
     def __init__(self, folder: Path, backend: BubblewrapBackend) -> None:
         place, self.repository = make_suite(folder, ("single", "functions"))
-        validate_suite(load_suite(place), self.repository, backend, 1, lambda _: None)
+        add_controls(place, self.repository, backend)
         self.suite = load_suite(place)
         self.problems = {problem.id: problem for problem in self.suite.problems}
         self.sandboxes = Sandboxes.of(self.suite, backend, self.repository)

@@ -6,14 +6,18 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.suite import make_patch
+from codegate.grading import Sandboxes, find_flips
+from codegate.sandbox import Backend, check_choice, select_backend
+from codegate.suite import Problem, load_base, load_suite, make_patch, update_problem
 from tests.kit.problem import changes
-from tests.redteam.battery import codegate
 from tests.redteam.grader.projects import PROJECTS, Files, make_suite
+from tests.redteam.grader.sources.forms import FORMS
 
 JOBS: Final = 2
 _SECONDS_EACH: Final = 60.0
@@ -66,7 +70,8 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory(prefix="redteam-") as name:
         folder = Path(name)
         suite, repository = make_suite(folder, {one.project: None for one in wanted})
-        _validate(suite, repository, sandbox)
+        with closing(select_backend(check_choice(sandbox), "redteam")) as backend:
+            add_controls(suite, repository, backend)
         predictions = folder / "predictions.jsonl"
         predictions.write_text("".join(f"{json.dumps(_prediction(one))}\n" for one in wanted))
         command = [
@@ -100,27 +105,25 @@ def patch_of(submission: Submission) -> str:
     return make_patch(PROJECTS[submission.project].tree, changes(submission.files))
 
 
-def _validate(suite: Path, repository: Path, sandbox: str) -> None:
-    """Let the real command find the mutants that each reference fix fails.
+def add_controls(place: Path, repository: Path, backend: Backend) -> None:
+    """Find the flips that each reference fix fails, and write them into the suite.
 
     Raises:
-        RuntimeError: a problem is not what it claims.
+        RuntimeError: no flip fails a reference fix, so that the tests of its problem may fail anyway. ``FORMS`` are
+            for honest patches, which show that theirs pass.
     """
-    done = codegate(
-        "validate",
-        suite,
-        "--repository",
-        repository,
-        "--sandbox",
-        sandbox,
-        "--jobs",
-        str(JOBS),
-        "--rounds",
-        "1",
-        timeout=1800,
-    )
-    if done.returncode:
-        raise RuntimeError((done.stdout + done.stderr).decode("utf-8", "replace")[-500:])
+    suite = load_suite(place)
+    sandboxes = Sandboxes.of(suite, backend, repository)
+
+    def find(problem: Problem) -> Problem:
+        audit = find_flips(problem, load_base(suite, problem, repository), sandboxes)
+        if not audit.flips and problem.id not in FORMS:
+            raise RuntimeError(problem.id)
+        return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
+
+    with closing(sandboxes), ThreadPoolExecutor(JOBS) as pool:
+        for problem in pool.map(find, suite.problems):
+            suite = update_problem(suite, problem)
 
 
 def _prediction(submission: Submission) -> dict[str, str]:
