@@ -11,9 +11,9 @@ from docker.utils import kwargs_from_env
 from codegate.sandbox import layer_images
 
 
-@pytest.fixture
-def layers_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Remove the images of layers that are made during a test."""
+@pytest.fixture(scope="module")
+def layers_removed() -> Iterator[None]:
+    """Remove the images of layers that a module's tests make."""
     make, images = layer_images.layered_image, set[str]()
 
     def made(*arguments: Any) -> str:
@@ -21,8 +21,9 @@ def layers_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         images.add(image)
         return image
 
-    monkeypatch.setattr(layer_images, "layered_image", made)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layer_images, "layered_image", made)
+        yield
     if images:
         with closing(APIClient(**kwargs_from_env())) as client:
             for image in images:

@@ -1,35 +1,48 @@
 """Every backend keeps the whole contract."""
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import pytest
 
-from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment
+from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironment
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject
+from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, builds
 from tests.kit.kept import own_cache
+
+
+@pytest.fixture(scope="module")
+def subject(backend: Backend, environment: PreparedEnvironment, empty: EnvironmentRecipe) -> Subject:
+    totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
+    return Subject(backend, environment, empty, totals)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
-def test_backend_conforms(
-    check: Check, backend: Backend, environment: PreparedEnvironment, empty: EnvironmentRecipe
-) -> None:
-    totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    check(Subject(backend, environment, empty, totals))
+def test_backend_conforms(check: Check, subject: Subject) -> None:
+    check(subject)
 
 
-@pytest.mark.usefixtures("layers_removed")
+@pytest.fixture(scope="module")
+def built_once(subject: Subject, layers_removed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let all checks of a backend look at the same builds, of which no sandbox may change anything."""
+    build, found = builds.built, dict[str, Layer]()
+
+    def built(subject: Subject, program: str, layer: Layer | None = None) -> AbstractContextManager[Layer]:
+        if layer is not None:
+            return build(subject, program, layer)
+        if program not in found:
+            found[program] = stack.enter_context(build(subject, program))
+        return nullcontext(found[program])
+
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setenv("CODEGATE_CACHE", own_cache(tmp_path_factory.mktemp("cache")))  # the layers go with the tests
+        patch.setattr(builds, "built", built)
+        yield
+
+
+@pytest.mark.usefixtures("built_once")
 @pytest.mark.parametrize("check", BUILD_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.requirement("S2")
-def test_backend_conforms_in_recorded_builds(
-    check: Check,
-    backend: Backend,
-    environment: PreparedEnvironment,
-    empty: EnvironmentRecipe,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("CODEGATE_CACHE", own_cache(tmp_path))  # the checks' layers go with it
-    totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    check(Subject(backend, environment, empty, totals))
+def test_backend_conforms_in_recorded_builds(check: Check, subject: Subject) -> None:
+    check(subject)

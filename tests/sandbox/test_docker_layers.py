@@ -24,7 +24,6 @@ from codegate.sandbox import (
     Layer,
     Sandbox,
     SandboxError,
-    SandboxFile,
     SandboxLimits,
     remove_layer_images,
 )
@@ -78,51 +77,6 @@ def repository(docker_backend: DockerBackend) -> Iterator[str]:
         yield image
 
 
-def test_a_build_is_frozen_and_each_sandbox_has_it_afresh(
-    own: DockerBackend, client: APIClient, tmp_path: Path
-) -> None:
-    build = own.open_build(PLAIN, LIMITS)
-    build.put((SandboxFile("src/a.py", b"put"), SandboxFile("was", b"put")))
-    done = shell(
-        build,
-        "/opt/env/bin/uv --version && mkdir -p /opt/env/cache /opt/env/home data && echo made > src/made && "
-        "ln src/made src/hard && ln -s /nowhere data/link && mkdir data/empty && echo 1 > /opt/env/home/one && "
-        "chmod 640 /opt/env/home/one && echo down > /opt/env/cache/file && ln /opt/env/cache/file /opt/env/home/two && "
-        "mkfifo /opt/env/pipe && rm was && mkdir was && touch was/file && chmod 555 data/empty",
-    )
-    assert done.ok, done
-    digest = build.freeze(["src/a.py", "was"], tmp_path / "layer.tar")
-    build.close()
-    variables = (("HOME", "/opt/env/home"), ("GIVEN", "yes"))
-    recipe = replace(PLAIN, layer=Layer(digest, tmp_path / "layer.tar", variables, "/usr/bin/python3"))
-    environment = own.prepare(recipe)
-    assert own.prepare(recipe) == environment
-    for _ in range(2):
-        sandbox = own.open(environment, LIMITS)
-        sandbox.put((SandboxFile("src/a.py", b"other"),))
-        seen = shell(
-            sandbox,
-            "cd ~ && cat one two && stat -c '%a %u' one && ls -A /opt/env && cd /workspace && find . | sort && "
-            "stat -c %h src/made && stat -c %a data/empty && readlink data/link && cat src/a.py && echo $GIVEN && "
-            "echo 2 > ~/one && touch new && printf '#!/bin/sh\\necho ran' > /tmp/run && chmod +x /tmp/run && /tmp/run",
-        )
-        assert seen.stdout.decode().split() == [
-            "1", "down", "640", "10001", "bin", "home", "tmp", ".", "./data", "./data/empty", "./data/link", "./src",
-            "./src/a.py", "./src/hard", "./src/made", "2", "555", "/nowhere", "otheryes", "ran",
-        ], seen  # fmt: skip
-        which = sandbox.run(Command(("{interpreter}", "-c", "import sys; print(sys.executable)")))
-        assert which.stdout == b"/usr/bin/python3\n"
-        refused = shell(sandbox, "for place in / /etc /usr /opt /opt/codegate; do touch $place/x; done; true").stderr
-        assert refused.count(b"Permission denied") == 5
-        sandbox.close()
-    sandbox = own.open(environment, LIMITS)
-    (container,) = containers(client, own)
-    seen_host: Any = client.inspect_container(container["Id"])["HostConfig"]
-    assert (seen_host["NetworkMode"], seen_host["CapDrop"]) == ("none", ["ALL"])
-    assert (seen_host["SecurityOpt"], seen_host["Privileged"]) == (["no-new-privileges"], False)
-    assert list(seen_host["Tmpfs"]) == ["/dev/shm"]
-
-
 def test_no_build_brings_the_interpreter_of_the_supervisor(own: DockerBackend, tmp_path: Path) -> None:
     planted = ("env/bin", tarfile.DIRTYPE, ""), ("env/bin/python3", FILE, b"#!/bin/sh\nexit 1\n")
     also = ("tree", tarfile.DIRTYPE, ""), ("tree/python3", FILE, b"#!/bin/sh\nexit 1\n")
@@ -144,17 +98,11 @@ def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Pat
         assert {"env/a", "env/b"} <= set(opened.getnames())
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["for i in 1 2 3; do head -c 30000000 /dev/zero > /opt/env/$i; done; sleep 600",
-     "for i in 1 2 3; do head -c 30000000 /dev/zero > $i; done"],
-    ids=["while it runs", "before anyone looked"],
-)  # fmt: skip
-def test_a_sandbox_that_writes_too_much_is_ended_and_says_so(own: DockerBackend, tmp_path: Path, text: str) -> None:
+def test_a_sandbox_that_writes_too_much_is_ended_and_says_so(own: DockerBackend, tmp_path: Path) -> None:
     layer = write_layer(tmp_path / "layer.tar")
     sandbox = own.open(own.prepare(replace(PLAIN, layer=layer)), LIMITS)
     assert shell(sandbox, "head -c 1000 /dev/zero > fits").ok
-    done = sandbox.run(Command(("sh", "-c", text), timeout_seconds=100))
+    done = shell(sandbox, "for i in 1 2 3; do head -c 30000000 /dev/zero > $i; done")  # it ends before anyone looks
     assert not done.ok
     assert b"more than 64 MiB were written" in done.stderr
     with pytest.raises(SandboxError):

@@ -36,7 +36,7 @@ Service = E2BService | ModalService
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
 # What is run with every change; the others are in the nightly tests.
-ALWAYS = {"walls_and_limits", "no_secrets", "time_limit", "closing", "walls_of_layers"}
+ALWAYS = {"no_secrets", "time_limit", "closing", "walls_of_layers"}
 
 
 # What is run at Modal with every change, too.

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from codegate.errors import ExitCode
 from codegate.sandbox import SandboxError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.tools import tools_for
+from tests.kit.http import Reply, Server
 
 
 def test_tools_are_installed_once_and_used_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,9 +30,10 @@ def test_tools_are_installed_once_and_used_without_a_network(tmp_path: Path, mon
 def test_tools_that_cannot_be_had_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://ada:sesame77@127.0.0.1:1/simple")
-    with pytest.raises(SandboxError, match=r"ruff==\S+ cannot be installed; uv says: ") as raised:
-        tools_for()
+    with closing(Server(lambda _: Reply(status=404))) as index:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", index.url.replace("//", "//ada:sesame77@"))
+        with pytest.raises(SandboxError, match=r"ruff==\S+ cannot be installed; uv says: ") as raised:
+            tools_for()
     assert raised.value.exit_code == ExitCode.INFRASTRUCTURE
     assert "sesame77" not in str(raised.value)
     (tmp_path / "file").write_text("")
