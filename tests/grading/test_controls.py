@@ -22,6 +22,14 @@ from codegate.suite import ControlAudit, ProblemLimits, TestSets
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, World, tree
 
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture
+def world(unboxed_world: World) -> World:
+    return unboxed_world
+
+
 SOURCES = r"""
 import inspect
 import re
@@ -43,9 +51,9 @@ def test_helped():
 """
 
 
-def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld) -> None:
+def test_a_test_that_reads_itself_is_run_as_it_is(make_unboxed: MakeWorld) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("counts", "helped")]
-    world = make_world(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
+    world = make_unboxed(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
     empty = {SOURCE: BUG + "\n"}
     validated = world.validated()
     assert validated.problem.manifest.controls == ControlAudit(tried=0, unfit=(TESTS,))
@@ -127,9 +135,9 @@ def test_after():
 
 
 @pytest.mark.full
-def test_a_copy_that_never_ends_is_not_used_for_a_control(make_world: MakeWorld) -> None:
+def test_a_copy_that_never_ends_is_not_used_for_a_control(make_unboxed: MakeWorld) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("waiting", "after")]
-    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=ProblemLimits(seconds=3)).validated()
+    world = make_unboxed(hidden={TESTS: ENDLESS}, expected=names, limits=ProblemLimits(seconds=3)).validated()
     audit = world.problem.manifest.controls
     assert audit is not None
     assert audit.flips.keys() == set(names)
@@ -152,9 +160,9 @@ _pytest.python.Function.runtest = lambda self: None
 
 
 @pytest.fixture(scope="module")
-def validated(make_world: MakeWorld) -> World:
+def validated(make_unboxed: MakeWorld) -> World:
     """The default problem after validation."""
-    return make_world(known=EXPECTED[1:]).validated()
+    return make_unboxed(known=EXPECTED[1:]).validated()
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda name: name.replace(" ", "-"))
@@ -266,10 +274,10 @@ class TestState:
 """
 
 
-def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_world: MakeWorld) -> None:
+def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_unboxed: MakeWorld) -> None:
     names = ("test_swallows", "test_registered", "TestState::test_first", "TestState::test_second")
     expected = [f"{TESTS}::{name}" for name in names]
-    world = make_world(hidden={TESTS: ODD}, expected=expected).validated()
+    world = make_unboxed(hidden={TESTS: ODD}, expected=expected).validated()
     audit = world.problem.manifest.controls
     assert audit is not None
     assert audit.unfit == ()
@@ -282,9 +290,9 @@ def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_world: MakeWor
     assert (result.resolved, result.controlled, count.runs) == (True, True, 2), result.detail
 
 
-def test_a_test_that_keeps_no_copy_runs_changed_where_all_tests_passed(make_world: MakeWorld) -> None:
+def test_a_test_that_keeps_no_copy_runs_changed_where_all_tests_passed(make_unboxed: MakeWorld) -> None:
     hidden = ODD.partition("def test_swallows")[0] + "@once" + ODD.partition("@once")[2].partition("class ")[0]
-    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_registered"]).validated()
+    world = make_unboxed(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_registered"]).validated()
     audit = world.problem.manifest.controls
     assert audit is not None
     assert not audit.flips
@@ -314,10 +322,10 @@ def test_other():
 
 
 @pytest.mark.full
-def test_a_flip_with_which_a_file_does_not_load_costs_no_test_its_controls(make_world: MakeWorld) -> None:
+def test_a_flip_with_which_a_file_does_not_load_costs_no_test_its_controls(make_unboxed: MakeWorld) -> None:
     names = ("test_rows[prices0-4]", "test_rows[prices1-4]", "test_rows[prices2-8]", "test_other")
     expected = [f"{TESTS}::{name}" for name in names]
-    world = make_world(hidden={TESTS: FRAGILE}, expected=expected).validated()
+    world = make_unboxed(hidden={TESTS: FRAGILE}, expected=expected).validated()
     audit = world.problem.manifest.controls
     assert audit is not None
     assert audit.flips.keys() == set(expected)
@@ -331,12 +339,12 @@ def total(prices):
 """
 
 
-def test_what_is_raised_may_be_of_several_classes_and_say_more(make_world: MakeWorld) -> None:
+def test_what_is_raised_may_be_of_several_classes_and_say_more(make_unboxed: MakeWorld) -> None:
     hidden = "import pytest\nfrom shop.price import PriceError, total\n\ndef test_refuses():\n"
     hidden += "    with pytest.raises(PriceError) as caught:\n        total([None])\n"
     hidden += "    assert 'price' in str(caught.value)\n    assert 'bad or none' != ''\n"
     fix = "class PriceError(Exception): ...\ndef total(prices):\n    raise PriceError('price')\n"
-    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_refuses"], fix={SOURCE: fix}).validated()
+    world = make_unboxed(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_refuses"], fix={SOURCE: fix}).validated()
     for _ in range(2):
         assert world.grade({SOURCE: HONEST}).resolved
 
@@ -363,9 +371,9 @@ def test_an_exception_and_a_value():
 """
 
 
-def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(make_world: MakeWorld) -> None:
+def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(make_unboxed: MakeWorld) -> None:
     expected = [f"{TESTS}::{name}" for name in re.findall(r"def (test_\w+)", LEFT_ALONE)]
-    world = make_world(hidden={TESTS: LEFT_ALONE}, expected=expected).validated()
+    world = make_unboxed(hidden={TESTS: LEFT_ALONE}, expected=expected).validated()
     for test in expected:
         world.problem = replace(world.problem, tests=TestSets(FAIL_TO_PASS=(test,)))
         result = world.grade({SOURCE: FIX + "\n"})
@@ -414,10 +422,10 @@ def test_rows(prices, wanted):
 
 
 def test_every_copy_changes_the_same_literals_so_that_the_most_frequent_is_not_the_real_one(
-    make_world: MakeWorld,
+    make_unboxed: MakeWorld,
 ) -> None:
     names = [f"{TESTS}::test_rows[{row}]" for row in "abc"]
-    world = make_world(hidden={TESTS: UNEVEN}, expected=names).validated()
+    world = make_unboxed(hidden={TESTS: UNEVEN}, expected=names).validated()
     audit = world.problem.manifest.controls
     assert audit is not None
     assert set(audit.flips) == set(names)
@@ -455,19 +463,21 @@ def total(prices):
 """
 
 
-def test_a_patch_that_knows_an_older_version_of_a_test_does_not_know_the_real_one_by_it(make_world: MakeWorld) -> None:
+def test_a_patch_that_knows_an_older_version_of_a_test_does_not_know_the_real_one_by_it(
+    make_unboxed: MakeWorld,
+) -> None:
     older = CHANGED.replace("14", "13")
-    world = make_world(base={TESTS: older}, hidden={TESTS: CHANGED}, known=EXPECTED[1:]).validated()
+    world = make_unboxed(base={TESTS: older}, hidden={TESTS: CHANGED}, known=EXPECTED[1:]).validated()
     grades = [world.grade({SOURCE: KNOWS_THE_OLDER_TEST}) for _ in range(2)]  # the red team has such an attack too
     assert [(one.resolved, one.failure) for one in grades] == [(False, "tampering")] * 2
     assert world.grade({SOURCE: FIX + "\n"}).controlled
 
 
 @pytest.mark.parametrize("older", ["14", "True"], ids=["the-same", "the-only-other"])
-def test_a_test_without_a_literal_that_is_new_is_not_cross_checked(make_world: MakeWorld, older: str) -> None:
+def test_a_test_without_a_literal_that_is_new_is_not_cross_checked(make_unboxed: MakeWorld, older: str) -> None:
     hidden = {TESTS: CHANGED if older == "14" else CHANGED.replace("14 ==", "False is")}
     fix = {SOURCE: FIX if older == "14" else FIX.replace("sum(prices)", "len(prices) != 4")}
     before = hidden[TESTS].replace("False", older)
-    world = make_world(base={TESTS: before}, hidden=hidden, fix=fix, expected=EXPECTED[:1]).validated()
+    world = make_unboxed(base={TESTS: before}, hidden=hidden, fix=fix, expected=EXPECTED[:1]).validated()
     result = world.grade({SOURCE: fix[SOURCE] + "\n"})
     assert (result.resolved, result.controlled) == (True, False)

@@ -125,7 +125,7 @@ def test_a_patch_that_is_none_or_worse(picky: World, expected: FailureClass, pat
 
 
 @pytest.mark.requirement("G5")
-def test_marked_tests_name_the_class(make_world: MakeWorld) -> None:
+def test_marked_tests_name_the_class(make_unboxed: MakeWorld) -> None:
     text = """\
 import pytest
 from shop.price import total
@@ -160,7 +160,7 @@ def test_plain():
     }
     config = {"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']\n"}
     expected = [f"{TESTS}::{name}" for name in sorted({name for names in cases for name in names})]
-    world = make_world(base=config, hidden={TESTS: text}, expected=expected)
+    world = make_unboxed(base=config, hidden={TESTS: text}, expected=expected)
     report = world.report({SOURCE: BUG})
     for names, failure in cases.items():
         failing = [report.results[f"{TESTS}::{name}"] for name in names]
@@ -190,8 +190,8 @@ def test_memory_is_up(world: World, source: str) -> None:
 
 
 @pytest.mark.requirement("G1")
-def test_partial_credit_is_the_share_of_expected_tests(world: World) -> None:
-    grade = world.grade({SOURCE: BUG + "\n"})
+def test_partial_credit_is_the_share_of_expected_tests(unboxed_world: World) -> None:
+    grade = unboxed_world.grade({SOURCE: BUG + "\n"})
     assert (grade.score, grade.tests_passed, grade.tests_total, grade.compiled) == (50.0, 1, 2, True)
     assert [(test.id, test.status) for test in grade.tests] == [(EXPECTED[0], "failed"), (EXPECTED[1], "passed")]
     assert "assert 2 == 3" in grade.detail
@@ -265,10 +265,10 @@ def test_every_class_is_shown_here() -> None:
     assert shown | not_from_execution == set(get_args(FailureClass))
 
 
-def test_names_that_are_not_text_are_written_out(world: World) -> None:
-    hostile = world.grade({SOURCE: FIX, "\udcff.pth": b"\0", "tests/\udcfe.py": ""})
+def test_names_that_are_not_text_are_written_out(unboxed_world: World) -> None:
+    hostile = unboxed_world.grade({SOURCE: FIX, "\udcff.pth": b"\0", "tests/\udcfe.py": ""})
     assert hostile.detail.startswith("\\udcff.pth")
-    grade = world.grade({SOURCE: FIX, "tests/\udcff.py": ""})
+    grade = unboxed_world.grade({SOURCE: FIX, "tests/\udcff.py": ""})
     assert grade.resolved
     assert grade.dropped == ("tests/\\udcff.py",)
 
@@ -290,13 +290,13 @@ def test_a_test_whose_id_differs_from_run_to_run_is_named() -> None:
     assert "differ" not in detail
 
 
-def test_import_roots_count_where_the_environment_was_built_from_no_tree(make_world: MakeWorld) -> None:
+def test_import_roots_count_where_the_environment_was_built_from_no_tree(make_unboxed: MakeWorld) -> None:
     code, broken = "def double(n):\n    return 2 * n\n", "def double(n):\n    return n\n"
     base: Files = {"lib/calc.py": broken, "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n"}
     tests: Files = {"tests/test_calc.py": "from calc import double\n\ndef test_double():\n    assert double(2) == 4\n"}
     roots: tuple[str, ...]
     for roots, resolved in ((("lib",), True), ((), False)):
-        world = make_world(
+        world = make_unboxed(
             base=base, hidden=tests, fix={"lib/calc.py": code}, expected=["tests/test_calc.py::test_double"],
             python_path=roots,
         )  # fmt: skip

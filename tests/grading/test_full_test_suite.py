@@ -23,7 +23,9 @@ from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import FIX, SOURCE, Files, World
 from tests.kit.problem import changes
 
-pytestmark = pytest.mark.bwrap
+pytestmark = pytest.mark.sandbox
+
+
 TAX = "def tax():\n    return 1\n"
 OTHERS: Files = {
     "shop/tax.py": TAX,
@@ -37,11 +39,11 @@ OpenSandbox = Callable[[], AbstractContextManager[Sandbox]]
 
 
 @pytest.fixture
-def make_other(make_world: MakeWorld) -> MakeOther:
+def make_other(make_unboxed: MakeWorld) -> MakeOther:
     """Make problems with a source file and a test file that the fix does not touch."""
 
     def make(base: Files | None = None, **options: object) -> World:
-        return make_world(base={**OTHERS, **(base or {})}, known=[NOTHING], **options)
+        return make_unboxed(base={**OTHERS, **(base or {})}, known=[NOTHING], **options)
 
     return make
 
@@ -75,10 +77,10 @@ def test_a_test_that_the_fix_does_not_touch_is_a_regression(make_other: MakeOthe
     ],
 )
 def test_a_flaky_test_is_no_regression(
-    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
+    make_unboxed: MakeWorld, monkeypatch: pytest.MonkeyPatch, passes: set[int], compared: int, failing: int
 ) -> None:
     test = f"def test_a():\n    assert int(open('run.txt').read()) in {passes}\n"
-    world, numbers = make_world(base={"tests/test_a.py": test}, known=[NOTHING]), count()
+    world, numbers = make_unboxed(base={"tests/test_a.py": test}, known=[NOTHING]), count()
 
     def run_numbered(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
         if selection.files == ("tests/test_a.py",):
@@ -112,7 +114,7 @@ SKIPPING = f"import pytest\n\n{FIX}\n_total = total\n\ndef total(prices):\n    r
     ],
 )
 def test_whatever_does_not_pass_is_a_regression(make_other: MakeOther, change: Files, failing: set[str]) -> None:
-    world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
+    world = make_other(limits=ProblemLimits(seconds=3, memory_mb=256))
     assert found(world, {SOURCE: FIX, **change}, frozenset({ONE, NOTHING})) == Regressions(
         compared=2, failing=len(failing), first=tuple(sorted(failing))
     )
@@ -121,7 +123,7 @@ def test_whatever_does_not_pass_is_a_regression(make_other: MakeOther, change: F
 def test_files_that_there_is_no_time_for_are_not_compared(
     make_other: MakeOther, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = make_other(limits=ProblemLimits(seconds=5, memory_mb=256))
+    world = make_other(limits=ProblemLimits(seconds=3, memory_mb=256))
     monkeypatch.setattr(shown_tests, "_SUITE_LIMITS", 0.1)
     assert found(world, {SOURCE: HANGING, "shop/tax.py": FAILING}, frozenset({ONE, NOTHING})) == Regressions(
         compared=1, failing=1, first=(NOTHING,)

@@ -125,19 +125,19 @@ DROPPED: dict[str, Files] = {
 
 
 @pytest.mark.parametrize("extra", DROPPED.values(), ids=DROPPED.keys())
-def test_tests_and_settings_of_a_patch_have_no_effect(world: World, extra: Files) -> None:
-    grade = world.grade({SOURCE: BUG + "\n", **extra})
+def test_tests_and_settings_of_a_patch_have_no_effect(unboxed_world: World, extra: Files) -> None:
+    grade = unboxed_world.grade({SOURCE: BUG + "\n", **extra})
     assert (grade.failure, grade.score, grade.dropped) == ("logic_error", 50.0, tuple(sorted(extra))), grade
-    honest = world.grade({SOURCE: FIX, **extra})
+    honest = unboxed_world.grade({SOURCE: FIX, **extra})
     assert (honest.resolved, honest.dropped) == (True, tuple(sorted(extra))), honest
 
 
-def test_hidden_tests_win_over_a_source_of_the_same_name(make_world: MakeWorld) -> None:
-    world = make_world(hidden={"checks/test_it.py": TEST}, expected=["checks/test_it.py::test_total"])
+def test_hidden_tests_win_over_a_source_of_the_same_name(make_unboxed: MakeWorld) -> None:
+    world = make_unboxed(hidden={"checks/test_it.py": TEST}, expected=["checks/test_it.py::test_total"])
     assert world.grade({SOURCE: FIX, "checks": "in the way\n"}).resolved
 
 
-def test_only_a_clean_pass_counts(make_world: MakeWorld) -> None:
+def test_only_a_clean_pass_counts(make_unboxed: MakeWorld) -> None:
     text = """\
 import pytest, unittest
 
@@ -205,7 +205,7 @@ def test_fine(): pass
         "test_never_written": "missing",
         "test_fine": "passed",
     }
-    world = make_world(hidden={TESTS: text}, expected=[f"{TESTS}::{name}" for name in statuses])
+    world = make_unboxed(hidden={TESTS: text}, expected=[f"{TESTS}::{name}" for name in statuses])
     grade = world.grade({SOURCE: FIX})
     assert {test.id.removeprefix(f"{TESTS}::"): test.status for test in grade.tests} == statuses
     assert (grade.resolved, grade.tests_passed) == (False, 2)
@@ -301,7 +301,9 @@ def test_docker_holds_against_the_same(docker_sandboxes: Sandboxes, make_world: 
         assert SOURCES[name][1] in {None, grade.failure}, (name, grade)
 
 
-def test_a_patch_is_text_and_not_a_program(world: World) -> None:
-    patch = make_patch(world.base, changes({SOURCE: FIX}))
-    assert world.grade(patch.replace("\n", "\r\n")).resolved, "its line ends are the file's where they fit nowhere else"
-    assert world.grade("From: x\nSubject: [PATCH] fix\n\n" + patch + "-- \n2.39\n").resolved
+def test_a_patch_is_text_and_not_a_program(unboxed_world: World) -> None:
+    patch = make_patch(unboxed_world.base, changes({SOURCE: FIX}))
+    assert unboxed_world.grade(patch.replace("\n", "\r\n")).resolved, (
+        "its line ends are the file's where they fit nowhere else"
+    )
+    assert unboxed_world.grade("From: x\nSubject: [PATCH] fix\n\n" + patch + "-- \n2.39\n").resolved

@@ -9,7 +9,14 @@ from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import FIX, SOURCE, TESTS, Files, World
 from tests.kit.problem import changes
 
-pytestmark = pytest.mark.bwrap
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture
+def world(unboxed_world: World) -> World:
+    return unboxed_world
+
+
 PROOF = "from shop.price import total\n\ndef test_first():\n    assert total([4, 1]) == 5\n"
 KNOWN = "def test_nothing():\n    assert total([]) == 0\n"
 
@@ -31,8 +38,8 @@ def test_a_test_proves_the_fix_by_failing_without_it(world: World) -> None:
     assert own(world, tests, {"shop/tax.py": "def tax():\n    return 1\n"}) == (5, 3)
 
 
-def test_hidden_tests_are_not_where_own_tests_run(make_world: MakeWorld) -> None:
-    world = make_world(hidden={"tests/test_hidden.py": "def test_hidden(): pass\n"})
+def test_hidden_tests_are_not_where_own_tests_run(make_unboxed: MakeWorld) -> None:
+    world = make_unboxed(hidden={"tests/test_hidden.py": "def test_hidden(): pass\n"})
     look = "import os\n\ndef test_look():\n    assert set(os.listdir('tests')) == {'test_look.py', 'test_price.py'}\n"
     text = "\ndef test_text():\n    assert 'test_total' not in open('tests/test_price.py').read()\n"
     assert own(world, {"tests/test_look.py": look + text}) == (2, 0)
