@@ -5,7 +5,7 @@ import posixpath
 import re
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Final
 
@@ -29,6 +29,7 @@ from codegate.environments.secrets import check_archive, check_lengths, redactor
 from codegate.environments.services import DATA, servers_of, with_servers
 from codegate.environments.store import Built, LayerFile, TreeOrigin, find_built, locked, store_built, unfinished
 from codegate.environments.variables import (
+    BUILD_CONSTRAINTS,
     CONSTRAINTS,
     PROXY_PORT,
     VENV,
@@ -48,6 +49,8 @@ from codegate.suite import Tree
 _LOG: Final = logging.getLogger(__name__)
 _DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
 """Variables that leave out later releases; an index that mirrors another may not know when they were made."""
+_SETUPTOOLS: Final = "setuptools<66"
+"""The last ones that build editable installs from the metadata of older projects (``python_requires = >=3.5.*``)."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -243,6 +246,18 @@ class _Build:
         ours = _DATES - self._recipe.env.keys()
         return {name: value for name, value in self._set_up.items() if name not in ours}
 
+    def _later_packages(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        """Yield packages to try after those of the tree's day.
+
+        Each comes with its description, a script that prepares them, and set-up's variables.
+        """
+        undated = self._undated()
+        yield "today's", "", undated
+        if self._python:
+            constraint = {"UV_BUILD_CONSTRAINT": BUILD_CONSTRAINTS, "PIP_BUILD_CONSTRAINT": BUILD_CONSTRAINTS}
+            script = f"echo '{_SETUPTOOLS}' > {BUILD_CONSTRAINTS}\n"
+            yield f"today's, built by `{_SETUPTOOLS}`", script, {**undated, **constraint}
+
     @property
     def _dated(self) -> bool:
         """Return whether the packages of another day may help.
@@ -275,17 +290,13 @@ class _Build:
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
             may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
-            if (
-                failure is not None
-                and failure.dated
-                and may_be_left_out
-                and self._run(script, self._undated(), step=True).ok
-            ):
-                self._notes.append(
-                    f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}; "
-                    "it was run again with today's"
-                )
-                failure = None
+            if failure is not None and failure.dated and may_be_left_out:
+                words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
+                for what, before, variables in self._later_packages():
+                    if self._run(f"{before}{script}", variables, step=True).ok:
+                        self._notes.append(f"{words}; it was run again with {what}")
+                        failure = None
+                        break
             self._steps.append((line, round(time.monotonic() - began, 1)))
             _LOG.info(
                 "set-up: %s: failed after %.1f s" if failure else "set-up: %s: done in %.1f s", name, self._steps[-1][1]

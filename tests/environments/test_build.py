@@ -347,6 +347,15 @@ def test_of_a_recipe_that_was_found_one_command_may_take_packages_of_today(
     assert built.notes == (f"`uv pip install acme-core` failed with exit code 1 with the packages of {DAY}; {again}",)
 
 
+def test_of_a_recipe_that_was_found_one_command_may_build_with_an_older_setuptools(
+    bwrap_backend: Backend, index: Server
+) -> None:
+    step = 'grep setuptools "$UV_BUILD_CONSTRAINT"'
+    built = obtain(shell(step, "mkdir data"), python_tree(), bwrap_backend, day=DAY, found=True)
+    again = "it was run again with today's, built by `setuptools<66`"
+    assert built.notes == (f"`{step}` failed with exit code 2 with the packages of {DAY}; {again}",)
+
+
 @pytest.mark.full
 def test_of_an_index_that_knows_no_dates_the_packages_of_today_are_taken(bwrap_backend: Backend, index: Server) -> None:
     built = obtain(shell("uv pip install acme-core"), python_tree(), bwrap_backend, day=DAY)
