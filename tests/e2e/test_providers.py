@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.kit.scripted_model import AGENT
 from tests.kit.stand_in import KEY, StandIn
@@ -20,6 +21,9 @@ CANDIDATE = {
 
 def test_an_agent_whose_model_has_a_list_price_is_pinned_and_gated(tmp_path: Path) -> None:
     make_suite(tmp_path)
+    manifest = yaml.safe_load((tmp_path / "suite" / "suite.yml").read_text())
+    manifest["problems"] = manifest["problems"][:1]  # of three, all of a kind
+    (tmp_path / "suite" / "suite.yml").write_text(yaml.safe_dump(manifest))
     (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": [CANDIDATE]}))
     with StandIn(knowing, tmp_path) as stand_in:
 
