@@ -265,7 +265,7 @@ def test_binary_patches_are_bounded(tmp_path: Path) -> None:
     small = b"\0" * 1000
     good = binary_patch("literal", len(small), small, "new.bin", "0" * 40, object_id(small))
     assert apply_patch(BASE, good) == {"new.bin": TreeFile(small)}
-    bomb = b"\0" * (80 << 20)
+    bomb = b"\0" * (65 << 20)
     literal = binary_patch("literal", len(bomb), bomb, "new.bin", "0" * 40, object_id(bomb))
     assert len(literal) < 200_000
     with pytest.raises(PatchError, match="more than 64 MiB"):
