@@ -193,4 +193,4 @@ def _file_lines(file: TreeFile | None) -> list[str]:
     if file is None or file.is_link:
         return []
     # Interpreters normalise identifiers, so that letters of other forms would hide a sign.
-    return unicodedata.normalize("NFKC", file.data.decode("utf-8", "replace")).splitlines()
+    return unicodedata.normalize("NFKC", file.text).splitlines()

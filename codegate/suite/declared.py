@@ -27,7 +27,7 @@ def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
     file = tree.get(path)
     if file is None or file.is_link or len(file.data) > most:
         return ""
-    return file.data.decode("utf-8", "replace")
+    return file.text
 
 
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:

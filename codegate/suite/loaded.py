@@ -72,7 +72,7 @@ class Problem:
     def reference_answer(self) -> str:
         """Return the right answer to a question, or ""."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
-        return file.data.decode("utf-8", "replace") if file is not None else ""
+        return file.text if file is not None else ""
 
     @property
     def service_tests(self) -> tuple[str, ...]:

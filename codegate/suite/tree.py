@@ -37,6 +37,11 @@ class TreeFile:
         """Return whether the file is a symbolic link."""
         return self.mode == "120000"
 
+    @property
+    def text(self) -> str:
+        """Return the data as UTF-8, with U+FFFD for other bytes."""
+        return self.data.decode("utf-8", "replace")
+
 
 class Tree(Mapping[str, TreeFile]):
     """An immutable mapping of relative POSIX paths to files, sorted.

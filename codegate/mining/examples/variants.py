@@ -182,7 +182,7 @@ def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ..
     tests = frozenset(public_tests)
     return frozenset(
         word for path, file in base.items() if path.endswith(suffixes) and path not in tests and not file.is_link
-        for word in IDENTIFIER.findall(file.data.decode("utf-8", "replace"))
+        for word in IDENTIFIER.findall(file.text)
     )  # fmt: skip
 
 

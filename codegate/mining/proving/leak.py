@@ -88,7 +88,7 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
         if copied is not None and base.get(copied) != hidden.get(copied):
             copies += 1
             findings.append(f"{escaped_bytes(path)} has the content of the hidden test {escaped_bytes(copied)}")
-        shared = {line.strip() for line in file.data.decode("utf-8", "replace").splitlines()} & distinctive
+        shared = {line.strip() for line in file.text.splitlines()} & distinctive
         # One shared line is a coincidence of idiom; several are a copy.
         if len(shared) >= max(2, (len(distinctive) + 1) // 2):
             lines += len(shared)

@@ -1,14 +1,13 @@
 """Read the changes of commits from git, path by path."""
 
-import configparser
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal, cast
 
-from codegate.suite import GitError, Tree, TreeFile, git
+from codegate.suite import GitError, Tree, git
+from codegate.suite.declared import read_ini
 
 ChangeStatus = Literal["A", "M", "D", "T"]
 Range = tuple[str, str]
@@ -88,10 +87,7 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 def absent_parts(tree: Tree) -> str:
     """Return a clause on submodules and LFS files, or ""."""
-    parser = configparser.RawConfigParser(strict=False)
-    with contextlib.suppress(configparser.Error):
-        parser.read_string(tree.get(".gitmodules", TreeFile(b"")).data.decode("utf-8", "replace"))
-    found = [f"the submodule {parser[name]['path']}" for name in parser.sections() if "path" in parser[name]]
+    found = [f"the submodule {of['path']}" for of in read_ini(tree, ".gitmodules").values() if "path" in of]
     found += [f"{path}, which is in LFS," for path, file in tree.items() if is_lfs_pointer(file.data)]
     named = [*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else [])]
     return " and ".join(named)
