@@ -81,7 +81,6 @@ class OpenAIProvider(SdkProvider):
         return self._answer(PROTOCOLS[name], request, send, relax)
 
     def _response_request(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
-        """Return the fields of messages and tools for Responses."""
         request: dict[str, Any] = {"input": [item for message in messages for item in _items(message)], "store": False}
         if tools:
             request["tools"] = [{"type": "function", **tool.model_dump()} for tool in tools]
@@ -122,7 +121,6 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
-    """Return the items of one message in the Responses API."""
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.tool_call_id or "", "output": message.text}]
     said = [{"role": message.role, "content": message.text}] if message.text or not message.tool_calls else []

@@ -190,7 +190,6 @@ class SdkProvider(ABC):
 
 
 def _listed(entry: Mapping[str, Any]) -> ListedModel:
-    """Return one entry of a server's list of models."""
     (meta,) = dicts([entry.get("meta")]) or ({},)
     contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
     return ListedModel(

@@ -171,6 +171,5 @@ def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
 
 
 def _dated_forms(name: str, names: Iterable[str]) -> list[str]:
-    """Return the ``names`` that are ``name`` plus a date, sorted."""
     dated = re.compile(re.escape(name) + _DATE)
     return sorted({each for each in names if dated.fullmatch(each)})

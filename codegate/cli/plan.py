@@ -112,7 +112,6 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
 
 
 def _pilot(run: Run, journal: Journal) -> tuple[str, dict[str, Any]]:
-    """Return the pilot's result as text and as a document."""
     priced = all(one.prices is not None for one in run.manifest.candidates if one.calls_a_model)
     usd = float(journal.calls.spending().usd) if priced else None
     command = shlex.join((*command_again(), "--resume", str(journal.folder)))
@@ -134,7 +133,6 @@ def _calls_words(calls: CallNeeds, limit: int | None) -> str:
 
 
 def _gate_table(statement: PowerStatement) -> Table:
-    """Return a table of how often each verdict is reached."""
     cases = {
         "equal on these problems": statement.equal,
         f"worse by {statement.margin * 100:g} pp": statement.worse,
@@ -149,7 +147,6 @@ def _gate_table(statement: PowerStatement) -> Table:
 
 
 def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> Table:
-    """Return a table: what a gate and a baseline cost."""
     header = ("", *(one.spec.label for one in every))
     columns = [_cells(one, options) for one in every]
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])

@@ -299,7 +299,6 @@ def _passed_on_headers(headers: Iterable[tuple[bytes, bytes]], *left_out: bytes)
 
 
 def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused) -> None:
-    """Send a refusal."""
     # Its words are the status line's reason too: if a tunnel is refused, clients show nothing else.
     words = refused.words.encode("ascii", "replace")
     headers = [("content-type", "text/plain"), ("content-length", str(len(words) + 1)), ("connection", "close")]

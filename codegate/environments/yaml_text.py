@@ -33,7 +33,6 @@ def recipe_yaml(found: FoundRecipe) -> str:
 
 
 def _entries(key: str, entries: Sequence[tuple[str, object, str]]) -> list[str]:
-    """Return a key with its entries and sources."""
     places = {place for _, _, place in entries}
     first = _comment(f"  {key}:", places.pop()) if len(places) == 1 else f"  {key}:"
     return [first, *(_entry(start, item, "" if "#" in first else place) for start, item, place in entries)]

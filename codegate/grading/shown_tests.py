@@ -132,7 +132,6 @@ def _files_of(tests: Iterable[str]) -> tuple[str, ...]:
 def _run_batches(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> Iterator[tuple[tuple[str, ...], TestReport]]:
-    """Yield each batch's files and report."""
     # Each batch gets the limits of the hidden tests.
     # A command that writes JUnit XML is a batch even without files.
     for batch in find_runner(problem.manifest.runner).batches(files) if files else ():

@@ -277,7 +277,6 @@ def spread(sites: Sequence[Site], most: int) -> list[Site]:
 
 
 def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
-    """Yield a node and its descendants."""
     # Those within texts and within nodes of the types ``closed`` are left out.
     stack = [(node, 0)]
     while stack:

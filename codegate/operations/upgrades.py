@@ -212,7 +212,6 @@ def _replaced(text: str, upgrade: Upgrade, place: str) -> Iterator[tuple[yaml.Sc
 
 
 def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """Yield the scalars in a node, each with its key."""
     if isinstance(node, yaml.ScalarNode):
         yield key, node
     elif isinstance(node, yaml.SequenceNode):

@@ -37,7 +37,6 @@ class Spending:
     usd: Decimal = Decimal(0)
 
     def __add__(self, other: "Spending") -> "Spending":
-        """Return the sum of both."""
         return Spending(self.calls + other.calls, self.usd + other.usd)
 
 

@@ -14,7 +14,6 @@ class _Library(Agent):
     program: str
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``."""
         text = resources.files("codegate.candidates.agents").joinpath(self.program).read_text(encoding="utf-8")
         return Start(
             (*PYTHON_FILE, f"{HOME}/agent.py", task.model, task.protocol, task.prompt),

@@ -57,7 +57,6 @@ def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackag
 
 
 def _package(server: Mapping[str, Any]) -> ServerPackage | None:
-    """Return the package that starts a server, or None."""
     command, arguments = server.get("command"), server.get("args")
     listed = [*(command if isinstance(command, list) else [command]),
               *(arguments if isinstance(arguments, list) else [])]  # fmt: skip

@@ -135,7 +135,6 @@ class ChatCompletions(ModelProtocol):
 
 
 def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> None:
-    """Add one piece of a streamed tool call to ``calls``."""
     index = piece.get("index")
     key = index if isinstance(index, int) else len(calls)
     call = calls.setdefault(key, {"id": None, "function": {"name": "", "arguments": ""}})

@@ -309,7 +309,6 @@ class _Search:
             self.attempt(part, place)
 
     def _record_killed(self, test: str, folded: Folded) -> None:
-        """Record the flips that failed a test."""
         # If a copy has several flips, only one of a known site counts.
         known = self.killed.setdefault(test, {})
         for copied in folded.copies.get(test, ()):

@@ -80,7 +80,6 @@ class JavaScriptReader(StatementReader):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
-        """Yield the rows of a table."""
         # It is an array, or an object's keys, values or entries.
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
         if listed:

@@ -84,7 +84,6 @@ class PythonFiles(FileRules):
         return bool(named) and not self.is_product(folder)
 
     def _is_imported(self, path: str) -> bool:
-        """Return whether a source file imports a path."""
         # Only source files of the same top folder count.
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}

@@ -118,7 +118,6 @@ def _is_scope(node: "Node") -> bool:
 
 
 def _within(scope: "Node") -> Iterator["Node"]:
-    """Yield the nodes of a scope."""
     # Of inner scopes it yields only their topmost node.
     stack = [scope]
     while stack:

@@ -221,7 +221,6 @@ class Pieces:
         return other.capitalize() if word[0].isupper() else other
 
     def _is_taken(self, word: str) -> bool:
-        """Return whether a word is already in use."""
         return word in self.avoid or word in self._known.values()
 
     def _drawn(self, word: str) -> str:
