@@ -377,9 +377,8 @@ class _Build:
     def _failure(self, step: str, done: Completed) -> BuildFailed:
         text = _COLOUR.sub("", (done.stdout + done.stderr).decode("utf-8", "replace").replace("\r", "\n"))
         lines = [line.rstrip() for line in self._redactor.redact_whole(text).split("\n") if line.strip()]
-        named = next((match for match in _PACKAGES.finditer(text)), None)
+        named = _PACKAGES.search(text)
         package = next(filter(None, named.groups()), "") if named is not None else ""
-        dated = step in self._recipe.setup and done.exit_code is not None and self._dated
         if done.timed_out:
             ended = f"did not end within {LIMITS.lifetime_seconds / 60:.0f} minutes"
         elif done.memory_exceeded:
@@ -388,14 +387,14 @@ class _Build:
             ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
         _LOG.debug("set-up: it printed: %s", "".join(f"\n  {shown(line, _LINE)}" for line in lines) or "nothing")
         last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
-        dated = dated and not (done.timed_out or done.memory_exceeded or self._proxy.unreachable)
+        by_itself = done.exit_code is not None and not (done.timed_out or done.memory_exceeded)
         return BuildFailed(
             shown(step, _LINE),
             ended,
             self._redactor.redact(package),
             last,
             self._remedy(done),
-            dated=dated,
+            dated=by_itself and not self._proxy.unreachable and step in self._recipe.setup and self._dated,
             unreachable=bool(self._proxy.unreachable),
         )
 

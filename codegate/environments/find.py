@@ -145,16 +145,14 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     """
     jobs, broken = read_jobs(tree)
     drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
-    languages = languages_of(tree, path)
-    tests = tests_of(tree, "")
+    languages, tests = languages_of(tree, path), tests_of(tree, "")
     fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages, tests))
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
         of_jobs.setdefault(draft.place, draft)
     proposed: dict[str, FoundRecipe] = {}
     known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
-    unknown = [draft for draft in of_jobs.values() if draft not in known]
-    jobs_first = (known or unknown[:1])[:_MOST_JOBS]
+    jobs_first = known[:_MOST_JOBS] or [*of_jobs.values()][:1]
     of_files = _from_files(tree, path, jobs, has)
     proposals = [*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)]
     for draft in proposals:
@@ -252,10 +250,9 @@ def _add_services(draft: _Draft, job: CiJob) -> None:
             continue
         draft.services.append(kind)
         draft.sources["services"] = draft.place
-        given = {
-            name: text_value(value) for name, value in mapping(service.get("env")).items() if "${{" not in str(value)
-        }
-        draft.add("env", {name: value for name, value in given.items() if name not in draft.env}, draft.place)
+        given = mapping(service.get("env")).items()
+        own = {name: text_value(value) for name, value in given if "${{" not in str(value) and name not in draft.env}
+        draft.add("env", own, draft.place)
     if job.image:  # a server has a host name in a container's network, but here it is on the tests' loopback
         for name, value in draft.env.items():
             for host in job.services:
@@ -276,14 +273,13 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
     """Return a job's sort key, the plainest test run first."""
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
-    words = shlex.join(test.words)
     tool = _toolchain_of(test)
     language = "javascript" if tool in {"node", "bun"} else tool
     return (
         not test.known,
         job.rank,
         not job.linux,
-        bool(_APART.search(f"{draft.place} {words}")),
+        bool(_APART.search(f"{draft.place} {shlex.join(test.words)}")),
         languages.index(language) if language in languages else len(languages),
         not job.stable,
         len(draft.services),
@@ -334,9 +330,8 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
             texts = [" ".join(map(shlex.quote, strings(value)))] if isinstance(value, list) else strings(value)
             for text in list(map(str, value.values())) if isinstance(value, dict) else texts:
                 draft.run(text, path, {}, f"`{name}`, `{key}`")
-        draft.add(
-            "env", {key: text_value(item) for key, item in mapping(data.get("containerEnv")).items()}, f"`{name}`"
-        )
+        variables = mapping(data.get("containerEnv")).items()
+        draft.add("env", {key: text_value(item) for key, item in variables}, f"`{name}`")
         draft.image = str(data.get("image") or draft.image)
     for test in Commands(tree, draft.env).tests_in(tests, path)[:1]:
         draft.test = test
@@ -356,7 +351,6 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
         draft.test = tests[0] if tests else draft.test
         instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
         draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
-    words = shlex.join(draft.test.words) if draft.test is not None else ""
     tool = _toolchain_of(draft.test) if draft.test is not None else ""
     if (not draft.steps or usual) and tool in {"python", "node"}:
         for text, place in implied(tree, folder)[0]:
