@@ -29,7 +29,7 @@ from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, check_installed, warn_of_expired
 from codegate.running.scheduler import execute
 from codegate.running.shards import ShardChoice, ShardPlan, plan_parts, shard_manifest, shared_options
-from codegate.sandbox import Choice, check_choice
+from codegate.sandbox import Choice, NotInstalled, check_choice
 from codegate.suite import Problem, Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 from codegate.wording import count_of, few
@@ -109,7 +109,10 @@ def run_suite(
         opened_backend(sandbox, run_id) as backend,
     ):
         wanted = images_of(journal.manifest.conditions) if journal is not None else spec.images
-        images = base_images(backend, suite.environments.values(), wanted)
+        try:
+            images = base_images(backend, suite.environments.values(), wanted)
+        except NotInstalled as error:
+            raise UsageError(error.cause, error.remedy) from error
         if journal is None:
             journal = _new_journal(suite, spec, backend.name, images, run_id, announce)
         check_place(journal.manifest, images)

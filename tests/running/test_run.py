@@ -19,7 +19,7 @@ from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run
 from codegate.reporting import build_view, render_console
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached, TimeLimit
-from codegate.sandbox import SandboxError
+from codegate.sandbox import NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
@@ -489,6 +489,17 @@ def test_a_tool_that_is_not_on_this_machine_is_a_usage_error_before_money_is_spe
     with pytest.raises(UsageError, match=r"3 of 3 problems cannot be run here .*no ruby 1.0.*Install ruby 1.0"):
         run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), precheck=True)
     assert (server.greeted, server.asked) == ([], [])
+
+
+def test_a_base_image_that_its_registry_lacks_is_a_usage_error(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*_: object) -> str:
+        raise NotInstalled("python:3.99-slim-bookworm is not there.", "Change `tools`.")
+
+    monkeypatch.setattr(BubblewrapBackend, "base_image", lacking)
+    with pytest.raises(UsageError, match=r"python:3.99-slim-bookworm is not there. Change `tools`."):
+        run_here(suite, tmp_path / "r", REFERENCE)
 
 
 def test_a_missing_base_commit_is_known_before_money_is_spent(
