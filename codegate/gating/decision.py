@@ -93,10 +93,11 @@ def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
 
 
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
-    """Return pass, regressed or inconclusive for one look.
+    """Decide one look: pass, regressed or inconclusive.
 
-    A pass is tested before a regression, so that a significant drop smaller than the margin passes. A significant gain
-    passes even if the baseline's rate is below the margin, where non-inferiority shows nothing.
+    A look is a planned comparison of the samples made so far. A pass is tested before a regression, so that a
+    significant drop smaller than the margin passes. A significant gain passes even if the baseline's rate is too low to
+    drop by the margin: non-inferiority shows nothing there.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"

@@ -94,7 +94,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
-        """Return our open issues, oldest first, labelled or not."""
+        """Return the login's open issues for ``key``, oldest first."""
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 

@@ -43,13 +43,14 @@ _SHOWN: Final[dict[AttemptKind, str]] = {
 
 
 class Behaviour(Strict):
-    """The actions and exceeded limits of a test run.
+    """What tests tried to do, and the limits they reached.
 
     Attributes:
         watched: a hook counted inside every process that ran tests; without it, only what was seen from outside is
             known.
-        counts: events by kind; a process that was killed may have tried more.
-        details: the first distinct ones by kind, as the process reported them; untrusted text.
+        counts: attempts by kind, such as a network connection or a read of a forbidden file; a process that was killed
+            may have made more.
+        details: the first distinct attempts of each kind, as the process reported them; untrusted text.
         limits: the limits that the run reached.
     """
 

@@ -176,7 +176,7 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """Return whether a node may not be flipped."""
+        """Return whether no control is allowed to change ``node``."""
 
     def leaves(self, statement: "Node") -> bool:
         """Return whether a statement may end its test."""

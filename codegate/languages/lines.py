@@ -206,9 +206,10 @@ class Dialect(ABC):
         """
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """Return test files that run only what a reader sees.
+        """Return, by path, test files that run only ``probes``.
 
-        This is for dialects with ``apart``. ``base`` is the file before the fix.
+        They have only the imports and definitions that a reader of the example sees. ``base`` is the text of the file
+        before the fix. Dialects with ``apart`` override this.
         """
         return self.files(path, source, probes)
 

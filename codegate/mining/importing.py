@@ -131,9 +131,9 @@ def import_proven(
 
 
 class _Proven:
-    """Proves units as mining does.
+    """Makes problems of imported units, proved as mining does.
 
-    It uses the written recipe, or else the first one proposed for a base tree that works.
+    It uses the configuration's recipe. Without one it tries those that worked before, and those that a base tree says.
     """
 
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineRequest, repository: Path) -> None:

@@ -68,7 +68,10 @@ def _enough(side: Samples) -> int:
 
 
 def correctness(side: Samples, k: int) -> Correctness:
-    """Return the rates of one side, with k from ``common_k``."""
+    """Return pass@1, pass@k, pass^k and the score of samples.
+
+    They are a candidate's or the baseline's; with ``k`` from ``common_k`` both can be compared.
+    """
     counts = [(len(samples), sum(sample.passed for sample in samples)) for samples in side.values()]
     drawn = [(n, passed) for n, passed in counts if n >= k]
     scores = [[sample.score for sample in samples if sample.score is not None] for samples in side.values()]

@@ -181,7 +181,7 @@ def looks(verdict: Verdict) -> Figure:
 
 
 def baseline_samples(verdict: Verdict) -> Figure:
-    """Return the baseline's samples per problem, with a hint."""
+    """Return the baseline's samples per problem, with their meaning."""
     if verdict.baseline_samples is None:
         return UNKNOWN
     each = f"{verdict.baseline_samples:.3g} per problem"

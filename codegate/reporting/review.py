@@ -82,7 +82,10 @@ class ReviewView:
 
 
 def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
-    """Return the page's view of ``problem`` with its base tree."""
+    """Return what the review page shows of ``problem``.
+
+    Its fix and hidden tests are shown as diffs against ``base``.
+    """
     manifest, tests, dropped = problem.manifest, problem.tests, problem.dropped
     return ReviewedProblem(
         id=problem.id,

@@ -31,9 +31,10 @@ def samples_at_look(run: Run, candidate: str) -> int:
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the planned samples of ``candidate``, for the gate.
+    """Return the samples of ``candidate`` that the gate compares.
 
-    With several looks, only those of complete looks. Raises UsageError if the run is a shard or a part of the suite.
+    A sample that was planned and not run has ``passed`` None. In a run with several looks, samples after the last
+    complete look are left out. Raises UsageError if the run is a shard or a part of the suite.
     """
     if run.manifest.shard is not None:
         raise UsageError(

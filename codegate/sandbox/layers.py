@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Parts:
-    """A source of the bytes that an iterator yields."""
+    """A ``Source`` that reads from an iterator of byte blocks."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts

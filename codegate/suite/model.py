@@ -178,9 +178,10 @@ class Quality(Strict):
 
 
 class ControlAudit(Strict):
-    """The controls of a problem.
+    """The result of trying a problem's controls.
 
-    A control is a change of a hidden test that the reference fix fails, as does any right answer.
+    A control is a hidden test with one literal changed. The reference fix fails it, so every right answer fails
+    it.
     """
 
     tried: int = Field(ge=0, description="Changes of fail-to-pass tests that were run on the reference fix.")

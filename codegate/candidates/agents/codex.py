@@ -13,7 +13,7 @@ _HOOKS = "--dangerously-bypass-hook-trust"  # it warns of this flag, which is ou
 
 
 class Codex(Agent):
-    """One static program, from npm's package for the sandbox's platform."""
+    """OpenAI's Codex: one static program, from npm."""
 
     name = "codex"
     registry = "npm"

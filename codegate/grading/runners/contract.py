@@ -44,7 +44,10 @@ class Runner(Protocol):
         return tuple((file,) for file in files)
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """Return the command for a batch, without limits and pipe."""
+        """Return the command that runs the tests of ``files``.
+
+        The caller adds its limits of time and output, and the pipe for the records.
+        """
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:

@@ -192,8 +192,10 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 
 
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
-    """Return the branch of a ``try``."""
-    # ``fail()`` at its end expects an error.
+    """Return the statements of a ``try``, as one branch.
+
+    If it calls ``fail``, they are those before that call, and the last one should raise. None if it has no body.
+    """
     body = field(statement, "body")
     if body is None:
         return None

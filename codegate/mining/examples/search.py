@@ -214,7 +214,10 @@ def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
 
 
 def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestFile]:
-    """Return failing tests' files with probes for the first pass."""
+    """Return files of fail-to-pass tests, with their probes.
+
+    A probe is a run through a test with other literals.
+    """
     tests: dict[str, list[str]] = {}
     for test in validated.outcomes.fail_to_pass:
         path, _, name = test.partition("::")

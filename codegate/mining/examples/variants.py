@@ -121,11 +121,12 @@ def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
-    """Return parts that lead to one expression, shortest first.
+    """Return shortened copies of ``line`` that lead to ``expression``.
 
-    The expression is checked at the place ``step``; if it is empty, the step itself raises. The first slice has only
-    the statements that the names in the expression need. The second also has statements that declare no name, and the
-    calls of earlier assertions. The third also keeps names that are used together with a needed one, and all fixtures.
+    There are at most three, the shortest first. ``step`` is the index of the step that checks ``expression``; if this
+    is empty, the step itself raises. The first copy has only the statements that the names in the expression need. The
+    second also has statements that declare no name, and calls in earlier assertions that may change a local name. The
+    third also has statements on names that are used together with a needed one, and all fixtures.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))

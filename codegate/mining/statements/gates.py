@@ -65,7 +65,7 @@ class Gates:
         return next((words.format(what) for words, what in found if what), "")
 
     def tells_means(self, text: str, shown: str) -> str:
-        """Return why ``text`` may say how the bug was fixed, or "".
+        """Return why ``text`` may tell the fix, or "".
 
         Words that ``shown``, a part of the statement, has too say nothing new.
         """
@@ -141,7 +141,10 @@ def longest_words(text: str) -> str:
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return hidden literals of files that no ``Dialect`` reads."""
+    """Return the literals of hidden files that no ``Dialect`` reads.
+
+    Those that ``public`` has, or that are too short, are left out.
+    """
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
     return hidden_texts((text for source in texts for _, *parts in _LITERAL.findall(source) for text in parts), public)

@@ -82,7 +82,7 @@ def stems(texts: Iterable[str]) -> frozenset[str]:
 
 
 def new_stems(cut: Cut) -> frozenset[str]:
-    """Return the stems of names that changed files begin to use.
+    """Return stems of names that changed files begin to use.
 
     Names that they declare are not among them: authors often name a new function after the bug.
     """

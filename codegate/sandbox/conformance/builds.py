@@ -186,9 +186,9 @@ for number in range(100_000):
 
 
 def frozen_build(subject: Subject) -> None:
-    """The archive holds every untracked file, unchanged.
+    """A build's archive has every untracked path of the workspace.
 
-    That includes modes, links and empty folders; caches, scratch files and owners are left out.
+    That includes links, empty folders and both names of a hard link; caches, scratch files and owners are left out.
     """
     with built(subject, _SETUP) as layer:
         expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)

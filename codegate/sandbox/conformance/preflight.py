@@ -115,7 +115,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
 
 
 def look(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the result of ``probe.walls``.
+    """Return what ``probe.walls`` finds out about the sandbox's isolation.
 
     Raises:
         SandboxError: the probe failed.

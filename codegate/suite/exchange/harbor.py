@@ -130,7 +130,10 @@ def _dockerfile(recipe: Mapping[str, Any]) -> str:
 
 
 def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
-    """Return a script of the recipe's commands, with recorded versions."""
+    """Return a shell script that runs the recipe's set-up commands.
+
+    They install the recorded versions of packages, or those of the base's ``uv.lock``.
+    """
     constraints = "/opt/codegate/constraints.txt"
     variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git
     if "uv.lock" not in base:  # beside it, nothing else may say which versions

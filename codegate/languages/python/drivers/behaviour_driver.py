@@ -211,7 +211,10 @@ class Watch:
             self.note("local", "bind " + as_text(address[0]))
 
     def on_path(self, address: Any) -> None:
-        """Check the address of a Unix socket."""
+        """Note the address of a Unix socket: local or forbidden.
+
+        Forbidden are sockets of container engines, and those outside of writable folders.
+        """
         text = as_text(address)
         place = self.full(text) if text[:1] not in ("", "\0") else ""
         if not place or (self.writable(place) and not place.endswith(SOCKETS)):
