@@ -119,7 +119,7 @@ def write_statement(
 
 @dataclass(frozen=True)
 class _Words:
-    """What people wrote, as far as it may be shown, and the exception."""
+    """People's words that may be shown, and the exception."""
 
     title: str
     called_by: str

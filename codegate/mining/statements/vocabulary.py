@@ -77,7 +77,7 @@ def replaced_text(cut: Cut) -> str:
 
 
 def stems(texts: Iterable[str]) -> frozenset[str]:
-    """Return the first letters of all words, and of names' parts."""
+    """Return the first letters of words and of names' parts."""
     return frozenset(part[:_STEM].lower() for text in texts for part in _PART.findall(text) if len(part) >= _STEM)
 
 
