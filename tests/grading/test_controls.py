@@ -134,7 +134,6 @@ def test_after():
 """
 
 
-@pytest.mark.full
 def test_a_copy_that_never_ends_is_not_used_for_a_control(make_unboxed: MakeWorld) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("waiting", "after")]
     world = make_unboxed(hidden={TESTS: ENDLESS}, expected=names, limits=ProblemLimits(seconds=3)).validated()
