@@ -89,7 +89,7 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
             candidate = spec(model).model_dump(mode="json", exclude_none=True)
             config.write_text(json.dumps({"candidates": [candidate], "samples": 1}))
             while True:
-                process = _start(suite, out, config)
+                process = _start(suite, out, config, remembering=kills == 1)
                 timer = threading.Timer(0.8 + (killed * 37 % 100) / 40, _kill, [process])
                 if killed < kills:
                     timer.start()
@@ -109,10 +109,10 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
     assert len(lines(out)) == 3
 
 
-def _start(suite: Suite, out: Path, config: Path) -> "subprocess.Popen[str]":
+def _start(suite: Suite, out: Path, config: Path, *, remembering: bool) -> "subprocess.Popen[str]":
     again = "--resume" if (out / "run.json").exists() else "--out"
     options = ("--config", config, "--sandbox", "bwrap", "--no-precheck", again, out)
-    return start("run", suite.folder, *options, cwd=out.parent)
+    return start("run", suite.folder, *options, cwd=out.parent, remembering=remembering)
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.suite import Suite
-from tests.running.world import ModelServer, Said, answer, lines, start
+from tests.running.world import ModelServer, Said, answer, lines, run_here, start
 
 pytestmark = pytest.mark.bwrap
 
@@ -22,9 +22,8 @@ pytestmark = pytest.mark.bwrap
 def started(suite: Suite, out: Path, *options: str) -> "subprocess.Popen[str]":
     """Start a run of the two candidates of ``codegate.yml``, or go on with it."""
     again = ("--resume" if (out / "run.json").exists() else "--out", out)
-    return start(
-        "run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", *options, *again, cwd=out.parent
-    )
+    words = ("run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", *options, *again)
+    return start(*words, cwd=out.parent, remembering=bool(options))
 
 
 def attempts(out: Path) -> set[str]:
@@ -59,9 +58,12 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
     (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": dumped, "concurrency": {"models": 2}}))
     options = ("--no-precheck",) if kills_wanted == 1 else ()  # of whose record test_time_limit.py shows the same
     begun = time.monotonic()
-    undisturbed = started(suite, tmp_path / "undisturbed", *options)
-    undisturbed.communicate()
-    assert undisturbed.returncode == 0
+    if kills_wanted == 1:
+        run_here(suite, tmp_path / "undisturbed", *candidates, models=2)
+    else:
+        undisturbed = started(suite, tmp_path / "undisturbed")
+        undisturbed.communicate()
+        assert undisturbed.returncode == 0
     whole = time.monotonic() - begun
     expected = graded(tmp_path / "undisturbed")
     assert len(expected) == 6

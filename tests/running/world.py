@@ -17,7 +17,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
 from codegate.running import Run, RunOptions, RunSpec, run_suite
 from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, write_suite
-from tests.kit.command import FORKER, Done
+from tests.kit.command import FORKER, ROOT, Done
 from tests.kit.environment import PLAIN
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.problem import changes, problem
@@ -200,15 +200,21 @@ class ModelServer:
         self._server.close()
 
 
+#: The command, with what tests look at but once.
+_REMEMBERING = (
+    "import sys, tests.kit.remembered as r; r.remember(); from codegate.cli.main import run; run(sys.argv[1:])"
+)
+
+
 def start(
-    *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
+    *arguments: object, cwd: Path, environment: Mapping[str, str] | None = None, remembering: bool = False
 ) -> "subprocess.Popen[str]":
-    """Start the command in a session of its own; no file that it writes may grow over ``file_bytes``."""
-    limit = [] if file_bytes is None else ["prlimit", f"--fsize={file_bytes}"]
+    """Start the command in a session of its own; ``remembering`` what other runs of the tests found."""
+    program = ["-c", _REMEMBERING] if remembering else ["-m", "codegate"]
     return subprocess.Popen(
-        [*limit, sys.executable, "-m", "codegate", *(str(argument) for argument in arguments)],
+        [sys.executable, *program, *(str(argument) for argument in arguments)],
         cwd=cwd,
-        env=_environment(environment),
+        env={**_environment(environment), "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
