@@ -135,15 +135,15 @@ def run_suite(
             pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
         if again is not None:
             options = options.model_copy(update={"spent_before": again.calls.spending()})
+        over = settled(journal.load()) if settled is not None else ()
+        left = _unfinished(journal, suite, over)
+        check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
             again_with = _command_again(spec, journal.folder)
-            over = settled(journal.load()) if settled is not None else ()
-            left = _unfinished(journal, suite, over)
-            check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
             if options.precheck:
                 check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
             engine = cluster(suite, run_id, backend.name, images, options.repository) if cluster is not None else None

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import threading
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
 from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.reporting import build_view, render_console
-from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite
+from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite, session
 from codegate.running.calls import CallLimitReached, TimeLimit
 from codegate.sandbox import NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -489,6 +490,18 @@ def test_a_tool_that_is_not_on_this_machine_is_a_usage_error_before_money_is_spe
     with pytest.raises(UsageError, match=r"3 of 3 problems cannot be run here .*no ruby 1.0.*Install ruby 1.0"):
         run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), precheck=True)
     assert (server.greeted, server.asked) == ([], [])
+
+
+def test_the_look_for_tools_ends_at_once_at_a_signal(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looking(*_: object) -> None:  # it may install packages in an image, for minutes
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(2)
+
+    monkeypatch.setattr(session, "check_installed", looking)
+    with pytest.raises(KeyboardInterrupt):
+        run_here(suite, tmp_path / "r", REFERENCE)
 
 
 def test_a_base_image_that_its_registry_lacks_is_a_usage_error(
