@@ -27,11 +27,7 @@ READ = {"contents": "read"}
 REPORT = {"contents": "read", "actions": "read", "pull-requests": "write"}
 NEEDED: dict[str, dict[str, dict[str, str]]] = {
     "codegate-gate.yml": {"gate": REPORT},
-    "codegate-matrix.yml": {
-        "plan": {**READ, "actions": "read"},
-        "shard": {**READ, "actions": "read"},
-        "merge": REPORT,
-    },
+    "codegate-matrix.yml": {"plan": {**READ, "actions": "read"}, "shard": {**READ, "actions": "read"}, "merge": REPORT},
     "codegate-nightly.yml": {
         "nightly": {**READ, "actions": "read", "issues": "write"},
         "dashboard": {"pages": "write", "id-token": "write"},

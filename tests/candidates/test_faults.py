@@ -355,10 +355,7 @@ def test_no_key_in_any_error(provider: str, status: int) -> None:
     replies = [
         Reply(body, status, {"Location": f"https://x.example/{echo}"})
         for echo in echoes(CANARY)
-        for body in (
-            json.dumps(error_body(f"Incorrect API key provided: {echo}")).encode(),
-            f"<b>{echo}</b>".encode(),
-        )
+        for body in (json.dumps(error_body(f"Incorrect API key provided: {echo}")).encode(), f"<b>{echo}</b>".encode())
     ]
     parts = {CANARY[start : start + 8] for start in range(len(CANARY) - 7)}
     parts |= {CANARY.encode().hex()[:16], base64.b64encode(CANARY.encode()).decode()[:16]}

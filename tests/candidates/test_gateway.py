@@ -86,10 +86,7 @@ def door(
     **model: Any,
 ) -> Iterator[Door]:
     provider_name = "anthropic" if protocol == "messages" else "openai"
-    with (
-        ScriptedModel(part, **model) as scripted,
-        socket.create_server(("127.0.0.1", 0), backlog=512) as listener,
-    ):
+    with ScriptedModel(part, **model) as scripted, socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         base = scripted.url if protocol == "messages" else f"{scripted.url}/v1"
         chosen = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20, **(spec or {}))
         provider: Any = open_provider(chosen)

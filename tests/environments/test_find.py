@@ -63,9 +63,7 @@ def test_steps_before_the_tests_are_set_up_and_the_command_keeps_its_flags() -> 
         """
     )
     assert found.recipe == Recipe(
-        tools={"python": "3.13"},
-        setup=("npm ci", "uv sync\nmkdir data"),
-        tests="uv run pytest -n auto -m 'not slow'",
+        tools={"python": "3.13"}, setup=("npm ci", "uv sync\nmkdir data"), tests="uv run pytest -n auto -m 'not slow'"
     )
     assert found.left_out == ()
     assert found.sources["setup.1"] == f"`{CI}`, job `test`"
@@ -534,12 +532,7 @@ generate:
             "jest src --ci",
             'export PATH="$PWD/node_modules/.bin:$PATH"\ntsc',
         ),
-        (
-            "./scripts/test.sh",
-            {"scripts/test.sh": "#!/bin/sh\nset -e\npytest -q $@\n"},
-            "pytest -q",
-            None,
-        ),
+        ("./scripts/test.sh", {"scripts/test.sh": "#!/bin/sh\nset -e\npytest -q $@\n"}, "pytest -q", None),
         ("just check", {"justfile": "check:\n    pytest {{ARGS}}\n"}, "pytest", None),
         ("task unit", {"Taskfile.yml": "tasks: {unit: {cmds: [python -m unittest]}}"}, "python -m unittest", None),
         (

@@ -244,16 +244,8 @@ def test_what_nothing_can_pass_is_known_before_the_first_sample() -> None:
     mistyped = GatePolicy(cohorts={"mony": CohortPolicy(floor=0.9, tier="critical")})
     gone = before.model_copy(update={"excluded": {"q-1": "quarantined: flaky"}})
     for baseline, policy, why in (
-        (
-            before,
-            mistyped,
-            "the tag 'mony', which has a critical floor; did you mean 'money'?",
-        ),
-        (
-            gone,
-            GatePolicy(must_pass=("q-1",)),
-            "problems that are left out of the comparison: q-1.",
-        ),
+        (before, mistyped, "the tag 'mony', which has a critical floor; did you mean 'money'?"),
+        (gone, GatePolicy(must_pass=("q-1",)), "problems that are left out of the comparison: q-1."),
         (side({}), GatePolicy(drop_changed=True), "no problems to compare"),
     ):
         verdict = compare(baseline, none, policy, looks=policy.looks)

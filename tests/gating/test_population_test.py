@@ -133,14 +133,7 @@ def test_few_lost_problems_prove_no_more_than_an_exact_test() -> None:
 @pytest.mark.parametrize("n", range(1, 25))
 @pytest.mark.parametrize(
     "pair",
-    [
-        Pair(1, 1, 1, 1),
-        Pair(0, 1, 0, 1),
-        Pair(1, 1, 0, 1),
-        Pair(0, 1, 1, 1),
-        Pair(5, 5, 0, 3),
-        Pair(9, 10, 8, 10),
-    ],
+    [Pair(1, 1, 1, 1), Pair(0, 1, 0, 1), Pair(1, 1, 0, 1), Pair(0, 1, 1, 1), Pair(5, 5, 0, 3), Pair(9, 10, 8, 10)],
 )
 def test_constant_data_never_crashes_and_never_certifies_a_drop(pair: Pair, n: int) -> None:
     for margin in (0.01, 0.1, 0.25):
@@ -151,12 +144,7 @@ def test_constant_data_never_crashes_and_never_certifies_a_drop(pair: Pair, n: i
 
 @pytest.mark.parametrize(
     ("pairs", "alpha", "margin"),
-    [
-        ([], 0.05, 0.1),
-        ([Pair(1, 1, 1, 1)], 0.5, 0.1),
-        ([Pair(1, 1, 1, 1)], 0.05, 0.0),
-        ([Pair(1, 1, 1, 1)], 0.05, 0.3),
-    ],
+    [([], 0.05, 0.1), ([Pair(1, 1, 1, 1)], 0.5, 0.1), ([Pair(1, 1, 1, 1)], 0.05, 0.0), ([Pair(1, 1, 1, 1)], 0.05, 0.3)],
 )
 def test_nonsense_is_refused(pairs: list[Pair], alpha: float, margin: float) -> None:
     with pytest.raises(ValueError, match="comparison needs pairs"):

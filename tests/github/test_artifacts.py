@@ -104,15 +104,7 @@ def test_what_is_too_large_is_not_even_asked_for(server: FakeGitHub) -> None:
         download_artifact(client(server), listed.model_copy(update={"size_in_bytes": 1}), MOST)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"id": "7"},
-        {"id": -1},
-        {"name": None},
-        {"expired": "no"},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"id": "7"}, {"id": -1}, {"name": None}, {"expired": "no"}])
 def test_a_listing_that_is_none_is_refused(server: FakeGitHub, changes: dict[str, Any]) -> None:
     entry = {"id": 7, "name": "report", "size_in_bytes": 1, "expired": False} | changes
     server.fail(Fault("GET", r".*/actions/artifacts", Reply({"artifacts": [entry]})))

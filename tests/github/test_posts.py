@@ -209,11 +209,7 @@ def test_only_an_open_pull_request_of_the_runs_own_head_is_meant(
 
 
 def test_no_pull_request_is_looked_for_where_there_can_be_none(server: FakeGitHub, tmp_path: Path) -> None:
-    for event in (
-        ended(tmp_path, event="push"),
-        ended(tmp_path, event="schedule"),
-        event_of(tmp_path, "push", {}),
-    ):
+    for event in (ended(tmp_path, event="push"), ended(tmp_path, event="schedule"), event_of(tmp_path, "push", {})):
         assert pull_number(client(server), event) is None
     assert not server.requests
     assert pull_number(client(server), ended(tmp_path, None)) is None

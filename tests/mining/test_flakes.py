@@ -354,12 +354,7 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     assert "test_honest.py::test_broken" in outcomes.expected_fail
     causes = {entry.id.rpartition("::")[2]: entry.quarantine.evidence for entry in outcomes.quarantined}
     named = {name: evidence.partition(";")[0] for name, evidence in causes.items()}
-    wanted = {
-        "clock": {"clock"},
-        "seed": {"seed"},
-        "order": {"order", "isolation"},
-        "port": {"order", "isolation"},
-    }
+    wanted = {"clock": {"clock"}, "seed": {"seed"}, "order": {"order", "isolation"}, "port": {"order", "isolation"}}
     told = [(cause, wanted[kind]) for name, cause in named.items() if (kind := name.split("_")[1]) in wanted]
     right = sum(cause in causes for cause, causes in told) / len(told)
     assert right >= 0.8, f"{named}: on a busy machine one or the other fails for want of time, not more"

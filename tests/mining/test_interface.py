@@ -188,10 +188,7 @@ class TestJavaScript:
             "index.js": "const mean = require('./functions/mean')\nmodule.exports = { mean }\n",
         }
         found = interface_of(cut_of({"index.js": ""}, fix, {"test/mean.js": "const mean = require('..')\nmean()\n"}))
-        assert found.signatures == (
-            "export mean",
-            "functions/mean.js: module.exports = mean(items, of = ...)",
-        )
+        assert found.signatures == ("export mean", "functions/mean.js: module.exports = mean(items, of = ...)")
 
     def test_what_is_only_in_a_text_or_a_comment_is_not_used(self) -> None:
         test = "it('mean of nothing', () => {})  // mean\n"

@@ -40,8 +40,7 @@ def _begin(history: HistoryBuilder) -> str:
 
 def _mean(history: HistoryBuilder) -> str:
     return history.commit(
-        f"Fix the mean, which was the sum (#4){BODY}",
-        {"lib/add.sh": BOTH, "tests/sums_test.sh": TEST + NOTHING + MEAN},
+        f"Fix the mean, which was the sum (#4){BODY}", {"lib/add.sh": BOTH, "tests/sums_test.sh": TEST + NOTHING + MEAN}
     )
 
 
@@ -206,8 +205,7 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
     none = 'test_three() {\n  [ "$(total 1 2 3)" = 6 ]\n}\n'
     fixed = BOTH.replace("${2:-0}", "${2:-0} + ${3:-0}")
     history.commit(
-        f"Fix the total of three (#5){BODY}",
-        {"lib/add.sh": fixed, "tests/sums_test.sh": TEST + NOTHING + MEAN + none},
+        f"Fix the total of three (#5){BODY}", {"lib/add.sh": fixed, "tests/sums_test.sh": TEST + NOTHING + MEAN + none}
     )
     some, _ = _mine(history, out, bwrap_backend, MineRequest(refresh=True, max_problems=1, jobs=1))
     assert len(some.problems) == 2

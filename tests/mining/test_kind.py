@@ -177,10 +177,7 @@ def test_the_changelogs_section_counts(
     history: HistoryBuilder, path: str, before: str | None, after: str, kind: str
 ) -> None:
     unit, parts = change(
-        history,
-        "Swapped bounds",
-        {**SWAP, path: after},
-        {**START, **({path: before} if before else {})},
+        history, "Swapped bounds", {**SWAP, path: after}, {**START, **({path: before} if before else {})}
     )
     found = signals(unit, parts, fails(SWAP_TEST))
     assert [signal.kind for signal in found if signal.name == "section"] == [kind]

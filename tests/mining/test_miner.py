@@ -184,8 +184,7 @@ def test_the_profile_counts_every_test_run_of_units_kept_and_rejected(mined: Min
 
 
 @pytest.mark.parametrize(
-    ("out", "expected"),
-    [("repository/suites/x", "../.."), ("x", "../repository"), ("far/away/x", None)],
+    ("out", "expected"), [("repository/suites/x", "../.."), ("x", "../repository"), ("far/away/x", None)]
 )
 def test_a_suite_names_its_repository_where_it_is_around_or_beside_it(
     history: HistoryBuilder, out: str, expected: str | None
@@ -402,8 +401,7 @@ def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     nothing = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
     slow = "\n\ndef test_slow():\n    import time\n    time.sleep(100)\n"
     history.commit(
-        "begin",
-        {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "pkg/text.py": TEXT, "tests/test_sums.py": TEST_SUMS},
+        "begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "pkg/text.py": TEXT, "tests/test_sums.py": TEST_SUMS}
     )
     slow_one = history.commit(
         f"Fix sums{BODY}", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + nothing + slow}
@@ -453,14 +451,7 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
     assert report.results[0].detail.startswith("syntax_error: pkg/old.py")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        MineRequest(name="../x"),
-        MineRequest(name="x y"),
-        MineRequest(branch="absent"),
-    ],
-)
+@pytest.mark.parametrize("options", [MineRequest(name="../x"), MineRequest(name="x y"), MineRequest(branch="absent")])
 def test_wrong_options_are_refused(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, options: MineRequest
 ) -> None:

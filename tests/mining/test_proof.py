@@ -76,10 +76,7 @@ class TestJudge:
                 Grade(resolved=passed == 2, score=50.0 * passed, tests_passed=passed, tests_total=2, tests=tests)
             )
         for a, b in map(tuple, unfixed):
-            results = {
-                A: TestResult(id=A, status=names[a]),
-                B: TestResult(id=B, status=names[b]),
-            }
+            results = {A: TestResult(id=A, status=names[a]), B: TestResult(id=B, status=names[b])}
             reports.append(TestReport(results=results))
         return proof_of(_problem("p"), grades, reports, TODAY)
 
@@ -169,11 +166,7 @@ class TestValidateSuite:
     @pytest.mark.full
     @pytest.mark.parametrize(("wait", "quarantined"), [("time.sleep(5)", ()), ("while True:\n        pass", ("slow",))])
     def test_tests_that_only_waited_past_their_limit_get_more_time(
-        self,
-        history: HistoryBuilder,
-        bwrap_backend: BubblewrapBackend,
-        wait: str,
-        quarantined: tuple[str, ...],
+        self, history: HistoryBuilder, bwrap_backend: BubblewrapBackend, wait: str, quarantined: tuple[str, ...]
     ) -> None:
         tests = f"import time\nimport pkg\n\ndef test_a():\n    {wait}\n    assert pkg.x == 2\n"
         problem = _problem("slow", tests=tests, known=())

@@ -25,15 +25,7 @@ from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import BugScore, Prospect, Rejected
 from codegate.sandbox import EnvironmentRecipe, Layer, NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import (
-    Base,
-    ProblemLimits,
-    Provenance,
-    Tree,
-    TreeFile,
-    load_suite,
-    write_suite,
-)
+from codegate.suite import Base, ProblemLimits, Provenance, Tree, TreeFile, load_suite, write_suite
 from tests.kit import problem as kit
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY, cut_of, unit_of

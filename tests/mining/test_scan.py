@@ -30,11 +30,7 @@ def test_components_take_turns_among_neighbours(history: HistoryBuilder) -> None
 
 @pytest.mark.parametrize(
     ("kinds", "titles"),
-    [
-        (("bugfix", "security"), ["Fix a"]),
-        (("feature",), ["Add a", "Fix a"]),
-        (KINDS, ["Fix a", "Add a"]),
-    ],
+    [(("bugfix", "security"), ["Fix a"]), (("feature",), ["Add a", "Fix a"]), (KINDS, ["Fix a", "Add a"])],
 )
 def test_what_calls_itself_a_feature_is_tried_where_features_are_wanted(
     history: HistoryBuilder, kinds: tuple[Kind, ...], titles: list[str]

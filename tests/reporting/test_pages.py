@@ -21,10 +21,7 @@ from tests.reporting.test_html import CHROMIUM, browse
 from tests.reporting.test_review import shown
 from tests.suite.builders import suite
 
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-]
+pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 
 def dashboard(_: Path) -> str:

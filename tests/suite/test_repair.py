@@ -118,16 +118,10 @@ def test_names_without_prefixes_are_told_from_those_with_one() -> None:
     ("patch", "message"),
     [
         (f"{NAMES}@@\n     return 1\n+    # which?\n", "line 3 stand in several places in src/calc.py"),
-        (
-            f"{NAMES}@@ -1,9 +1,9 @@\n def double(n):\n-    return m\n",
-            "line 3 are not in src/calc.py",
-        ),
+        (f"{NAMES}@@ -1,9 +1,9 @@\n def double(n):\n-    return m\n", "line 3 are not in src/calc.py"),
         (f"{NAMES}@@\n+x = 1\n", "line 3 has no old line to be found by"),
         (f"{NAMES}@@ -5,7 +5,8 @@\n+x = 1\n", "line 3 has no old line to be found by"),
-        (
-            f"{NAMES}@@ -5,3 +5,3 @@\n{BODY}def b():\n-    return 1\n+    return 2\n",
-            "line 7, in a hunk",
-        ),
+        (f"{NAMES}@@ -5,3 +5,3 @@\n{BODY}def b():\n-    return 1\n+    return 2\n", "line 7, in a hunk"),
         (f"{NAMES}@@\n\n", "line 3 has no lines"),
         (f"@@\n{BODY}{NAMES}@@ -5,2 +5,2 @@\n{BODY}", "line 1 has no file above it"),
         (f"{NAMES}@@ -5,2 +5,2 @@\n{BODY}-    gone\n", "line 3 are not in src/calc.py"),

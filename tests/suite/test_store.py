@@ -390,13 +390,7 @@ def test_a_base_folder_is_part_of_the_suite_and_of_the_digest(tmp_path: Path) ->
     assert loaded.problems[0].digest == problem(base=Base(folder="bases/one"), base_digest=BASE.digest()).digest
     assert load_base(loaded, loaded.problems[0]) == BASE
     # Written again, it is there again.
-    rewritten = write_suite(
-        folder,
-        name="demo",
-        repository=None,
-        environments=[ENVIRONMENT],
-        problems=loaded.problems,
-    )
+    rewritten = write_suite(folder, name="demo", repository=None, environments=[ENVIRONMENT], problems=loaded.problems)
     assert rewritten.digest == loaded.digest
     assert load_base(rewritten, rewritten.problems[0]) == BASE
     put("bases/one/src/add.py", b"other\n")(folder)
