@@ -16,7 +16,7 @@ from codegate.operations import baselines
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, run_step
 from tests.github.test_event import pull_payload
-from tests.github.workspace import write_suite
+from tests.github.workspace import PROBLEMS, write_suite
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.model_server import chat_answer
 from tests.kit.repository import commit_all
@@ -63,7 +63,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    write_suite(tmp_path / "workspace" / "suite")
+    write_suite(tmp_path / "workspace" / "suite", PROBLEMS[:1])
     for variable in ("DEPLOY_TOKEN", *(model_provider(name).key_variable for name in provider_names())):
         monkeypatch.setenv(variable, "sk-canary-5b7d0a9c1e3f2468")
     for variable, value in (("AWS_REGION", "us-east-1"), ("GOOGLE_CLOUD_PROJECT", "ours")):
