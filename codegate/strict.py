@@ -27,6 +27,12 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Lenient(BaseModel):
+    """A frozen model of other programs' data, which may grow."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
 Folder = Annotated[Path, WithJsonSchema({"type": "string", "format": "directory-path"})]
 File = Annotated[Path, WithJsonSchema({"type": "string", "format": "file-path"})]
 

@@ -16,13 +16,13 @@ from io import BytesIO
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError, Gone, NotFound
 from codegate.github.event import Event
-from codegate.strict import shown
+from codegate.strict import Lenient, shown
 from codegate.suite import is_plain_path
 from codegate.suite.model import Commit
 
@@ -40,14 +40,10 @@ class DamagedArtifact(UsageError):
     """The download is too large, or its digest is wrong."""
 
 
-class _Answered(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)  # GitHub's answers grow
+_AnsweredT = TypeVar("_AnsweredT", bound=Lenient)
 
 
-_AnsweredT = TypeVar("_AnsweredT", bound=_Answered)
-
-
-class ArtifactRun(_Answered):
+class ArtifactRun(Lenient):
     """The run that uploaded an artifact.
 
     GitHub reports it, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit; None
@@ -60,7 +56,7 @@ class ArtifactRun(_Answered):
     head_branch: _Text | None = None
 
 
-class Artifact(_Answered):
+class Artifact(Lenient):
     """An artifact in GitHub's list.
 
     Any run can give an artifact any name, also one of a fork's pull request. ``digest`` is ``sha256:`` and 64 digits,
@@ -179,11 +175,11 @@ class Untrusted(UsageError):
     """
 
 
-class _Repository(_Answered):
+class _Repository(Lenient):
     id: _Id
 
 
-class _Run(_Answered):
+class _Run(Lenient):
     id: _Id
     event: _Text
     path: _Text

@@ -14,9 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import (
     AfterValidator,
     AliasPath,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
@@ -24,7 +22,7 @@ from pydantic import (
 
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
-from codegate.strict import parse_json, read_text, shown
+from codegate.strict import Lenient, parse_json, read_text, shown
 from codegate.suite.model import Commit
 
 _Id = Annotated[int, Field(strict=True, gt=0, lt=1 << 62)]
@@ -59,11 +57,7 @@ _FOREIGN: Final[Mapping[str, str]] = {
 """Events that hold secrets although the commit may be foreign, and what to do instead."""
 
 
-class _Facts(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)  # payloads grow
-
-
-class PullRequest(_Facts):
+class PullRequest(Lenient):
     """A pull request.
 
     ``head_repository_id`` is None if that repository is gone or not named.
@@ -75,7 +69,7 @@ class PullRequest(_Facts):
     head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head", "repo", "id"))
 
 
-class WorkflowRun(_Facts):
+class WorkflowRun(Lenient):
     """The run whose end started this one, with its ``event``.
 
     ``head_repository`` is None if the repository is gone.
@@ -89,16 +83,16 @@ class WorkflowRun(_Facts):
     event: _EventName
 
 
-class _MergeGroup(_Facts):
+class _MergeGroup(Lenient):
     base_sha: Commit
 
 
-class _Repository(_Facts):
+class _Repository(Lenient):
     id: _Id | None = None
     default_branch: _Ref | None = None
 
 
-class _Environment(_Facts):
+class _Environment(Lenient):
     """The runner's variables, validated before use."""
 
     GITHUB_EVENT_NAME: _EventName
@@ -120,7 +114,7 @@ class _Environment(_Facts):
         return path if path != reference and _WORKFLOW.fullmatch(path) else ""
 
 
-_PartT = TypeVar("_PartT", bound=_Facts)
+_PartT = TypeVar("_PartT", bound=Lenient)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ They work on a workspace in memory. The model gets errors as results.
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from codegate.candidates import ToolCall, ToolSpec
 from codegate.solving.workspace import Workspace, WorkspaceError
+from codegate.strict import Strict
 from codegate.suite import Tree
 from codegate.wording import encodable
 
@@ -24,8 +25,8 @@ MAX_TEST_RUNS: Final = 20
 MAX_LISTED: Final = 2000
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Arguments(Strict):
+    model_config = ConfigDict(strict=True)
 
 
 class ReadFile(_Arguments):

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, Field, StringConstraints
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
+from codegate.strict import Lenient
 from codegate.suite.exchange.swebench import usable_id
 from codegate.suite.loaded import Problem
 from codegate.suite.model import (
@@ -44,9 +45,7 @@ _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE)]
 
 
-class _HumanEvalRow(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
+class _HumanEvalRow(Lenient):
     task_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     prompt: Source
     canonical_solution: Source
@@ -54,9 +53,7 @@ class _HumanEvalRow(BaseModel):
     entry_point: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
-class _MbppRow(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
+class _MbppRow(Lenient):
     task_id: int
     text: Source = Field(validation_alias=AliasChoices("text", "prompt"))
     code: Source

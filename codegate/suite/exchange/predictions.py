@@ -8,9 +8,10 @@ does. Several predictions of one model for one instance are its samples, in the 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from codegate.errors import UsageError
+from codegate.strict import Lenient
 from codegate.suite.exchange.rows import read_rows, write_rows
 from codegate.suite.exchange.swebench import instance_ids
 from codegate.suite.loaded import Suite
@@ -18,10 +19,10 @@ from codegate.suite.reader import check_model
 from codegate.wording import few
 
 
-class Prediction(BaseModel):
+class Prediction(Lenient):
     """One model's patch for one instance."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(protected_namespaces=())
 
     instance_id: str = Field(min_length=1, max_length=200)
     model_name_or_path: str = Field(min_length=1, max_length=500)

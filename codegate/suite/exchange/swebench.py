@@ -11,10 +11,10 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from codegate.errors import UsageError
-from codegate.strict import parse_json
+from codegate.strict import Lenient, parse_json
 from codegate.suite.loaded import Problem, Suite
 from codegate.suite.model import Commit
 from codegate.suite.patch import make_patch
@@ -43,10 +43,8 @@ Ids = Annotated[tuple[Text, ...], BeforeValidator(_list)]
 Short = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000)]
 
 
-class SweBenchRow(BaseModel):
+class SweBenchRow(Lenient):
     """A checked row of a published data set."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     repo: Annotated[str, StringConstraints(pattern=r"^[\w.-]+/[\w.-]+$", max_length=200)]
     instance_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
