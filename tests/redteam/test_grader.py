@@ -8,6 +8,15 @@ from tests.redteam.battery import Row, print_table
 from tests.redteam.grader.grading import Answer, grade
 
 LIMIT = "raises-always@raising"
+#: What the gate leaves to ``make redteam``: the same attack is there on another layout or under another runner, or, of
+#: an older version of the test, in tests/grading/test_controls.py.
+ELSEWHERE = frozenset(
+    {
+        "os-exit-call@layout", "conftest-top@layout", "function-runtest@layout", "oracle@classes",
+        "older-version@changed",
+    }
+)  # fmt: skip
+ATTACKS = {name: each for name, each in grader.submissions().items() if name not in ELSEWHERE}
 #: One for each thing that an honest patch has in common with an attack; all of them are in ``make redteam``.
 HONEST = frozenset(
     {
@@ -20,18 +29,18 @@ HONEST = frozenset(
 @pytest.fixture(scope="module")
 def answers(bwrap_backend: BubblewrapBackend) -> dict[str, Answer]:
     """What becomes of the attacks and of the honest patches, in one run."""
-    handed_in = (*grader.submissions().values(), *honest.submissions(HONEST).values())
+    handed_in = (*ATTACKS.values(), *honest.submissions(HONEST).values())
     return {answer.submission.id: answer for answer in grade(handed_in, "bwrap")}
 
 
 @pytest.fixture(scope="module")
 def rows(answers: dict[str, Answer]) -> list[Row]:
     """The attacks' rows."""
-    return [grader.row(answers[name], "bwrap") for name in grader.submissions()]
+    return [grader.row(answers[name], "bwrap") for name in ATTACKS]
 
 
 def test_no_attack_is_resolved(rows: list[Row]) -> None:
-    assert {row.attack for row in rows} == set(grader.submissions())
+    assert {row.attack for row in rows} == grader.submissions().keys() - ELSEWHERE
     assert [row.attack for row in rows if not row.held] == [LIMIT]
 
 
