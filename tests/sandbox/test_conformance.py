@@ -7,7 +7,7 @@ import pytest
 
 from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironment
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, builds
+from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, builds, checks_of, commands, files, relay
 from tests.kit.kept import own_cache
 
 
@@ -17,7 +17,29 @@ def subject(backend: Backend, environment: PreparedEnvironment, empty: Environme
     return Subject(backend, environment, empty, totals)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+#: What is Docker's own among the checks of what the supervisor does, which is one program on both.
+OWN = {
+    "streams", "output_caps", "records", "placeholders", "fixed_environment", "faithful_files", "many_files",
+    "relayed_bytes",
+}  # fmt: skip
+SUPERVISED = [check for module in (commands, files, relay) for check in checks_of(module)]
+
+
+@pytest.mark.parametrize(
+    ("backend", "check"),
+    [
+        pytest.param(
+            name,
+            check,
+            id=f"{name}-{check.__name__}",
+            marks=[getattr(pytest.mark, name)]
+            + [pytest.mark.full] * (name == "docker" and check in SUPERVISED and check.__name__ not in OWN),
+        )
+        for name in ("docker", "bwrap")
+        for check in CHECKS
+    ],
+    indirect=["backend"],
+)
 @pytest.mark.requirement("S2")
 def test_backend_conforms(check: Check, subject: Subject) -> None:
     check(subject)

@@ -186,15 +186,8 @@ def test_a_total_that_is_only_promised_stops_the_run(
     boastful.close()
 
 
-def _no_process_limit(body: dict[str, Any]) -> None:
-    body["HostConfig"]["PidsLimit"] = 0
-
-
-def _no_memory_limit(body: dict[str, Any]) -> None:
-    body["HostConfig"].update(Memory=0, MemorySwap=0)
-
-
-def _no_disk_limit(body: dict[str, Any]) -> None:
+def _no_limits(body: dict[str, Any]) -> None:
+    body["HostConfig"].update(PidsLimit=0, Memory=0, MemorySwap=0)
     places = body["HostConfig"]["Tmpfs"]
     for place, options in places.items():
         kept = [one for one in options.split(",") if not one.startswith(("size=", "nr_inodes="))]
@@ -210,9 +203,7 @@ def _open_walls(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "checks"),
     [
-        (_no_process_limit, ["process limit"]),
-        (_no_memory_limit, ["memory limit in total"]),
-        (_no_disk_limit, ["size of shared memory", "file limit"]),
+        (_no_limits, ["process limit", "memory limit in total", "size of shared memory", "file limit"]),
         (_open_walls, ["not root", "no capabilities", "no network route", "read-only system", "nothing else writable"]),
     ],
 )
