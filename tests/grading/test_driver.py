@@ -69,7 +69,7 @@ def old(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
     yield from _room(bwrap_backend, with_packages("old", "pytest==6.2.5"))
 
 
-PLACES = {("plugins", "test_it.py"), ("old", "test_it.py"), ("old", "conftest.py")}
+PLACES = {("plain", "test_it.py"), ("old", "conftest.py")}
 
 _MIXED = """\
 import unittest

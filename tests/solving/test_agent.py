@@ -259,7 +259,7 @@ def test_two_attempts_show_one_system_prompt_and_tools_of_their_agent(agent: str
 @pytest.mark.parametrize("agent", ALL)
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("G4")
-def test_an_agent_that_pries_finds_nothing(agent: str, both: Sandboxes, bait: Path) -> None:
+def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: Path) -> None:
     def play(turn: Turn) -> Say | Run:
         command = PRYING.format(port=model.url.rpartition(":")[2], root="/")
         if agent == "aider":  # it has no shell, but takes up files that its model names
@@ -267,7 +267,7 @@ def test_an_agent_that_pries_finds_nothing(agent: str, both: Sandboxes, bait: Pa
         return Run(command) if turn.shell and not turn.results else Say("I looked around.")
 
     with ScriptedModel(play) as model:
-        done = attempt(both, model, agent)
+        done = attempt(boxes, model, agent)
     assert changed(done) == ({} if agent == "aider" else {"src/pkg/found.py": b"FOUND = []"})
     asked = json.dumps([request.body for request in model.requests])
     assert KEY not in asked
