@@ -24,6 +24,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
     SandboxUnavailable,
     Toolchain,
+    Unreachable,
 )
 from codegate.sandbox.layer_images import remove_layer_images
 from codegate.sandbox.pool import Lease, SandboxPool
@@ -52,6 +53,7 @@ __all__ = [
     "SandboxPool",
     "SandboxUnavailable",
     "Toolchain",
+    "Unreachable",
     "cache_folder",
     "check_choice",
     "close_soon",

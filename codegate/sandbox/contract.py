@@ -29,6 +29,10 @@ class NotInstalled(SandboxError):
     """A toolchain, package or image of an environment is missing."""
 
 
+class Unreachable(SandboxError):
+    """A package index or registry does not answer."""
+
+
 class SandboxClosed(SandboxError):
     """The sandbox was closed before or during a call."""
 

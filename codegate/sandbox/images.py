@@ -4,7 +4,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.sandbox.contract import NotInstalled, SandboxError
+from codegate.sandbox.contract import NotInstalled, SandboxError, Unreachable
 from codegate.sandbox.tools import MACHINES
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
 
     Raises:
         NotInstalled: its registry does not have it.
-        SandboxError: it cannot be pulled. Both have ``remedy``.
+        Unreachable: it cannot be pulled. Both have ``remedy``.
     """
     from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
@@ -148,7 +148,7 @@ def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     except APIError as error:
         reason = str(error.explanation or error)[:300]
         message = f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}."
-        kind = NotInstalled if isinstance(error, NotFound) else SandboxError  # a registry's answer, or none
+        kind = NotInstalled if isinstance(error, NotFound) else Unreachable  # a registry's answer, or none
         raise kind(message, remedy) from error
 
 

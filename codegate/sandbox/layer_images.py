@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.sandbox.cache import cache_folder
-from codegate.sandbox.contract import Layer, NotInstalled, SandboxError, SandboxUnavailable
+from codegate.sandbox.contract import Layer, NotInstalled, SandboxUnavailable, Unreachable
 from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
 from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
@@ -55,7 +55,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
     Raises:
         UsageError: something is no name of a package.
         NotInstalled: no index has a package, or it cannot be installed; the message has apt's last lines.
-        SandboxError: an index cannot be reached.
+        Unreachable: an index does not answer.
     """
     names = checked_packages(packages)
     if not names:
@@ -75,7 +75,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
             said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
             if "error" in line:
                 words = " | ".join((*said, str(line["error"])[-300:]))
-                kind = SandboxError if line.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
+                kind = Unreachable if line.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
                 raise kind(
                     f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
                     "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",

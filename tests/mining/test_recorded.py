@@ -23,7 +23,7 @@ from codegate.mining.languages import RunnerSettings, known_languages, names_by
 from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import BugScore, Prospect, Rejected
-from codegate.sandbox import EnvironmentRecipe, Layer, NotInstalled, SandboxError
+from codegate.sandbox import EnvironmentRecipe, Layer, NotInstalled, SandboxError, Unreachable
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Base, ProblemLimits, Provenance, Tree, TreeFile, load_suite, write_suite
 from tests.kit import problem as kit
@@ -374,6 +374,7 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
     [
         UsageError("ACME_TOKEN is not set.", ""),
         NotInstalled("no ruby 1.0.", ""),
+        Unreachable("no index.", ""),
         BuildFailed("npm ci", "", "", (), "", unreachable=True),
     ],
 )
@@ -389,6 +390,24 @@ def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
     builds = builds_of_written(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
     with pytest.raises(type(error)):
         next(builds.ladder("a" * 40, Builds.tree("own"), DAYS[0]))
+
+
+def test_an_index_that_only_an_old_trees_recipe_needs_ends_no_mining(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Builds(monkeypatch)
+
+    def obtain(recipe: Recipe, *rest: Any, **options: Any) -> Built:
+        if recipe.setup == ("npm install",):
+            return world._obtain(recipe, *rest, **options)
+        raise Unreachable("no index answers.")
+
+    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
+    monkeypatch.setattr(recorded, "obtain", obtain)
+    other = Recipe(setup=("npm install",))
+    builds = RecordedBuilds(Recipe(), Sandboxes(None, {}), proposed=lambda _tree: [other])  # type: ignore[arg-type]
+    rungs = builds.ladder("a" * 40, world.tree("own"), DAYS[0])
+    assert next(rungs).recipe == other
+    with pytest.raises(recorded.RECIPE_ERRORS, match="no index answers"):  # the builder leaves such a change out
+        next(rungs)
 
 
 def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(

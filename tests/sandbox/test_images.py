@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codegate.sandbox import Command, EnvironmentRecipe, NotInstalled, SandboxError, SandboxLimits, preflight
+from codegate.sandbox import (
+    Command,
+    EnvironmentRecipe,
+    NotInstalled,
+    SandboxError,
+    SandboxLimits,
+    Unreachable,
+    preflight,
+)
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
@@ -52,7 +60,7 @@ def test_an_image_that_is_nowhere_is_named(client: "APIClient") -> None:
         pin_image(client, "codegate-no-such/image:1")
 
 
-@pytest.mark.parametrize(("answers", "kind"), [(404, NotInstalled), (500, SandboxError)])
+@pytest.mark.parametrize(("answers", "kind"), [(404, NotInstalled), (500, Unreachable)])
 def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_fails_is_a_fault(
     client: "APIClient", answers: int, kind: type[SandboxError]
 ) -> None:

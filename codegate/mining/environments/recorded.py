@@ -19,11 +19,11 @@ from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
 from codegate.plugins import runner_places
-from codegate.sandbox import Layer, NotInstalled
+from codegate.sandbox import Layer, NotInstalled, Unreachable
 from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
 
-RECIPE_ERRORS: Final = (BuildFailed, NotInstalled, UsageError)
-"""Raised if a recipe fails on a tree, or asks for what the sandbox lacks."""
+RECIPE_ERRORS: Final = (BuildFailed, NotInstalled, Unreachable, UsageError)
+"""Raised if a recipe fails on a tree, or asks for what the sandbox lacks or cannot reach."""
 _WALL: Final = 4
 """Seconds of the clock for each of the processor that a test run may take."""
 _MOST_SECONDS: Final = 3600
@@ -99,7 +99,7 @@ class RecordedBuilds:
 
         Raises:
             RECIPE_ERRORS: the first error of a recipe, after the builds of all recipes that work.
-            SandboxError: the sandbox failed, or a package index cannot be reached.
+            SandboxError: the sandbox failed.
         """
         near = self._nearest(date)
         first = near.recipe if near is not None and not self._written else self.recipe
