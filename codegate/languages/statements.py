@@ -153,6 +153,13 @@ def call_in(value: "Node") -> "Node | None":
     return value if value.type in {"call", "call_expression"} else None
 
 
+def operand(node: "Node") -> "Node":
+    """Return an expression without brackets and unary operators around it."""
+    while node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
+        node = node.named_children[-1]
+    return node
+
+
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
     """Return code without comments.
 

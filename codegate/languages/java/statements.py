@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh
+from codegate.languages.statements import Branch, TypedReader, fresh, operand
 from codegate.languages.syntax import arguments_of, children_of, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -130,9 +130,7 @@ class JavaReader(TypedReader):
 
     def _sides(self, node: "Node") -> list[str]:
         """Return the expressions that an assertion's argument checks."""
-        inner = node
-        while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
-            inner = inner.named_children[-1]
+        inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
         if inner.type == "instanceof_expression":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, StatementReader, call_in, called, fresh, is_fresh
+from codegate.languages.statements import Branch, StatementReader, call_in, called, fresh, is_fresh, operand
 from codegate.languages.syntax import arguments_of, children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -231,9 +231,7 @@ def _expected_of(response: str, arguments: "list[Node]") -> Iterator[str]:
 def _checks(values: "list[Node]", *, raises: bool) -> Step:
     found: list[str] = []
     for value in values:
-        inner = value
-        while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
-            inner = inner.named_children[-1]
+        inner = operand(value)
         sides = [field(inner, "left"), field(inner, "right")] if inner.type == "binary_expression" else [inner]
         for side in sides:
             if side is None or not any(is_name(node) for node in walk(side)):

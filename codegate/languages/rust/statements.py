@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh
+from codegate.languages.statements import Branch, TypedReader, fresh, operand
 from codegate.languages.syntax import children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ def unfailing(node: "Node") -> str:
 
 def _sides(node: "Node") -> list[str]:
     """Return the operands and receivers that a condition checks."""
-    if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
-        return _sides(node.named_children[-1])
+    node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]
     if node.type == "macro_invocation" and text_of(field(node, "macro")) == "matches":
