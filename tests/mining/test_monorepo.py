@@ -16,7 +16,8 @@ from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
 ISARRAY = "sha512-GMxXOiUirWg1xTKRipM0Ek07rX+ubx4nNVElTJdNLYmNO/2YrDkgJGw9CljXn+r4EWiDQg/8lsRdHyg2PJuUaA=="
-BUILT = "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
+# With a backend that is quick; more of the project follows.
+BUILT = "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n[project]\ndescription = 'a'\n"
 NPM_LOCK = {
     "lockfileVersion": 3,
     "packages": {
@@ -44,7 +45,7 @@ BEGIN: dict[str, str | bytes | None] = {
     "fixtures/pack/package.json": json.dumps({"name": "isarray", "version": "9.0.0"}),
     "fixtures/pack/pyproject.toml": "[project]\nname = 'six'\nversion = '9'\n",
     "libs/common/pyproject.toml": BUILT
-    + "[project]\nname = 'acme-common'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['six==1.15.0']\n",
+    + "name = 'acme-common'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['six==1.15.0']\n",
     "libs/common/src/acme_common.py": "import six\n\nZERO = 0\n",
     "libs/words/package.json": json.dumps(
         {"name": "@acme/words", "version": "1.0.0", "main": "index.js", "dependencies": {"isarray": "^2.0.0"}}
@@ -52,8 +53,9 @@ BEGIN: dict[str, str | bytes | None] = {
     "libs/words/index.js": "const isArray = require('isarray');\n\n"
     "exports.list = (text) => (isArray(text) ? text : text.split(' '));\n",
     "services/api/pyproject.toml": BUILT
-    + "[project]\nname = 'api'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['acme-common']\n"
-    "[dependency-groups]\ntests = ['pytest']\n[tool.uv.sources]\nacme-common = {workspace = true}\n",
+    + "name = 'api'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['acme-common']\n"
+    "[dependency-groups]\ntests = ['pytest']\n[tool.uv.sources]\nacme-common = {workspace = true}\n"
+    "[tool.flit.module]\nname = 'sums'\n",
     "services/api/src/sums.py": TOTAL.replace("ITEMS", "items[0] + sum(items[1:])"),
     "services/api/tests/test_sums.py": "from sums import total\n",
     "services/api/tests/expected.txt": "3",
@@ -169,7 +171,7 @@ def test_a_project_that_pytest_depends_on_is_mined_with_its_own_tree(
     classes = "".join(f"class {name}: ...\n\n\n" for name in ("ParseError", "IniConfig", "SectionWrapper"))
     module = classes + "def double(number):\n    return number * %s\n"
     test = "from iniconfig import double\n\n\ndef test_zero():\n    assert double(0) == 0\n"
-    project = f"{BUILT}[project]\nname = 'iniconfig'\nversion = '77.0'\n"
+    project = f"{BUILT}name = 'iniconfig'\nversion = '77.0'\n"
     begin: dict[str, str | bytes | None] = {
         "pyproject.toml": project,
         "src/iniconfig/__init__.py": module % "3",
