@@ -135,11 +135,11 @@ def _openai(**changes: Any) -> list[dict[str, Any]]:
 
 
 _FILES |= {
-    "run-plan": _run_json("plans more than", problems={f"p-{n}": "1" * 64 for n in range(400_000)}, samples=100),
+    "run-plan": _run_json("plans more than", problems={f"p-{n}": "1" * 64 for n in range(6_000)}, samples=100),
     "run-id-is-a-path": _run_json("id: String should match", id="../../../etc"),
     "run-sends-the-key-away": _run_json("does not decide", candidates=_openai(base_url="https://evil.example/v1")),
     "run-picks-the-runners-token": _run_json("of the runner, not", candidates=_openai(api_key_env="GITHUB_TOKEN")),
-    "run-journal-pipe": _run_file("outcomes.jsonl", "pipe", "is not what a run has there"),
+    "run-journal-pipe": _run_file("outcomes.jsonl", "pipe", "is not a regular file"),
     "run-journal-holes": _run_file("outcomes.jsonl", "holes", "is larger than"),
     "run-transcripts-link": _run_file("transcripts", "link", "is a symbolic link"),
     "journal-depth": _journal(b"[" * 1_000_000, "it is nested deeper than 64 levels"),
