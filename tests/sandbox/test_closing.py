@@ -3,15 +3,12 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import pytest
-from docker import APIClient
-from docker.utils import kwargs_from_env
 
 from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxClosed, SandboxLimits, select_backend
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.docker_container import RUN_LABEL
+from tests.sandbox.conftest import containers
 
 
 def _close_during_starts(backend: Backend, empty: EnvironmentRecipe, delay: float) -> list[BaseException]:
@@ -49,12 +46,11 @@ def test_closing_the_backend_ends_runs_under_way(backend: Backend, empty: Enviro
 
 
 def test_closing_during_a_start_is_no_error_of_ours_and_no_container_outlives_it(
-    backend: Backend, empty: EnvironmentRecipe
+    backend: Backend, empty: EnvironmentRecipe, request: pytest.FixtureRequest
 ) -> None:
     run_id = f"closing-{time.monotonic_ns()}"
     for delay in (0.0, 0.03, 0.06, 0.1):
         raised = _close_during_starts(select_backend(backend.name, run_id), empty, delay)
         assert [type(error) for error in raised] == [SandboxClosed] * len(raised)
         if isinstance(backend, DockerBackend):
-            with closing(APIClient(**kwargs_from_env())) as client:
-                assert client.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}) == []
+            assert containers(request.getfixturevalue("client"), run_id) == []

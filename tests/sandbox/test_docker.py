@@ -5,7 +5,6 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,22 +21,15 @@ from codegate.sandbox import (
     reap_job,
 )
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.docker_container import DEADLINE_LABEL, OWNER_LABEL, RUN_LABEL, DockerEnvironment
+from codegate.sandbox.docker_container import DEADLINE_LABEL, OWNER_LABEL, DockerEnvironment
 from codegate.sandbox.images import BASE_IMAGE
 from codegate.sandbox.ownership import current_owner
 from tests.conftest import PYTHON
+from tests.sandbox.conftest import containers
 
 pytestmark = pytest.mark.docker
 
 FOREVER = Command(("sleep", "600"), timeout_seconds=600)
-
-
-@pytest.fixture
-def own(docker_backend: DockerBackend) -> Iterator[DockerBackend]:
-    """A backend of the test's own, so that it can be closed; the shared one proves that a daemon is here."""
-    backend = DockerBackend(f"test-{time.monotonic_ns()}")
-    yield backend
-    backend.close()
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +37,10 @@ def plain(docker_backend: DockerBackend, empty: EnvironmentRecipe) -> DockerEnvi
     return docker_backend.prepare(empty)
 
 
-@pytest.fixture
-def client(docker_backend: DockerBackend) -> Iterator[APIClient]:
-    with contextlib.closing(APIClient(timeout=30)) as client:
-        yield client
-
-
-def containers(client: APIClient, run_id: str) -> list[Any]:
-    return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}))
-
-
 @pytest.mark.requirement("S1")
 def test_a_container_has_every_flag(own: DockerBackend, plain: DockerEnvironment, client: APIClient) -> None:
     own.open(plain, SandboxLimits(memory_bytes=128 << 20, cpus=0.5, pids=40))
-    (container,) = containers(client, own.run_id)
+    (container,) = containers(client, own)
     seen: Any = client.inspect_container(container["Id"])
     host, config = seen["HostConfig"], seen["Config"]
     assert host["NetworkMode"] == "none"
@@ -94,7 +76,7 @@ def test_a_container_that_someone_removed_is_an_infrastructure_error(
     own: DockerBackend, plain: DockerEnvironment, client: APIClient
 ) -> None:
     sandbox = own.open(plain, SandboxLimits())
-    (container,) = containers(client, own.run_id)
+    (container,) = containers(client, own)
     threading.Timer(0.3, client.kill, (container["Id"],)).start()
     with pytest.raises(SandboxError, match="went away") as raised:
         sandbox.run(FOREVER)
@@ -146,7 +128,7 @@ def test_a_jobs_sandboxes_are_removed_at_its_end_and_no_others(
     assert reap_job({**job, "RUNNER_NAME": "two"}) == 0, "the same job on another runner is at work"
     assert reap_job({name: value for name, value in job.items() if name != "GITHUB_JOB"}) == 0
     assert reap_job(job) == 1
-    assert len(containers(client, own.run_id)) == 1
+    assert len(containers(client, own)) == 1
     other.close()
     left.close()
 

@@ -1,6 +1,5 @@
 """Recorded builds on a real daemon: their images, what bounds them, and what is refused."""
 
-import contextlib
 import hashlib
 import io
 import platform
@@ -29,28 +28,15 @@ from codegate.sandbox import (
     remove_layer_images,
 )
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.tools import uv_program
 from tests.kit.images import image_of, image_with_packages
+from tests.sandbox.conftest import containers
 from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
 
 PLAIN = EnvironmentRecipe("3.11")
 LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, disk_bytes=64 << 20)
-
-
-@pytest.fixture
-def own(docker_backend: DockerBackend) -> Iterator[DockerBackend]:
-    """A backend of the test's own: what it left is what the test left."""
-    with contextlib.closing(DockerBackend(f"test-{time.monotonic_ns()}")) as backend:
-        yield backend
-
-
-@pytest.fixture
-def client(docker_backend: DockerBackend) -> Iterator[APIClient]:
-    with contextlib.closing(APIClient(timeout=60)) as client:
-        yield client
 
 
 def shell(sandbox: Sandbox, text: str) -> Completed:
@@ -65,10 +51,6 @@ def write_layer(archive: Path, *members: Member) -> Layer:
 
 def layer_of(archive: Path) -> Layer:
     return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
-
-
-def containers(client: APIClient, backend: DockerBackend) -> list[Any]:
-    return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={backend.run_id}"}))
 
 
 @pytest.fixture

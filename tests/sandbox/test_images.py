@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from docker import APIClient
 
 from codegate.sandbox import (
     Command,
@@ -20,29 +21,16 @@ from codegate.sandbox import (
     preflight,
 )
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.docker_container import RUN_LABEL
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
 from tests.conftest import PYTHON
 from tests.kit.http import Reply, Request, Server, as_json
-
-if TYPE_CHECKING:
-    from docker import APIClient
+from tests.sandbox.conftest import containers
 
 pytestmark = pytest.mark.docker
 
 
-@pytest.fixture
-def client(docker_backend: DockerBackend) -> Iterator["APIClient"]:
-    from docker import APIClient
-    from docker.utils import kwargs_from_env
-
-    found = APIClient(timeout=60, **kwargs_from_env())
-    yield found
-    found.close()
-
-
 @pytest.mark.requirement("S4")
-def test_an_image_is_pinned_to_what_it_is_now(client: "APIClient") -> None:
+def test_an_image_is_pinned_to_what_it_is_now(client: APIClient) -> None:
     name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
     tag = "codegate-test-pin:moves"
     client.tag(name, "codegate-test-pin", tag="moves")
@@ -55,14 +43,14 @@ def test_an_image_is_pinned_to_what_it_is_now(client: "APIClient") -> None:
     assert pin_image(client, pinned) == pinned
 
 
-def test_an_image_that_is_nowhere_is_named(client: "APIClient") -> None:
+def test_an_image_that_is_nowhere_is_named(client: APIClient) -> None:
     with pytest.raises(SandboxError, match="codegate-no-such/image:1 is not on this Docker daemon"):
         pin_image(client, "codegate-no-such/image:1")
 
 
 @pytest.mark.parametrize(("answers", "kind"), [(404, NotInstalled), (500, Unreachable)])
 def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_fails_is_a_fault(
-    client: "APIClient", answers: int, kind: type[SandboxError]
+    client: APIClient, answers: int, kind: type[SandboxError]
 ) -> None:
     def respond(request: Request) -> Reply:
         error = {"errors": [{"code": "MANIFEST_UNKNOWN", "message": "manifest unknown", "detail": {}}]}
@@ -75,7 +63,7 @@ def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_f
 
 
 @contextmanager
-def crafted(client: "APIClient", *instructions: str) -> Iterator[str]:
+def crafted(client: APIClient, *instructions: str) -> Iterator[str]:
     """Give the id of an image of the usual base and some instructions, which is removed at the end."""
     base = base_image(client, PYTHON)
     tag = f"codegate-test-crafted:{secrets.token_hex(4)}"
@@ -89,7 +77,7 @@ def crafted(client: "APIClient", *instructions: str) -> Iterator[str]:
 
 
 def test_what_a_hostile_image_says_of_itself_changes_nothing_but_the_variables_of_commands(
-    docker_backend: DockerBackend, client: "APIClient", empty: EnvironmentRecipe
+    docker_backend: DockerBackend, client: APIClient, empty: EnvironmentRecipe
 ) -> None:
     instructions = (
         "ENV PYTHONPATH=/evil PYTHONSTARTUP=/evil.py LD_PRELOAD=/evil.so BASH_ENV=/evil.sh ENV=/evil.sh PYTHONHOME=/x",
@@ -108,7 +96,7 @@ def test_what_a_hostile_image_says_of_itself_changes_nothing_but_the_variables_o
         environment = backend.prepare(replace(empty, image=image))
         assert preflight(backend, environment).words.startswith("verified (docker")
         sandbox = backend.open(environment, SandboxLimits())
-        container = client.containers(filters={"label": f"{RUN_LABEL}={backend.run_id}"})[0]
+        (container,) = containers(client, backend)
         seen: Any = client.inspect_container(container["Id"])
         config = seen["Config"]
         assert (config["User"], config["WorkingDir"], config["Cmd"]) == ("10001:10001", "/workspace", [])
@@ -125,7 +113,7 @@ def test_what_a_hostile_image_says_of_itself_changes_nothing_but_the_variables_o
 
 @pytest.mark.parametrize("instruction", ["VOLUME /data", "ONBUILD RUN touch /evil"])
 def test_an_image_that_would_act_by_itself_is_refused(
-    docker_backend: DockerBackend, client: "APIClient", empty: EnvironmentRecipe, instruction: str
+    docker_backend: DockerBackend, client: APIClient, empty: EnvironmentRecipe, instruction: str
 ) -> None:
     with (
         crafted(client, instruction) as image,
@@ -138,6 +126,6 @@ def test_an_image_that_would_act_by_itself_is_refused(
     "image",
     ["python:3.11-slim-bookworm", "--volume=/etc:/leak", f"a b@sha256:{'0' * 64}", f"evil@sha256:{'0' * 63}", "-", "@"],
 )
-def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: "APIClient", image: str) -> None:
+def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: APIClient, image: str) -> None:
     with pytest.raises(SandboxError, match="is no name by content"):
         base_image(client, PYTHON, image)
