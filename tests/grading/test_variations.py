@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes, TestReport, TestSelection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import Environment, ProblemLimits
-from tests.grading.worlds import tree
-from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
+from tests.grading.test_driver import Room
+from tests.kit.environment import PYTEST, sandboxes_of, with_packages
 
 pytestmark = pytest.mark.bwrap
 
@@ -114,48 +112,40 @@ def test_waits():
 """
 
 
-class _Room:
-    def __init__(self, sandboxes: Sandboxes, environment: Environment = PLAIN) -> None:
-        self.sandboxes = sandboxes
-        self.manifest = environment.manifest
+def run(room: Room, text: str, **varied: object) -> TestReport:
+    selection = TestSelection((), **varied)  # type: ignore[arg-type]  # passed through
+    return room.run({"test_it.py": text}, "test_it.py", selection=selection)
 
-    def run(self, text: str, **varied: object) -> TestReport:
-        selection = TestSelection(("test_it.py",), **varied)  # type: ignore[arg-type]  # passed through
-        return run_tests(
-            partial(self.sandboxes.open, self.manifest, ProblemLimits(seconds=60)),
-            tree({"test_it.py": text}),
-            selection,
-        )
 
-    def failing(self, text: str, **varied: object) -> list[str]:
-        report = self.run(text, **varied)
-        assert report.proven, report
-        assert len(report.results) == text.count("def test_")
-        return [id_.partition("::")[2] for id_, result in report.results.items() if result.status != "passed"]
+def failing(room: Room, text: str, **varied: object) -> list[str]:
+    report = run(room, text, **varied)
+    assert report.proven, report
+    assert len(report.results) == text.count("def test_")
+    return [id_.partition("::")[2] for id_, result in report.results.items() if result.status != "passed"]
 
 
 @pytest.fixture(scope="module")
-def room(sandboxes: Sandboxes) -> _Room:
-    return _Room(sandboxes)
+def room(sandboxes: Sandboxes) -> Room:
+    return Room(sandboxes)
 
 
 @pytest.fixture(scope="module")
-def travelling(bwrap_backend: BubblewrapBackend) -> Iterator[_Room]:
+def travelling(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
     """An environment with packages that turn clocks themselves."""
     environment = with_packages("travelling", PYTEST, "time-machine==3.6.0", "freezegun==1.5.5")
     with closing(sandboxes_of(bwrap_backend, environment)) as sandboxes:
-        yield _Room(sandboxes, environment)
+        yield Room(sandboxes, environment)
 
 
-def test_the_clock_is_turned_for_everything_that_python_asks_and_the_zone_is_another_one(room: _Room) -> None:
+def test_the_clock_is_turned_for_everything_that_python_asks_and_the_zone_is_another_one(room: Room) -> None:
     assert Path("/usr/share/zoneinfo/Pacific/Kiritimati").exists()
     text = _CLOCK.format(ahead=400, offset=14)
-    assert room.failing(text, clock_days=400, timezone="Pacific/Kiritimati") == []
-    assert room.failing(text) == ["test_moments", "test_dates", "test_zone"]
+    assert failing(room, text, clock_days=400, timezone="Pacific/Kiritimati") == []
+    assert failing(room, text) == ["test_moments", "test_dates", "test_zone"]
 
 
 @pytest.mark.full
-def test_tests_that_turn_the_clock_themselves_still_can(travelling: _Room) -> None:
+def test_tests_that_turn_the_clock_themselves_still_can(travelling: Room) -> None:
     own = """\
 import datetime, time, freezegun, time_machine
 
@@ -168,21 +158,20 @@ def test_travelled():
     assert datetime.datetime.now().year == 1985 == time.gmtime().tm_year
 """
     settings = {"pytest.ini": "[pytest]\nfilterwarnings = error\n"}
-    selection = TestSelection(("test_it.py",), clock_days=400)
+    selection = TestSelection((), clock_days=400)
     text = own + _CLOCK.format(ahead=400, offset=0).replace("named.utcnow()", "named.now(utc)")
     text = text.replace("time.ctime()[-4:] == time.asctime()[-4:] == ", "")  # which that package leaves alone
-    opened = partial(travelling.sandboxes.open, travelling.manifest, ProblemLimits(seconds=60))
-    report = run_tests(opened, tree({"test_it.py": text, **settings}), selection)
+    report = travelling.run({"test_it.py": text, **settings}, "test_it.py", selection=selection)
     assert report.proven
     assert {id_: result.message for id_, result in report.results.items() if result.status != "passed"} == {}
 
 
-def test_isolated_tests_start_from_what_the_import_left(room: _Room) -> None:
+def test_isolated_tests_start_from_what_the_import_left(room: Room) -> None:
     """Both orders pass: what only another test sets is seen only where that one did not run."""
     names = ["test_sets", "test_resets", "test_needs_nothing", "test_sets_again", "test_in_between", "test_dies"]
-    assert room.failing(_SOLITUDE) == []
+    assert failing(room, _SOLITUDE) == []
 
-    report = room.run(_SOLITUDE, isolated=tuple(f"test_it.py::{name}" for name in names))
+    report = run(room, _SOLITUDE, isolated=tuple(f"test_it.py::{name}" for name in names))
 
     assert report.proven
     assert report.exit_code == 1
@@ -191,7 +180,7 @@ def test_isolated_tests_start_from_what_the_import_left(room: _Room) -> None:
                         "test_in_between": "failed", "test_dies": "missing"}  # fmt: skip
 
 
-def test_a_timer_that_goes_off_while_a_test_is_isolated_ends_that_test_alone(room: _Room) -> None:
+def test_a_timer_that_goes_off_while_a_test_is_isolated_ends_that_test_alone(room: Room) -> None:
     text = """\
 import signal, time
 
@@ -210,17 +199,13 @@ def pytest_runtest_protocol(item):
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
 """
-    selection = TestSelection(("test_it.py",), isolated=("test_it.py::test_slow", "test_it.py::test_quick"))
-    report = run_tests(
-        partial(room.sandboxes.open, room.manifest, ProblemLimits(seconds=60)),
-        tree({"test_it.py": text, "conftest.py": timer}),
-        selection,
-    )
+    selection = TestSelection((), isolated=("test_it.py::test_slow", "test_it.py::test_quick"))
+    report = room.run({"test_it.py": text, "conftest.py": timer}, "test_it.py", selection=selection)
     assert (report.proven, report.exit_code) == (True, 1)
     assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
         "test_slow": "missing", "test_quick": "passed",
     }  # fmt: skip
 
 
-def test_company_on_the_processor_shows_what_races_with_a_sleep(room: _Room) -> None:
-    assert room.failing(_RACE, busy=3) == ["test_races"]
+def test_company_on_the_processor_shows_what_races_with_a_sleep(room: Room) -> None:
+    assert failing(room, _RACE, busy=3) == ["test_races"]
