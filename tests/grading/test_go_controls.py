@@ -7,13 +7,13 @@ from functools import cached_property, partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, Sandboxes, find_flips, grade, run_tests
+from codegate.grading import Grade, Sandboxes, grade, run_tests
 from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
 from codegate.grading.controls.verdict import Folded, fold
 from codegate.grading.testreport import TestSelection
 from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLES, PLACES
-from tests.grading.worlds import Files, tree
+from tests.grading.worlds import Files, tree, with_controls
 from tests.kit.environment import MODULE
 from tests.kit.problem import changes, problem
 
@@ -108,8 +108,7 @@ class Workshop:
             "shop-1", self.manifest, hidden=changes(self.hidden), fix=changes({SOURCE: self.fix}), wanted=self.wanted,
             language="go", runner="go", limits=LIMITS,
         )  # fmt: skip
-        audit = find_flips(given, tree(self.base), self.sandboxes)
-        return replace(given, manifest=given.manifest.model_copy(update={"controls": audit}))
+        return with_controls(given, tree(self.base), self.sandboxes)
 
     @property
     def controlled(self) -> set[str]:

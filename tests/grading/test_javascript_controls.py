@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache, partial
 
 import pytest
@@ -17,7 +16,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, RunnerName, make_patch
 from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE, TELLING
 from tests.grading.test_runner_javascript import JAVASCRIPT, LIMITS
-from tests.grading.worlds import tree
+from tests.grading.worlds import tree, with_controls
 from tests.kit.environment import sandboxes_of
 from tests.kit.problem import changes, problem
 
@@ -122,9 +121,7 @@ def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) ->
 
     @cache
     def validated(runner: RunnerName) -> Problem:
-        problem = problem_of(runner)
-        audit = find_flips(problem, base, sandboxes)
-        return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
+        return with_controls(problem_of(runner), base, sandboxes)
 
     def run(runner: RunnerName, text: str) -> Grade:
         return grade(validated(runner), base, make_patch(base, changes({SOURCE: text})), sandboxes)

@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from codegate.grading import Grade, Sandboxes, find_flips, grade, run_tests
+from codegate.grading import Grade, Sandboxes, grade, run_tests
 from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
 from codegate.grading.controls.verdict import fold
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, ProblemLimits, make_patch
-from tests.grading.worlds import Files, tree
+from tests.grading.worlds import Files, tree, with_controls
 from tests.kit.environment import recorded, sandboxes_of
 from tests.kit.problem import changes, problem
 
@@ -92,8 +92,7 @@ def validated(sandboxes: Sandboxes) -> Problem:
         "cart-1", WITH_RUST.manifest, hidden=changes(TESTS), fix=changes({SOURCE: HEAD + FIX, "src/names.rs": NAMES}),
         wanted=TARGETS, language="rust", runner="cargo", limits=LIMITS,
     )  # fmt: skip
-    audit = find_flips(given, tree(BASE), sandboxes)
-    return replace(given, manifest=given.manifest.model_copy(update={"controls": audit}))
+    return with_controls(given, tree(BASE), sandboxes)
 
 
 def graded(validated: Problem, sandboxes: Sandboxes, total: str) -> Grade:

@@ -7,7 +7,7 @@ from typing import Any
 
 from codegate.grading import Grade, Sandboxes, TestReport, find_flips, grade, run_hidden_tests
 from codegate.grading import test_selection as selection_of
-from codegate.suite import Environment, ProblemLimits, Tree, make_patch
+from codegate.suite import Environment, Problem, ProblemLimits, Tree, make_patch
 from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
 
@@ -33,6 +33,12 @@ Files = Mapping[str, str | bytes | None]
 def tree(content: Files) -> Tree:
     """Return ``content`` as a tree."""
     return Tree().overlay(changes(content))
+
+
+def with_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Problem:
+    """Return a problem with the flips that its fix fails."""
+    audit = find_flips(problem, base, sandboxes)
+    return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
 
 
 BASE: Files = {
@@ -90,10 +96,8 @@ class World:
 
     def validated(self) -> "World":
         """Return this world after validation: with the mutants that its fix fails."""
-        audit = find_flips(self.problem, self.base, self.sandboxes)
-        manifest = self.problem.manifest.model_copy(update={"controls": audit})
         found = copy(self)
-        found.problem = replace(self.problem, manifest=manifest)
+        found.problem = with_controls(self.problem, self.base, self.sandboxes)
         return found
 
     def grade(self, change: Files | str) -> Grade:

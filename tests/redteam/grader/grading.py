@@ -8,13 +8,14 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.grading import Sandboxes, find_flips
+from codegate.grading import Sandboxes
 from codegate.sandbox import Backend, check_choice, select_backend
 from codegate.suite import Problem, load_base, load_suite, make_patch, update_problem
+from tests.grading.worlds import with_controls
 from tests.kit.problem import changes
 from tests.redteam.grader.projects import PROJECTS, Files, make_suite
 from tests.redteam.grader.sources.forms import FORMS
@@ -116,10 +117,10 @@ def add_controls(place: Path, repository: Path, backend: Backend) -> None:
     sandboxes = Sandboxes.of(suite, backend, repository)
 
     def find(problem: Problem) -> Problem:
-        audit = find_flips(problem, load_base(suite, problem, repository), sandboxes)
-        if not audit.flips and problem.id not in FORMS:
+        found = with_controls(problem, load_base(suite, problem, repository), sandboxes)
+        if not (found.manifest.controls and found.manifest.controls.flips) and problem.id not in FORMS:
             raise RuntimeError(problem.id)
-        return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
+        return found
 
     with closing(sandboxes), ThreadPoolExecutor(JOBS) as pool:
         for problem in pool.map(find, suite.problems):
