@@ -145,7 +145,7 @@ class TestOnTheWire:
         assert found.model == f"{provider}:local-model"
         assert usage.output_tokens == 3
         sent = str(request.body)
-        assert "The total should be zero instead." in sent
+        assert "The total of an empty list raises an IndexError" in sent
         assert sent.count("</material>") == 1
         assert not any(secret in sent for secret in ("empty_amount", "start=0", "if not items", "assert total"))
 

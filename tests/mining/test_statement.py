@@ -220,8 +220,10 @@ class TestHeadings:
             assert isinstance(found, StatementText), found
             return found.text
 
-        assert means not in sentences(symptom, means, "Reports of all files show them.")
+        others = "Reports of all files show them."
+        assert means not in sentences(symptom, means, others)
         assert means in sentences(symptom, means)
+        assert means in sentences(means, others), "messages tell first the bug"
 
     @pytest.mark.parametrize(
         ("example", "title"),

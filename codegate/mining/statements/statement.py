@@ -117,7 +117,7 @@ def write_statement(
     return StatementText("sources", text, count_words(text), own, tuple(dict.fromkeys(words.dropped)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Words:
     """People's words that may be shown, and the exception."""
 
@@ -137,30 +137,46 @@ def _words(
 ) -> _Words | str:
     """Return people's words, or why they are not enough.
 
-    Words that may tell the fix are shown only if there is no example, and too little is left without them.
+    Words that may tell the fix are left out, unless there is no example and too little would be left.
     """
-    shown_code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
-    lacking = ""
-    for strict in (True,) if examples else (True, False):
-        dropped: list[str] = []
-
-        def refused(text: str, source: str, strict: bool = strict, dropped: list[str] = dropped) -> str:
-            # An issue is older than the fix.
-            means = gates.tells_means(text, shown_code) if strict and source != "issue" else ""
-            if reason := gates.reason(text) or means:
-                dropped.append(f"{source}: {reason}")
-            return reason
-
-        title, called_by = first_title(titles, refused, short=not examples)
-        passages = quote_texts(texts, title, refused)
-        sentences = sentences_of(passages)
-        crash = [] if examples else crash_beside(" ".join([title, *sentences]))
-        quoted = [*([title] if is_sentence(title, "") else []), *sentences]
-        enough = (sentences and says_enough(quoted)) or (quoted and crash)
-        if examples or (title and enough):
-            return _Words(title, called_by, passages, crash, dropped)
-        lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
+    words = _quoted(titles, texts, gates, examples, strict=True)
+    if examples:
+        return words
+    for found in (words, _quoted(titles, texts, gates, examples, strict=False)):
+        sentences = sentences_of(found.passages)
+        found.crash += crash_beside(" ".join([found.title, *sentences]))
+        quoted = [*([found.title] if is_sentence(found.title, "") else []), *sentences]
+        if found.title and ((sentences and says_enough(quoted)) or (quoted and found.crash)):
+            return found
+    lacking = "and fewer than two sentences say what is wrong" if words.title else "and no title says what is wrong"
     return f"no probe shows a difference, {lacking}"
+
+
+def _quoted(
+    titles: Sequence[tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
+    gates: Gates,
+    examples: Sequence[Example],
+    *,
+    strict: bool,
+) -> _Words:
+    """Return the title and quotations that may be shown.
+
+    If ``strict``, they have no words that may tell the fix. Without an example, title and first sentence may have such
+    words all the same: messages tell first the bug and then the fix.
+    """
+    code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
+    dropped, shown = list[str](), list[str]()
+
+    def refused(text: str, source: str) -> str:
+        checked = strict and source != "issue" and (examples or shown)  # an issue is older than the fix
+        reason = gates.reason(text) or (gates.tells_means(text, code) if checked else "")
+        (dropped if reason else shown).append(f"{source}: {reason}")
+        return reason
+
+    title, called_by = first_title(titles, refused, short=not examples)
+    shown.clear()
+    return _Words(title, called_by, quote_texts(texts, title, refused), [], dropped)
 
 
 def tests_to_change(text: str) -> frozenset[str]:
