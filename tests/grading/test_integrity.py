@@ -80,7 +80,7 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
 
 
 #: The red team, in the gate as well, has attacks of this kind.
-ATTACKED = ("os._exit in a call", "records on every descriptor")
+ATTACKED = ("os._exit in a call", "records on every descriptor", "tests rewritten on disk")
 
 
 @pytest.mark.parametrize(
