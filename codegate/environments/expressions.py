@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,10 +21,11 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
     def value(match: re.Match[str]) -> str:
         found = evaluate(match[1], scope)
-        if found is UNKNOWN:
-            missing.append(" ".join(match[1].split())[:80])
-            return match[0]
-        return text_value(found)
+        if found is not UNKNOWN:
+            with suppress(TypeError):  # a part of it has no value
+                return text_value(found)
+        missing.append(" ".join(match[1].split())[:80])
+        return match[0]
 
     return EXPRESSION.sub(value, text), missing
 
@@ -43,7 +45,7 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
         reader = _Reader(words, scope)
         value = reader.either()
         return value if reader.at == len(words) and end == len(text) else UNKNOWN
-    except (IndexError, RecursionError, ValueError):
+    except (IndexError, RecursionError, TypeError, ValueError):  # TypeError: a part of a value is unknown
         return UNKNOWN
 
 

@@ -176,6 +176,26 @@ def test_a_step_is_left_out_by_every_function_of_githubs_expressions(condition: 
     assert found_in(steps, job).recipe.env == ({"PYTHON_GIL": "0"} if runs else {})
 
 
+@pytest.mark.parametrize("text", ["toJSON(inputs)", "inputs"])
+def test_a_value_that_github_knows_in_part_is_left_out_and_named(text: str) -> None:
+    action = f"""
+    inputs: {{token: {{default: ''}}}}
+    runs:
+      using: composite
+      steps:
+        - {{run: "echo '${{{{ {text} }}}}' > given", shell: bash}}
+        - {{run: mkdir data, shell: bash}}
+    """
+    steps = """
+    - uses: ./.github/prepare
+      with: {token: '${{ secrets.TOKEN }}'}
+    - run: pytest
+    """
+    found = found_in(steps, **{".github/prepare/action.yml": dedent(action)})
+    assert found.recipe.setup == ("mkdir data",)
+    assert f"`{text}` has no value here" in found.left_out
+
+
 def test_of_a_matrix_a_version_that_is_to_be_had_is_taken() -> None:
     found = find_recipe(tree({CI: workflow(ON_MATRIX, MATRIX)}), has=lambda _, version: version != "3.14")
     assert found.recipe.tools == {"python": "3.13"}
