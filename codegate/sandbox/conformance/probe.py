@@ -48,6 +48,7 @@ CALLS = {  # name: number on x86_64 and on aarch64
     "move_pages": (279, 239), "migrate_pages": (256, 238),
 }  # fmt: skip
 FAMILIES = tuple(family for family in range(3, 46) if family not in {10, 16})  # all but AF_INET6 and AF_NETLINK
+SYSTEM = ("/codegate", "/etc/codegate", "/usr/codegate", "/opt/codegate/own", "/opt/codegate/tools/own")
 KERNEL = (
     "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
     "/sys/fs/cgroup/release_agent",
@@ -134,7 +135,7 @@ def walls() -> dict[str, Any]:
                      for family in FAMILIES},
         "calls": {name: call(libc, numbers[column], 0x10000000 if name == "unshare" else 0)
                   for name, numbers in CALLS.items()},
-        "system": {path: refused(partial(touch, path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},
+        "system": {path: refused(partial(touch, path)) for path in SYSTEM},
         "writable": writable(),
         "kernel": min(refused(partial(write_to, path)) for path in KERNEL),
         "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
