@@ -13,7 +13,7 @@ from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.statements.scrub import scrub_text
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
-from codegate.running.readiness import check_images
+from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
 from codegate.strict import read_text
 from codegate.suite import git, load_suite, parse_yaml, place_words, proved_places
@@ -143,7 +143,9 @@ def validate(
     """
     loaded = load_suite(suite)
     check_images(loaded)
+    tried = [problem for problem in loaded.problems if problem.manifest.status != "retired"]
     with opened_backend(sandbox, new_run_id()) as backend:
+        check_installed(loaded, tried, len(tried), backend, repository)
         return validate_suite(loaded, repository, backend, rounds, show, jobs, waiting=waiting)
 
 

@@ -438,6 +438,14 @@ def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path:
     refused(2, words, "validate", own_suite.folder, "--sandbox", "bwrap", cwd=tmp_path)
 
 
+@pytest.mark.sandbox
+def test_what_a_written_recipe_lacks_ends_a_validation_at_once(own_suite: Suite, tmp_path: Path) -> None:
+    write_recipe(own_suite.folder, "tools: {ruby: '1.0'}\n")
+    done = codegate("validate", own_suite.folder, "--sandbox", "bwrap", cwd=tmp_path)
+    assert (done.code, done.stdout) == (2, "")
+    assert "ruby 1.0" in done.stderr
+
+
 def test_of_an_earlier_demo_only_what_it_made_is_removed(tmp_path: Path) -> None:
     from codegate.cli.demo import _clear
 
