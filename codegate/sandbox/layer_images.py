@@ -74,7 +74,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
             text = _COLOUR.sub("", str(line.get("stream") or ""))
             said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
             if "error" in line:
-                words = " | ".join((*said, str(line["error"])[-300:]))
+                words = " | ".join(said) or str(line["error"])[-300:]
                 kind = Unreachable if line.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
                 raise kind(
                     f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
