@@ -143,7 +143,7 @@ def obtain(
         except BuildFailed as error:
             why = error.cause.partition("; it printed")[0]
             others = []
-            if error.dated and not found:
+            if error.dated and not found and resolved is None:
                 note = f"packages are as of the day of the build, because with those of {day} {why}"
                 others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
@@ -262,10 +262,8 @@ class _Build:
     def _dated(self) -> bool:
         """Return whether the packages of another day may help.
 
-        They may if codegate chose the packages' day and no earlier build chose their versions.
+        They may if codegate chose the packages' day.
         """
-        if self._resolved is not None:
-            return False
         chosen = self._set_up.keys() - self._undated().keys()
         node = any(posixpath.basename(path) == "package.json" for path in self._tree)
         return (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)
@@ -290,7 +288,9 @@ class _Build:
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
             may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
-            if failure is not None and failure.dated and may_be_left_out:
+            # With the versions of an earlier build, these are what that build may have needed too.
+            later = may_be_left_out or (self._resolved is not None and fresh)
+            if failure is not None and failure.dated and later:
                 words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
                 for what, before, variables in self._later_packages():
                     if self._run(f"{before}{script}", variables, step=True).ok:

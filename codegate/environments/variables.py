@@ -24,8 +24,9 @@ CACHE: Final = f"{ROOT}/cache"
 AUTHORITIES: Final = f"{CACHE}/authorities.pem"
 JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
 CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
-BUILD_CONSTRAINTS: Final = f"{CACHE}/build-constraints.txt"
 """Versions of an earlier build, where this one is to have them."""
+BUILD_CONSTRAINTS: Final = f"{CACHE}/build-constraints.txt"
+"""Versions of what builds packages."""
 PROXY_PORT: Final = 4181
 """The port of the sandbox's loopback where the way out is."""
 
