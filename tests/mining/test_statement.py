@@ -214,16 +214,16 @@ class TestHeadings:
         cut = cut_of(base, fixed, {"tests/test_a.py": "def test_f():\n    pass\n"})
         symptom, means = "Names of files keep blanks around them.", "We now strip all names of files."
 
-        def sentences(*told: str) -> str:
-            message = f"Blanks stay\n\n{' '.join(told)}"
+        def quoted(title: str, *told: str) -> str:
+            message = f"{title}\n\n{' '.join(told)}"
             found = write_statement(unit_of(message), cut, failing(("tests/test_a.py::test_f",)))
             assert isinstance(found, StatementText), found
             return found.text
 
-        others = "Reports of all files show them."
-        assert means not in sentences(symptom, means, others)
-        assert means in sentences(symptom, means)
-        assert means in sentences(means, others), "messages tell first the bug"
+        others, title = "Reports of all files show them.", "Blanks stay in all names"
+        assert f"> {symptom}\n" in quoted(title, symptom, means, others), "and nothing comes in its place"
+        assert f"> {symptom} {means}\n" in quoted("Blanks stay", symptom, means, others), "one sentence is too little"
+        assert f"> {means} {others}\n" in quoted(title, means, others), "messages tell first the bug"
 
     @pytest.mark.parametrize(
         ("example", "title"),

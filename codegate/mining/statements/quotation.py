@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
@@ -59,13 +59,26 @@ class Quotation:
 
     Attributes:
         source: ``issue``, ``changelog``, ``pull request`` or ``commit``.
-        sentences: unchanged, as in the source.
-        text: the sentences, with an ellipsis in brackets for those between them that are left out.
+        parts: unchanged sentences, and an ellipsis in brackets for each one that is left out.
     """
 
     source: str
-    sentences: tuple[str, ...]
-    text: str
+    parts: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the sentences that are quoted."""
+        return tuple(part for part in self.parts if part != _OMITTED)
+
+    @property
+    def text(self) -> str:
+        """Return the sentences, with one ellipsis for neighbours left out."""
+        runs = [mark for mark, own in groupby(self.parts) for mark in ([mark] if mark == _OMITTED else own)]
+        return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
+
+    def without(self, sentences: Collection[str]) -> "Quotation":
+        """Return the paragraph without some of its sentences."""
+        return replace(self, parts=tuple(_OMITTED if part in sentences else part for part in self.parts))
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
@@ -114,7 +127,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                     kept.append(each)
                     earlier.append(stems)
             if kept:
-                found.append(Quotation(source, tuple(kept), _joined(sentences, kept)))
+                found.append(Quotation(source, tuple(each if each in kept else _OMITTED for each in sentences)))
     return found
 
 
@@ -159,13 +172,6 @@ def _paragraphs(text: str) -> Iterator[str]:
     for paragraph in _PARAGRAPH.split(scrub_text("", _OTHERS.sub("", text))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
-
-
-def _joined(sentences: Iterable[str], kept: Collection[str]) -> str:
-    """Return ``kept`` sentences, with marks for those left out between."""
-    marked = [each if each in kept else _OMITTED for each in sentences]
-    runs = [mark for mark, own in groupby(marked) for mark in ([mark] if mark == _OMITTED else own)]
-    return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
 
 
 def _stems(text: str) -> set[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Final, Literal
 
 from codegate.grading import TestResult
@@ -117,15 +118,15 @@ def write_statement(
     return StatementText("sources", text, count_words(text), own, tuple(dict.fromkeys(words.dropped)))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Words:
     """People's words that may be shown, and the exception."""
 
     title: str
     called_by: str
-    passages: list[Quotation]
-    crash: list[str]
-    dropped: list[str]
+    passages: Sequence[Quotation]
+    crash: Sequence[str]
+    dropped: Sequence[str]
 
 
 def _words(
@@ -139,44 +140,36 @@ def _words(
 
     Words that may tell the fix are left out, unless there is no example and too little would be left.
     """
-    words = _quoted(titles, texts, gates, examples, strict=True)
-    if examples:
-        return words
-    for found in (words, _quoted(titles, texts, gates, examples, strict=False)):
-        sentences = sentences_of(found.passages)
-        found.crash += crash_beside(" ".join([found.title, *sentences]))
-        quoted = [*([found.title] if is_sentence(found.title, "") else []), *sentences]
-        if found.title and ((sentences and says_enough(quoted)) or (quoted and found.crash)):
-            return found
-    lacking = "and fewer than two sentences say what is wrong" if words.title else "and no title says what is wrong"
-    return f"no probe shows a difference, {lacking}"
-
-
-def _quoted(
-    titles: Sequence[tuple[str, str]],
-    texts: Sequence[tuple[str, str]],
-    gates: Gates,
-    examples: Sequence[Example],
-    *,
-    strict: bool,
-) -> _Words:
-    """Return the title and quotations that may be shown.
-
-    If ``strict``, they have no words that may tell the fix. Without an example, title and first sentence may have such
-    words all the same: messages tell first the bug and then the fix.
-    """
     code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
-    dropped, shown = list[str](), list[str]()
+    dropped: list[str] = []
 
-    def refused(text: str, source: str) -> str:
-        checked = strict and source != "issue" and (examples or shown)  # an issue is older than the fix
-        reason = gates.reason(text) or (gates.tells_means(text, code) if checked else "")
-        (dropped if reason else shown).append(f"{source}: {reason}")
+    def tells_means(text: str, source: str) -> str:
+        return "" if source == "issue" else gates.tells_means(text, code)  # an issue is older than the fix
+
+    def refused(text: str, source: str, *, strict: bool = False) -> str:
+        if reason := gates.reason(text) or (tells_means(text, source) if strict else ""):
+            dropped.append(f"{source}: {reason}")
         return reason
 
-    title, called_by = first_title(titles, refused, short=not examples)
-    shown.clear()
-    return _Words(title, called_by, quote_texts(texts, title, refused), [], dropped)
+    title, called_by = first_title(titles, partial(refused, strict=bool(examples)), short=not examples)
+    passages = quote_texts(texts, title, refused)
+    told: dict[str, str] = {}
+    for source, own in groupby(passages, lambda each: each.source):
+        first, *later = sentences_of(own)  # messages tell first the bug and then the fix
+        for each in [first, *later] if examples else later:
+            if why := tells_means(each, source):
+                told[each] = f"{source}: {why}"
+    fewer = [rest for each in passages if (rest := each.without(told)).sentences]
+    if examples:
+        return _Words(title, called_by, fewer, [], [*dropped, *told.values()])
+    for shown, left_out in ((fewer, told.values()), (passages, ())):
+        sentences = sentences_of(shown)
+        crash = crash_beside(" ".join([title, *sentences]))
+        quoted = [*([title] if is_sentence(title, "") else []), *sentences]
+        if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
+            return _Words(title, called_by, shown, crash, [*dropped, *left_out])
+    lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
+    return f"no probe shows a difference, {lacking}"
 
 
 def tests_to_change(text: str) -> frozenset[str]:
