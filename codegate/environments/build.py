@@ -29,9 +29,9 @@ from codegate.environments.secrets import check_archive, check_lengths, redactor
 from codegate.environments.services import DATA, servers_of, with_servers
 from codegate.environments.store import Built, LayerFile, TreeOrigin, find_built, locked, store_built, unfinished
 from codegate.environments.variables import (
-    BUILD_CONSTRAINTS,
     CONSTRAINTS,
     PROXY_PORT,
+    UV_CONFIGURATION,
     VENV,
     index_addresses,
     index_variables,
@@ -49,8 +49,8 @@ from codegate.suite import Tree
 _LOG: Final = logging.getLogger(__name__)
 _DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
 """Variables that leave out later releases; an index that mirrors another may not know when they were made."""
-_SETUPTOOLS: Final = "setuptools<66"
-"""The last ones that build editable installs from the metadata of older projects (``python_requires = >=3.5.*``)."""
+_SETUPTOOLS: Final = "2022-12-31"
+"""The last day of those that build editable installs and take the metadata of older projects (``>=3.5.*``)."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -246,17 +246,15 @@ class _Build:
         ours = _DATES - self._recipe.env.keys()
         return {name: value for name, value in self._set_up.items() if name not in ours}
 
-    def _later_packages(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+    def _later_packages(self) -> Iterator[tuple[str, str, Mapping[str, str]]]:
         """Yield packages to try after those of the tree's day.
 
         Each comes with its description, a script that prepares them, and set-up's variables.
         """
-        undated = self._undated()
-        yield "today's", "", undated
-        if self._python:
-            constraint = {"UV_BUILD_CONSTRAINT": BUILD_CONSTRAINTS, "PIP_BUILD_CONSTRAINT": BUILD_CONSTRAINTS}
-            script = f"echo '{_SETUPTOOLS}' > {BUILD_CONSTRAINTS}\n"
-            yield f"today's, built by `{_SETUPTOOLS}`", script, {**undated, **constraint}
+        if self._python and "UV_EXCLUDE_NEWER" in self._set_up:
+            script = f"echo 'exclude-newer-package = {{ setuptools = \"{_SETUPTOOLS}\" }}' > {UV_CONFIGURATION}\n"
+            yield f"setuptools of {_SETUPTOOLS}", script, {**self._set_up, "UV_CONFIG_FILE": UV_CONFIGURATION}
+        yield "today's", "", self._undated()
 
     @property
     def _dated(self) -> bool:

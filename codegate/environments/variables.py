@@ -25,8 +25,8 @@ AUTHORITIES: Final = f"{CACHE}/authorities.pem"
 JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
 CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
 """Versions of an earlier build, where this one is to have them."""
-BUILD_CONSTRAINTS: Final = f"{CACHE}/build-constraints.txt"
-"""Versions of what builds packages."""
+UV_CONFIGURATION: Final = f"{CACHE}/uv.toml"
+"""Days of packages that are not the tree's."""
 PROXY_PORT: Final = 4181
 """The port of the sandbox's loopback where the way out is."""
 
