@@ -1,6 +1,5 @@
 """``codegate report``: write a run's reports, predictions or spans."""
 
-import json
 from pathlib import Path
 
 import click
@@ -11,7 +10,7 @@ from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.runs import report
-from codegate.reporting import report_formats, send_trace, terms_of
+from codegate.reporting import read_result, report_formats, send_trace, terms_of
 from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions
 from codegate.suite import load_suite
@@ -104,10 +103,10 @@ def command(
 def _check_verdict(reports: Path, run: Path) -> None:
     """Raise UsageError if the folder's report has a verdict."""
     try:
-        verdicts = json.loads((reports / "report.json").read_text("utf-8"))["verdicts"]
-    except (OSError, ValueError, LookupError, TypeError):
+        written = read_result((reports / "report.json").read_bytes())
+    except (OSError, UsageError):
         return
-    if verdicts:
+    if written.verdicts:
         raise UsageError(
             f"{reports} has reports with a verdict, and reports without --baseline have none.",
             f"`codegate gate {run}` writes them with the verdict again; --out writes these into another folder.",
