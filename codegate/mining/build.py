@@ -312,15 +312,14 @@ class _UnitBuilder:
             own = base_tests(self.parts, validated)
             if own.failing.issuperset(validated.outcomes.fail_to_pass):
                 raise LeftOut(Rejected("leak", f"the base has the failing tests: {', '.join(sorted(own.failing))}"))
-            overturned = own.overturned
-            write = partial(write, overturned=overturned)
+            write = partial(write, overturned=own.overturned)
             _require_disclosed(interface, _require_statement(write(examples=examples)))
         runs = self._partial(validated, found)
         with step("statement"):
             steady = partial(steady_examples, self.parts, validated)
             examples, left = examples_to_show(found, runs, steady)
         with step("quality"):
-            undisclosed = undisclosed_tests(self.parts, validated, left if found else (), overturned)
+            undisclosed = undisclosed_tests(self.parts, validated, left if found else (), own.overturned)
         if undisclosed and not stand_for_any(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):

@@ -16,7 +16,13 @@ from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.quotation import quote_texts, sentences_of
-from codegate.mining.statements.statement import StatementText, count_words, required_form, write_statement
+from codegate.mining.statements.statement import (
+    StatementText,
+    count_words,
+    required_form,
+    write_statement,
+)
+from codegate.mining.statements.statement import tests_to_change as functions_to_change
 from codegate.mining.statements.vocabulary import FixVocabulary, gives_fix_away, vocabulary
 from codegate.suite import Tree
 from tests.mining.statement_world import (
@@ -286,6 +292,22 @@ class TestExamples:
         )
         found = write_statement(unit, cut, tests, examples=[EXAMPLE], overturned=old)
         assert found == "the fix changes what existing tests expect, and no example shows it"
+
+    @pytest.mark.parametrize(
+        ("tests", "named"),
+        [
+            (["T::test_total[none-0]", "T::test_total[one-1]"], "`T::test_total[none-0]`, `T::test_total[one-1]`"),
+            ([f"T::test_total[{row}]" for row in range(9)], "`T::test_total`"),
+            (["T::test_total[`]"], "`T::test_total`"),
+        ],
+    )
+    def test_rows_that_expect_what_is_wrong_are_named_if_they_are_few(self, tests: list[str], named: str) -> None:
+        unit, cut, proved = unit_of("Fix total of nothing"), sums_cut(), outcomes_of("T::test_total", None)
+        example = replace(EXAMPLE, tests=("T::test_total",))
+        found = write_statement(unit, cut, proved, examples=[example], overturned=tests)
+        assert isinstance(found, StatementText)
+        assert found.text.endswith(f"and will be changed: {named}.\n")
+        assert functions_to_change(found.text) == {"T::test_total"}
 
 
 class TestCrashes:

@@ -265,8 +265,8 @@ class BaseTests:
     """Tests of the base that the fix turns over.
 
     Attributes:
-        overturned: functions that pass before the fix and fail with it. The hidden tests replace them, so they do not
-            show what has to keep working.
+        overturned: those that pass before the fix and fail with it. The hidden tests replace their functions, so they
+            do not show what has to keep working.
         failing: fail-to-pass tests whose version in the base fails before the fix too, and passes with it.
     """
 
@@ -291,8 +291,7 @@ def base_tests(cut: Cut, validated: Validated) -> BaseTests:
     if not failing_after and hidden.isdisjoint(passing_after):
         return BaseTests(frozenset(), frozenset())
     passing, failing = results(cut.base)
-    overturned = frozenset(map(function_of, failing_after & passing))
-    return BaseTests(overturned, hidden & failing & passing_after)
+    return BaseTests(failing_after & passing, hidden & failing & passing_after)
 
 
 def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:

@@ -99,11 +99,12 @@ def undisclosed_tests(
     """Return tests that demand more than the statement shows.
 
     They fail in the runs ``left``. They are not returned if the base's own tests fail on the partial fix, too: what
-    these check works today and needs no words. Tests in ``overturned`` are not among the base's own.
+    these check works today and needs no words. Functions of ``overturned`` tests are not among the base's own.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
-    known = [test for test in graded if function_of(test) not in overturned]
+    replaced = set(map(function_of, overturned))
+    known = [test for test in graded if function_of(test) not in replaced]
     for run in left:
         own = {test.partition("::")[0] for test in run.tests}
         files = tuple(path for path in cut.test_files if path in cut.base and path in own)

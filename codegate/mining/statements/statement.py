@@ -42,6 +42,8 @@ _ESCAPED: Final = re.compile(r"\\([\"'`])")
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
 _MAX_REQUIRED: Final = 24
+_MAX_NAMED: Final = 8
+_MAX_NAME: Final = 200
 _MAX_CALL: Final = 60
 _MAX_VALUE: Final = 40
 _CRASH: Final = re.compile(r"[\w.]{1,80}(?:Error|Exception|Warning|Interrupt|Exit|panic)")
@@ -89,7 +91,7 @@ def write_statement(
     """Return the statement, or the reason why there is none.
 
     ``later`` are entries of later changelogs that name the change or its issue. ``gates`` are by default those of
-    ``cut``. ``overturned`` are functions of the base's tests that expect the old behaviour.
+    ``cut``. ``overturned`` are the base's tests that expect the old behaviour.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
@@ -98,13 +100,13 @@ def write_statement(
         return words
     title, passages, crash = words.title, words.passages, words.crash
     shown = {test for example in examples for test in example.tests}
-    if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
+    if 2 * len({*map(function_of, overturned)} - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
         return "the fix changes what existing tests expect, and no example shows it"
     parts = [f"# {title or _difference(examples[0])}"]
     for number, example in enumerate(examples):
         parts += _example_block(example, first=number == 0)
     parts += [*quotation_parts(passages), *crash]
-    names = ", ".join(f"`{name}`" for name in sorted(overturned))
+    names = ", ".join(f"`{name}`" for name in _names_of(overturned))
     parts.append(f"{_BUT}{names}." if names else _STAY)
     text = "\n\n".join(parts) + "\n"
     form = required_form(gates.exact, interface, text)
@@ -172,9 +174,15 @@ def _words(
     return f"no probe shows a difference, {lacking}"
 
 
+def _names_of(tests: Collection[str]) -> list[str]:
+    """Return tests' names with rows, or many tests' functions."""
+    few = len(tests) <= _MAX_NAMED and all(len(test) <= _MAX_NAME and not set("`\n") & set(test) for test in tests)
+    return sorted(set(tests if few else map(function_of, tests)))
+
+
 def tests_to_change(text: str) -> frozenset[str]:
     """Return the test functions that a statement says will change."""
-    return frozenset(re.findall(r"`([^`]+)`", text.partition(_BUT)[2].partition("\n")[0]))
+    return frozenset(map(function_of, re.findall(r"`([^`]+)`", text.partition(_BUT)[2].partition("\n")[0])))
 
 
 def count_words(text: str) -> int:
