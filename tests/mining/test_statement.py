@@ -100,6 +100,10 @@ class TestQuotations:
         assert isinstance(write(message), StatementText) == kept
         assert kept or str(write(message)).startswith("no probe shows a difference, and ")
 
+    def test_a_sentence_may_say_what_equals_what(self) -> None:
+        body = "An earlier match keeps middleware away (no match == no middleware). It should run for each match."
+        assert f"> {body}\n" in written(f"Totals of routes\n\n{body}").text
+
     def test_code_that_ends_in_a_full_stop_ends_no_sentence(self) -> None:
         body = "The total is reset at the `...` Marker alone. It should be reset at each."
         assert "> The total is reset at the `...` Marker alone.\n" in written(f"Totals of documents\n\n{body}").text

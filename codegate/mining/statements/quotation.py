@@ -35,7 +35,7 @@ _OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
 #: Source code, a prompt, or a row of a table.
-_SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| == | \| | # |^\$ |[{};]$")
+_SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| \| | # |^\$ |[{};]$")
 _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
 #: Brackets around a reference or an address; they are removed as a whole.
 _ASIDE: Final = re.compile(
