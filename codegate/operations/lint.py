@@ -49,7 +49,7 @@ class LintFinding:
 
 def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
     """Return the findings by problem, then those of the suite."""
-    found = [one for problem in suite.problems if problem.manifest.status != "retired" for one in _problem(problem)]
+    found = [one for problem in suite.unretired for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
         if problem.expired(today) and quarantine is not None:

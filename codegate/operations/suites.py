@@ -143,9 +143,8 @@ def validate(
     """
     loaded = load_suite(suite)
     check_images(loaded)
-    tried = [problem for problem in loaded.problems if problem.manifest.status != "retired"]
     with opened_backend(sandbox, new_run_id()) as backend:
-        check_installed(loaded, tried, len(tried), backend, repository)
+        check_installed(loaded, loaded.unretired, len(loaded.unretired), backend, repository)
         return validate_suite(loaded, repository, backend, rounds, show, jobs, waiting=waiting)
 
 

@@ -125,6 +125,11 @@ class Suite:
         """Return the problems that take part in comparisons."""
         return tuple(problem for problem in self.problems if problem.active)
 
+    @property
+    def unretired(self) -> tuple[Problem, ...]:
+        """Return the active and the quarantined problems."""
+        return tuple(problem for problem in self.problems if problem.manifest.status != "retired")
+
     def expired(self, today: date) -> tuple[str, ...]:
         """Return the ids of problems whose quarantine is over."""
         return tuple(problem.id for problem in self.problems if problem.expired(today))

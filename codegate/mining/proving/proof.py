@@ -272,7 +272,7 @@ def validate_suite(
         UsageError: the suite has no problems, or a base tree cannot be found.
         Interrupted: stopped by the user; proofs made by then are written.
     """
-    tried = [problem for problem in suite.problems if problem.manifest.status != "retired"]
+    tried = suite.unretired
     if not tried:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()
