@@ -50,7 +50,7 @@ _LOG: Final = logging.getLogger(__name__)
 _DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
 """Variables that leave out later releases; an index that mirrors another may not know when they were made."""
 _SETUPTOOLS: Final = "2022-12-31"
-"""The last day of those that build editable installs and take the metadata of older projects (``>=3.5.*``)."""
+"""A day whose setuptools builds editable installs and still reads older projects' metadata (``>=3.5.*``)."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -247,9 +247,9 @@ class _Build:
         return {name: value for name, value in self._set_up.items() if name not in ours}
 
     def _later_packages(self) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-        """Yield packages to try after those of the tree's day.
+        """Yield ways to set up with later packages.
 
-        Each comes with its description, a script that prepares them, and set-up's variables.
+        Each is a description for the notes, a script that runs first, and set-up's variables.
         """
         if self._python and "UV_EXCLUDE_NEWER" in self._set_up:
             script = f"echo 'exclude-newer-package = {{ setuptools = \"{_SETUPTOOLS}\" }}' > {UV_CONFIGURATION}\n"
@@ -286,9 +286,8 @@ class _Build:
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
             may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
-            # With the versions of an earlier build, these are what that build may have needed too.
-            later = may_be_left_out or (self._resolved is not None and fresh)
-            if failure is not None and failure.dated and later:
+            # A rebuild needs what the first build may have needed, and has its versions all the same.
+            if failure is not None and failure.dated and fresh and (self._found or self._resolved is not None):
                 words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
                 for what, before, variables in self._later_packages():
                     if self._run(f"{before}{script}", variables, step=True).ok:

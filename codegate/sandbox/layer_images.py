@@ -37,7 +37,7 @@ RUN install="apt-get install -y --no-install-recommends {names}"; \\
     {{ $install --simulate || {{ [ $updated = 0 ] && exit 1 || exit {unreachable}; }}; }} && \\
     {{ $install --download-only || exit {unreachable}; }} && $install && rm -rf /var/lib/apt/lists/*
 """
-"""A package that no index has is told from an index that cannot be reached, which may be one that is not needed."""
+"""Installs packages. It exits with ``unreachable`` if an index that they need does not answer."""
 _LAST_LINES: Final = 10
 _REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")

@@ -69,8 +69,8 @@ class Gates:
 
         Words that ``shown``, a part of the statement, has too say nothing new.
         """
-        told = (self.means & stems([text])) - stems([shown])
-        return f"has words of what only the fix uses: {', '.join(sorted(told))}" if told else ""
+        found = (self.means & stems([text])) - stems([shown])
+        return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
 
 
 def _hidden_literal(gates: Gates, text: str) -> str:

@@ -155,16 +155,16 @@ def _words(
 
     title, called_by = first_title(titles, partial(refused, strict=bool(examples)), short=not examples)
     passages = quote_texts(texts, title, refused)
-    told: dict[str, str] = {}
+    revealing: dict[str, str] = {}  # by sentence, why it is left out
     for source, own in groupby(passages, lambda each: each.source):
         first, *later = sentences_of(own)  # messages tell first the bug and then the fix
         for each in [first, *later] if examples else later:
             if why := tells_means(each, source):
-                told[each] = f"{source}: {why}"
-    fewer = [rest for each in passages if (rest := each.without(told)).sentences]
+                revealing[each] = f"{source}: {why}"
+    safe = [rest for each in passages if (rest := each.without(revealing)).sentences]
     if examples:
-        return _Words(title, called_by, fewer, [], [*dropped, *told.values()])
-    for shown, left_out in ((fewer, told.values()), (passages, ())):
+        return _Words(title, called_by, safe, [], [*dropped, *revealing.values()])
+    for shown, left_out in ((safe, revealing.values()), (passages, ())):
         sentences = sentences_of(shown)
         crash = crash_beside(" ".join([title, *sentences]))
         quoted = [*([title] if is_sentence(title, "") else []), *sentences]
