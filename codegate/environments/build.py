@@ -142,20 +142,15 @@ def obtain(
             return build.record(None)
         except BuildFailed as error:
             why = error.cause.partition("; it printed")[0]
-            others = []
-            if error.dated and not found and resolved is None:
-                note = f"packages are as of the day of the build, because with those of {day} {why}"
-                others.append(_Build(recipe, tree, backend, origin, inputs, resolved, found, note, dated=False))
             rest = without_package(tree, error.package)
-            if rest is not None:
-                note = f"{error.package} is left out: {why}. Tests that need it fail."
-                others.append(_Build(recipe, rest, backend, origin, inputs, resolved, found, note))
-            for other in others:
-                _LOG.info("%s", other.note)
-                try:
-                    return other.record(None)
-                except BuildFailed as again:
-                    _LOG.info("%s", again)
+            if rest is None:
+                raise
+            note = f"{error.package} is left out: {why}. Tests that need it fail."
+            _LOG.info("%s", note)
+            try:
+                return _Build(recipe, rest, backend, origin, inputs, resolved, found, note).record(None)
+            except BuildFailed as again:
+                _LOG.info("%s", again)
             raise
 
 
@@ -172,12 +167,10 @@ class _Build:
         resolved: str | None,
         found: bool,
         note: str = "",
-        *,
-        dated: bool = True,
     ) -> None:
         self._recipe, self._tree, self._backend, self._origin = recipe, tree, backend, origin
         self._inputs = self._asked = inputs
-        self._resolved, self._found, self.note = resolved, found, note
+        self._resolved, self._found, self._note = resolved, found, note
         self._base: BuildBase = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
@@ -193,8 +186,6 @@ class _Build:
         }
         if "git" not in self._base.programs and (file := tree.get(posixpath.join(recipe.folder, "pyproject.toml"))):
             self._set_up = version_variables(file.data) | self._set_up
-        if not dated:
-            self._set_up = self._undated()
         if self._pinned:
             self._set_up |= {"UV_CONSTRAINT": CONSTRAINTS, "PIP_CONSTRAINT": CONSTRAINTS}
         self._tests = test_variables(recipe, path, python=self._python)
@@ -204,7 +195,7 @@ class _Build:
         """Run set-up; return the frozen result."""
         began = time.monotonic()
         self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
-        self._notes = [self.note] if self.note else []
+        self._notes = [self._note] if self._note else []
         self._steps: list[tuple[str, float]] = []
         self._sandbox = self._base.open(self._backend, nearest)
         self._ends = began + LIMITS.lifetime_seconds
@@ -286,8 +277,7 @@ class _Build:
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
             may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
-            # A rebuild needs what the first build may have needed, and has its versions all the same.
-            if failure is not None and failure.dated and fresh and (self._found or self._resolved is not None):
+            if failure is not None and failure.dated and fresh:
                 words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
                 for what, before, variables in self._later_packages():
                     if self._run(f"{before}{script}", variables, step=True).ok:
