@@ -64,12 +64,12 @@ _CLOSE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True)
 class BubblewrapEnvironment:
-    """An environment's folders, and bubblewrap's arguments for it.
+    """The host folders that a sandbox sees, with mount arguments.
 
     Attributes:
-        shown: arguments that show files of the machine.
-        hidden: arguments that hide parts of them.
-        beside: the folders of other recorded builds, by the names of their places.
+        shown: arguments that mount files of the machine read-only.
+        hidden: arguments that mount something empty over some of these files.
+        beside: other recorded builds: name below ``/opt/codegate``, and folder on the host.
         laid: the unpacked layer of a recorded build; None for the sandbox of a new build.
         toolchains: variables that locate the machine's toolchains; those of the layer override them.
     """
@@ -84,19 +84,19 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of the recorded build or the tools."""
+        """Return the recorded build's SHA-256; without one, that of ``tools``."""
         if self.laid is not None:
             return self.laid.layer.sha256
         return self.tools.content
 
     @property
     def layer(self) -> Layer | None:
-        """Return the layer of the recorded build, or None."""
+        """Return the recorded build; None for a new build's environment."""
         return None if self.laid is None else self.laid.layer
 
 
 class BubblewrapBackend:
-    """Sandboxes by ``bwrap``.
+    """Runs each sandbox as a ``bwrap`` process.
 
     Raises:
         SandboxUnavailable: bubblewrap is absent, too old, or not allowed to make namespaces here.
@@ -136,7 +136,7 @@ class BubblewrapBackend:
 
     @property
     def has_control_groups(self) -> bool:
-        """Return whether memory and processes are limited in total."""
+        """Return whether control groups limit a sandbox's processes together."""
         return self._parents is not None
 
     def base_image(self, python: str, wanted: str | None = None) -> None:
@@ -172,7 +172,7 @@ class BubblewrapBackend:
         ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox; remove ``build`` at its end or failure."""
+        """Start a sandbox; remove ``build`` when it ends or fails."""
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
@@ -300,7 +300,7 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
 
 
 def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-    """Return this machine's environment, without a layer."""
+    """Return an environment of this machine's files, without recorded build."""
     interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)

@@ -1,4 +1,4 @@
-"""Folders on disk for recorded builds in bubblewrap."""
+"""The folders on disk for recorded builds in bubblewrap."""
 
 import contextlib
 import os
@@ -22,12 +22,14 @@ _MEASURE_SECONDS: Final = 120.0
 
 
 def builds_folder() -> Path:
-    """Return the cache's folder of builds under way."""
+    """Return the cache's folder for builds that are still running."""
     return cache_folder() / "builds"
 
 
 class BuildFolder:
-    """Folders on disk that a build on ``layer`` writes.
+    """Folders on disk that one build writes.
+
+    If the build starts from another build, its ``layer`` is unpacked into them.
 
     Raises:
         SandboxError: the disk refused, or the layer cannot be unpacked.
@@ -62,7 +64,7 @@ class BuildFolder:
 
     @contextlib.contextmanager
     def tars(self) -> Iterator[tuple[Source, Source]]:
-        """Yield tars of the build's folders; see ``WatchedBuild``.
+        """Yield tars of ``/opt/env`` and the workspace, in this order.
 
         The build's processes must have ended.
         """
@@ -82,7 +84,7 @@ class BuildFolder:
         remove_tree(self.path)
 
     def written(self) -> int:
-        """Return the bytes that the build added on disk.
+        """Return how many bytes the build has added on disk.
 
         Raises:
             SandboxError: it cannot be measured.

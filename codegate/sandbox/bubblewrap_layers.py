@@ -70,15 +70,15 @@ shift; exec "$@"
 
 @dataclass(frozen=True)
 class Ground:
-    """The writable places of a sandbox.
+    """The writable folders of one sandbox, with mount arguments.
 
     Attributes:
-        places: bubblewrap's arguments for them.
-        before: a command line that bubblewrap's follows.
-        inside: a command line that the supervisor's follows.
-        current: the current folder that ``before`` needs.
-        file_bytes: size of the largest file; 0: that of the workspace.
-        memory_bytes: memory that they take before anything runs.
+        places: bubblewrap's arguments that mount them.
+        before: a command that starts bubblewrap, to mount overlays first; empty: none.
+        inside: a command that starts the supervisor, to copy the layer first; empty: none.
+        current: the folder to run ``before`` in.
+        file_bytes: size limit of one file; 0: the size of the workspace.
+        memory_bytes: memory that the folders use before any command runs.
     """
 
     places: tuple[str, ...] = ()
@@ -91,26 +91,26 @@ class Ground:
 
 @dataclass(frozen=True)
 class Overlays:
-    """How this machine mounts overlays.
+    """The options with which this machine mounts overlay file systems.
 
     Attributes:
         namespaces: options of ``unshare``.
-        options: of the mounts.
+        options: options of ``mount``.
     """
 
     namespaces: tuple[str, ...]
     options: str
 
     def before(self, size: int) -> tuple[str, ...]:
-        """Return a command line that mounts the current folder's overlays.
+        """Return a command prefix that mounts the current folder's overlays.
 
-        Another command follows it. The overlays take ``size`` bytes of writes.
+        The overlays take ``size`` bytes of writes.
         """
         unshare = shutil.which("unshare") or "unshare"
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
 
     def work(self) -> bool:
-        """Return whether the kernel mounts such overlays.
+        """Try to mount such overlays; return whether that works.
 
         Raises:
             SandboxError: the disk refused.
@@ -134,7 +134,7 @@ _USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
 
 
 def find_overlays() -> Overlays | None:
-    """Return how this machine mounts overlays, or None.
+    """Return the overlay options that work here, or None.
 
     Raises:
         SandboxError: the disk refused.
@@ -144,12 +144,12 @@ def find_overlays() -> Overlays | None:
 
 
 class LaidLayer:
-    """A layer that sandboxes can be opened on.
+    """A recorded build's files, ready to be mounted into sandboxes.
 
-    It is unpacked into the cache; without ``overlays``, each sandbox gets a copy instead.
+    With ``overlays`` they are unpacked once into the cache; without, each sandbox gets a copy.
 
     Raises:
-        SandboxError: the archive is not what the layer says, or cannot be unpacked.
+        SandboxError: the archive has another SHA-256, or cannot be unpacked.
     """
 
     def __init__(self, layer: Layer, bubblewrap: str, overlays: Overlays | None) -> None:
@@ -159,7 +159,7 @@ class LaidLayer:
         self._folder = Path() if overlays is None else unpacked(layer, bubblewrap)
 
     def ground(self, limits: SandboxLimits) -> Ground:
-        """Return the writable places of a sandbox."""
+        """Return the writable folders of a sandbox with these limits."""
         size = workspace_bytes(limits)
         if self._overlays is not None:
             return Ground(on_disk(self._folder / _WRITABLE), self._overlays.before(size), current=self._folder)
@@ -174,10 +174,10 @@ class LaidLayer:
 def machine(
     interpreter: Interpreter, toolchains: Sequence[MachineToolchain]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return bubblewrap's arguments that show and hide the machine's files.
+    """Return arguments that mount the machine's files and mask some.
 
-    It shows all of ``/usr`` and the toolchains at their own places. It hides the packages installed beside an
-    interpreter, and the settings of installers.
+    All of ``/usr`` and the toolchains are mounted at their own paths. Masked are the packages installed beside an
+    interpreter, and the settings of installers, which may hold credentials.
     """
     prefixes = [interpreter.prefix, *(one.folder for one in toolchains if one.name == "python")]
     own = [prefix for prefix in prefixes if not prefix.is_relative_to("/usr")]
@@ -203,7 +203,7 @@ def _empty_file() -> Path:
 
 
 def on_disk(folder: Path) -> tuple[str, ...]:
-    """Return bubblewrap's arguments that make ``folder``'s parts writable."""
+    """Return bubblewrap's arguments that mount the parts of ``folder`` writable."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
 
@@ -212,7 +212,7 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
     """Unpack a layer's archive into ``folder``.
 
     Raises:
-        SandboxError: the archive is not what the layer says, or cannot be unpacked.
+        SandboxError: the archive has another SHA-256, or cannot be unpacked.
     """
     mounts = []
     for part in PARTS:
@@ -264,9 +264,9 @@ def sandboxed_tar(
 
 
 def unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the cache's folder of a layer, unpacked if absent.
+    """Return the cache's folder with an unpacked layer.
 
-    Raises as ``unpack``.
+    It is unpacked now if absent. Raises as ``unpack``.
     """
     folder = layers_folder() / layer.sha256
     if not folder.is_dir():
@@ -279,9 +279,9 @@ def unpacked(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return the bytes that a copy of ``layer`` takes.
+    """Return the bytes that a copy of each part takes.
 
-    By part (see ``PARTS``). Each file counts in whole memory pages, because the copy is on a tmpfs.
+    Each file takes whole memory pages, because the copy is on a tmpfs. ``PARTS`` has the names of the parts.
     """
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):

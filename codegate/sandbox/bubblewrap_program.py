@@ -1,4 +1,4 @@
-"""Find a working bubblewrap, and build its common arguments."""
+"""Find a ``bwrap`` that works; build arguments of every sandbox."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def find_bubblewrap() -> str:
     """Return the path of a ``bwrap`` that works here.
 
     Raises:
-        SandboxUnavailable: there is none; the message says why, the remedy what helps.
+        SandboxUnavailable: none works; the message has the reason and a remedy.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -64,7 +64,7 @@ def bubblewrap_version(program: str) -> str:
 
 
 def group_parents() -> control_group.GroupParents | None:
-    """Return where processes can join control groups, or None.
+    """Return the folders for sandboxes' control groups, or None.
 
     Raises:
         SandboxUnavailable: nothing would bound the number of processes.
@@ -85,7 +85,10 @@ def group_parents() -> control_group.GroupParents | None:
 
 
 def isolation() -> list[str]:
-    """Return every sandbox's arguments: namespaces, user, no capabilities, no variables."""
+    """Return bubblewrap's arguments for namespaces, user, capabilities and variables.
+
+    They are the same for every sandbox.
+    """
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
         "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
@@ -94,7 +97,7 @@ def isolation() -> list[str]:
 
 
 def system_links() -> Iterator[str]:
-    """Yield the arguments for ``/bin``, ``/lib`` and the like."""
+    """Yield bubblewrap's arguments that provide ``/bin``, ``/lib`` and the like."""
     for name in ("bin", "lib", "lib32", "lib64", "sbin"):
         path = Path("/", name)
         if path.is_symlink():
@@ -110,10 +113,14 @@ def contents(
     limits: SandboxLimits,
     writable: Sequence[str],
 ) -> list[str]:
-    """Return the last arguments: file systems, environment and supervisor.
+    """Return bubblewrap's last arguments: file systems, variables, supervisor.
 
-    ``interpreter`` is its path inside, after the command line that starts it, if any; ``masks`` hide files of
-    ``/proc``.
+    Args:
+        tools: folder on the host with the programs of every sandbox.
+        interpreter: command that starts Python for the supervisor.
+        masks: arguments that hide files of ``/proc``.
+        limits: the sandbox's limits.
+        writable: arguments that mount the writable folders.
     """
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     return [
@@ -135,7 +142,7 @@ def command_scope(
     file_bytes: int,
     interpreter: str,
 ) -> Scope:
-    """Return the limits and variables of a sandbox's commands.
+    """Return the resource limits and variables of a sandbox's commands.
 
     Without a control group (``grouped``), each process has a memory limit of its own. ``file_bytes`` of 0 is the size
     of the workspace.

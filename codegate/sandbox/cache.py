@@ -1,4 +1,4 @@
-"""The cache: files that can be made again."""
+"""The cache folder, whose files can be made again."""
 
 import contextlib
 import math
@@ -51,7 +51,7 @@ def cache_bytes() -> int:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a folder of ``own_folder``; remove it unless renamed.
+    """Yield a new folder below ``parent``; remove it unless renamed.
 
     Raises:
         SandboxError: the disk refused.
@@ -65,7 +65,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def own_folder(parent: Path) -> Path:
-    """Return a new folder below ``parent``, owned by this process.
+    """Return a new folder below ``parent``, named after this process.
 
     ``sweep_folders`` removes it once this process is dead.
 
@@ -83,7 +83,10 @@ def own_folder(parent: Path) -> Path:
 
 
 def sweep_folders(parent: Path) -> int:
-    """Remove folders of ``own_folder`` with dead owners; return the count."""
+    """Remove dead processes' folders below ``parent``; return their number.
+
+    ``own_folder`` made them.
+    """
     found = 0
     for path in parent.glob(".*-*"):
         owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
@@ -99,7 +102,7 @@ def sweep_folders(parent: Path) -> int:
 def drop_unpacked(sha256: str) -> None:
     """Remove the unpacked copy of a layer, if any.
 
-    If that breaks off, the rest of the copy is not used again.
+    After an interrupted removal, the rest of the copy is not used again.
 
     Raises:
         SandboxError: the disk refused.

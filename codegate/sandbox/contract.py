@@ -22,7 +22,7 @@ class SandboxError(InfrastructureError):
 
 
 class SandboxUnavailable(SandboxError):
-    """No backend can run here; the remedy names one."""
+    """No backend works on this machine; the remedy names one."""
 
 
 class NotInstalled(SandboxError):
@@ -192,7 +192,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class EnvironmentRecipe:
-    """What a backend prepares an environment from.
+    """Everything from which a backend prepares an environment.
 
     Equal recipes give interchangeable environments.
 
@@ -237,7 +237,10 @@ class PreparedEnvironment(Protocol):
 
     @property
     def toolchains(self) -> tuple[tuple[str, str], ...]:
-        """Return the variables that locate toolchains, beside the layer's."""
+        """Return variables that locate the toolchains.
+
+        The layer's own variables are not among them.
+        """
         ...
 
 
@@ -247,7 +250,7 @@ OWN_KERNEL: Final = ("runsc", "kata")
 
 @dataclass(frozen=True)
 class Description:
-    """A backend's parts, and the limits that they enforce.
+    """What runs a backend's sandboxes, and which limits it enforces.
 
     Attributes:
         name: see ``Backend.name``.
@@ -336,7 +339,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the choice that selects the backend.
+        """Return the value of ``--sandbox`` that selects the backend.
 
         It is ``docker``, ``bwrap``, or ``docker:RUNTIME`` for a runtime with a kernel of its own, which may give other
         results. Outcomes from backends of different names are not comparable.
@@ -344,7 +347,7 @@ class Backend(Protocol):
         ...
 
     def describe(self) -> Description:
-        """Return a description of the backend's parts.
+        """Return the backend's engine, runtime and limits.
 
         Raises:
             SandboxError: the daemon does not answer.

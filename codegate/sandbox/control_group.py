@@ -26,7 +26,10 @@ _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 
 @dataclass(frozen=True)
 class GroupParents:
-    """The folders to make groups in, by controller or ``unified``."""
+    """The existing control groups below which new ones are made.
+
+    ``folders`` has a folder for each controller (cgroup v1), or one for the key ``unified`` (v2).
+    """
 
     folders: Mapping[str, Path]
 
@@ -37,7 +40,7 @@ class GroupParents:
 
 
 class ControlGroup:
-    """One sandbox's group.
+    """The control group of one sandbox.
 
     Raises:
         SandboxError: the kernel refused it.
@@ -100,7 +103,10 @@ class ControlGroup:
 
 
 def find_parents() -> GroupParents | None:
-    """Return where this process can make groups, or None."""
+    """Return the groups below which this process can make groups.
+
+    None if it can make none.
+    """
     own = _own_groups()
     parents = _find_v1(own) or _find_v2(own)
     if parents is None:
@@ -113,7 +119,7 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove groups of dead owners; return the number of sandboxes."""
+    """Remove dead processes' groups; return how many sandboxes had them."""
     stale: dict[str, list[Path]] = {}
     roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
     for root in roots:
@@ -148,7 +154,10 @@ def _if_there(file: Path, value: str) -> list[tuple[Path, str]]:
 
 
 def _own_groups() -> dict[str, str]:
-    """Return our group by controller; "" is v2's (proc(5))."""
+    """Return the path of this process's group, by controller.
+
+    The key "" stands for cgroup v2; see proc(5).
+    """
     groups = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():

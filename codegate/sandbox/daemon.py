@@ -60,7 +60,7 @@ def explained(what: str) -> Iterator[None]:
 
 
 def read_daemon(client: "APIClient", runtime: str | None) -> Description:
-    """Return a description of this daemon's sandboxes.
+    """Return the engine, runtime and limits of a daemon's sandboxes.
 
     Raises:
         UsageError: the daemon has no such ``runtime``; names those that it has.
@@ -93,7 +93,10 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return a runtime's kind, by its program or name."""
+    """Return a container runtime's known kind, such as ``runsc``.
+
+    Its program or its name shows the kind. A runtime of no known kind is its own: ``name``.
+    """
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):
         for known in (*OWN_KERNEL, *_NAMESPACED):

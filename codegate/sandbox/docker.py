@@ -60,7 +60,7 @@ _WATCHED: Final = (
 
 
 class DockerBackend:
-    """Sandboxes by the daemon that the docker command finds.
+    """Runs sandboxes as containers of the docker command's daemon.
 
     ``runtime`` is one of the daemon's container runtimes, such as ``runsc``; None is its default.
 
@@ -120,7 +120,7 @@ class DockerBackend:
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
     def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
-        """Return the environment without layers, and its tools."""
+        """Return the environment without recorded builds, and its tools."""
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
@@ -165,7 +165,10 @@ class DockerBackend:
         limits: SandboxLimits,
         given: Iterable[Entry] | None = None,
     ) -> tuple[str, SandboxSession]:
-        """Return a container's id and session; commands get ``layer``'s variables."""
+        """Start a container; return its id and session.
+
+        Its commands get the variables of ``layer``. ``given`` is written into the container before its start.
+        """
         variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
         with self._fleet.starting():
             with explained("start a sandbox"):
@@ -174,7 +177,7 @@ class DockerBackend:
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:
-        """Return a function that measures what a container has written."""
+        """Return a function that measures the bytes a container wrote."""
 
         def written() -> int:
             with explained("say how much a sandbox has written"):
@@ -200,7 +203,7 @@ class DockerBackend:
         return count
 
     def reap(self, job: str) -> int:
-        """Remove all sandboxes of the workflow job; return the count."""
+        """Remove a workflow job's sandboxes; return their number."""
         with explained("look for the job's sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
             return sum(self.remove(str(container["Id"])) for container in found)
@@ -307,7 +310,10 @@ class DockerBackend:
 
 
 class _Container(Member):
-    """A container, whose supervisor counts the out-of-memory kills."""
+    """A sandbox's container.
+
+    Its supervisor counts the out-of-memory kills.
+    """
 
     def __init__(self, container: str, backend: DockerBackend, fleet: Fleet) -> None:
         self.id = container

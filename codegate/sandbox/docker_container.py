@@ -29,7 +29,7 @@ _KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the m
 
 @dataclass(frozen=True)
 class DockerEnvironment:
-    """An environment's image.
+    """The image that an environment's containers are made from.
 
     Attributes:
         image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
@@ -61,7 +61,7 @@ def container_scope(
     variables: dict[str, str],
     python: str,
 ) -> Scope:
-    """Return the scope of commands in a container."""
+    """Return the resource limits and variables of a container's commands."""
     resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": limits.disk_bytes,
@@ -82,7 +82,7 @@ def container_configuration(
     *,
     quota: bool,
 ) -> dict[str, Any]:
-    """Return the container's configuration.
+    """Return the request that creates the container, for Docker's API.
 
     It has no ``init``, because the supervisor is the first process and reaps.
     """
@@ -146,7 +146,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def container_folders(container: str) -> Iterator[tuple[Source, Source]]:
-    """Yield tars of a build's folders; see ``WatchedBuild``."""
+    """Yield tars of ``/opt/env`` and the workspace, in this order."""
     client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
 
     def folder(place: str) -> Iterator[bytes]:

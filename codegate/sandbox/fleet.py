@@ -14,7 +14,7 @@ from codegate.sandbox.stream import SupervisorStream
 
 
 class Member(Enclosure):
-    """One process, container or machine of a fleet."""
+    """One sandbox's process, container or machine in a fleet."""
 
     def __init__(self, fleet: "Fleet") -> None:
         self._fleet = fleet
@@ -30,18 +30,18 @@ class Member(Enclosure):
                 self._removal = self._fleet.remove_later(self)
 
     def wait(self, seconds: float) -> None:
-        """Wait up to ``seconds`` until a destroyed member is gone."""
+        """Wait up to ``seconds`` until it is removed, after ``destroy``."""
         if self._removal is not None:
             with contextlib.suppress(TimeoutError):
                 self._removal.result(max(seconds, 0))
 
     @abstractmethod
     def kill(self) -> None:
-        """Stop it without waiting."""
+        """Kill it at once, without waiting for its end."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Remove the sandbox's remains; this may take a while."""
+        """Wait for its end, and remove its files and groups."""
 
 
 class Fleet:
@@ -60,7 +60,9 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Let ``close`` wait for a start in the ``with`` block.
+        """Make ``close`` wait until the ``with`` block has ended.
+
+        The block starts a sandbox.
 
         Raises:
             SandboxClosed: the backend was closed.
@@ -77,12 +79,15 @@ class Fleet:
                 self._changed.notify_all()
 
     def add(self, member: Member) -> None:
-        """Register a sandbox for removal, before it has started."""
+        """Register a sandbox that has yet to start.
+
+        ``close`` removes it.
+        """
         with self._changed:
             self._members.add(member)
 
     def open(self, member: Member, connection: SocketConnection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
-        """Return a registered ``SandboxSession`` over ``connection``."""
+        """Return the session of a started sandbox, registered for ``close``."""
         try:
             session = SandboxSession(SupervisorStream(connection), member, scope, limits)
         except BaseException:

@@ -21,7 +21,7 @@ _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def machine_of(architecture: str) -> str:
-    """Return the ``uname -m`` of the daemon's ``architecture``.
+    """Return the ``uname -m`` name of Docker's ``architecture``.
 
     Raises:
         SandboxError: there are no wheels for it.
@@ -33,14 +33,14 @@ def machine_of(architecture: str) -> str:
 
 
 def base_image_name(python: str) -> str:
-    """Return the user's base image, or the Python version's default."""
+    """Return the base image's name: the user's, or Python's default."""
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 
 def can_be_had(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
-    An official one is pulled. An image that the user sets in the environment replaces that of the earlier run.
+    An official one is pulled. It is not available if the user now sets another image in the environment.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False
@@ -56,7 +56,7 @@ def can_be_had(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    A suite may have ``named`` it; the reader of the suite checks whether it may.
+    ``named`` is the image that a suite asks for, if any; the reader of the suite checks whether it may.
 
     Raises:
         NotInstalled: its registry does not have it.
@@ -103,12 +103,12 @@ def pin_image(client: "APIClient", name: str) -> str:
 
 
 def image_tag(key: str) -> str:
-    """Return the tag of the image for ``key``, a SHA-256."""
+    """Return the tag of codegate's image for ``key``, a SHA-256."""
     return f"{_REPOSITORY}:{key[:24]}"
 
 
 def made_image(client: "APIClient", key: str) -> str | None:
-    """Return the id of the image for ``key``, or None."""
+    """Return the id of codegate's image for ``key``, or None."""
     found = find_image(client, image_tag(key))
     if found is None or (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) != key:
         return None
@@ -132,7 +132,7 @@ def find_image(client: "APIClient", name: str) -> dict[str, Any] | None:
 
 
 def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
-    """Return an image's record, after pulling it if absent.
+    """Return the daemon's record of an image, pulled if absent.
 
     Raises:
         NotInstalled: its registry does not have it.

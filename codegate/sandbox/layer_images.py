@@ -84,7 +84,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
 
 
 def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
-    """Return Debian package names sorted, each once.
+    """Return Debian package names, sorted and without duplicates.
 
     Raises:
         UsageError: something is no name of a package.
@@ -95,9 +95,9 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of a build's image, made if absent.
+    """Return the id of ``base`` with a build and tools.
 
-    It has the tools as well. ``labels`` are for the container that the image is made in.
+    The image is made if absent. ``labels`` are for the container that it is made in.
 
     Raises:
         SandboxError: the archive has changed, or holds what no build leaves.
@@ -107,9 +107,9 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 
 
 def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of ``base`` with another recorded build.
+    """Return the id of ``base`` with another build's files.
 
-    The image is made if absent; see ``layered_image``.
+    They are below the build's folder ``name``. The image is made if absent; see ``layered_image``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
@@ -137,7 +137,7 @@ def _laid_image(
 
 
 def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
-    """Remove this cache's layer images that are not ``kept``.
+    """Remove this cache's images of recorded builds, except ``kept``.
 
     Images in use by a container stay. Without a Docker daemon there are none.
 
@@ -158,12 +158,12 @@ def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
 
 
 def _cache() -> str:
-    """Return this cache's id, for labels of its images."""
+    """Return this cache's id, a label of its images."""
     return digest([os.uname().nodename, str(cache_folder())])[:32]
 
 
 def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
-    """Yield the tools, the user and the user's folders.
+    """Yield archive entries for the tools and the sandbox's user.
 
     Recorded builds and their sandboxes have them. A new build gets ``uv``.
     """
@@ -188,13 +188,13 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
-    """Yield a layer's members at their places in an image."""
+    """Yield a layer's archive entries, renamed to their sandbox paths."""
     for entry, data in _moved(layer, _placed):
         yield _owned(entry), data
 
 
 def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
-    """Yield another build's members below its folder ``name``.
+    """Yield another build's archive entries, below its folder ``name``.
 
     All users may read them.
     """
@@ -207,7 +207,7 @@ def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
 
 
 def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
-    """Yield a layer's members, renamed by ``place``."""
+    """Yield a layer's archive entries; ``place`` maps their names."""
     for entry, data in read_layer(layer):
         entry.name = place(entry.name)
         if entry.type == tarfile.LNKTYPE:
@@ -226,7 +226,7 @@ def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
-    """Return an archive entry without its size and link target."""
+    """Return a tar entry, with size and link target unset."""
     entry = tarfile.TarInfo(name)
     entry.type = kind
     entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755
@@ -235,7 +235,7 @@ def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
 
 
 def file_entry(name: str, data: IO[bytes], size: int, mode: int = 0o644) -> Entry:
-    """Return a file as an archive entry."""
+    """Return a file's tar entry and data."""
     entry = _entry(name, tarfile.REGTYPE)
     entry.size, entry.mode = size, mode
     return entry, data

@@ -31,7 +31,7 @@ Entry: TypeAlias = tuple[tarfile.TarInfo, IO[bytes] | None]
 
 
 class Source(Protocol):
-    """A stream that a tar is read from."""
+    """A readable stream that holds a tar."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most ``size`` bytes; b"" at the end."""
@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Parts:
-    """A ``Source`` that reads from an iterator of byte blocks."""
+    """A ``Source`` over an iterator of byte blocks."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts
@@ -55,8 +55,11 @@ class Parts:
 def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -> str:
     """Write a build's archive; return its SHA-256.
 
-    ``env`` and ``tree`` are tars of ``/opt/env`` and the workspace, each with that folder as its first member. See
-    ``BuildSandbox.freeze``.
+    Args:
+        env: tar of ``/opt/env``, with that folder as its first member.
+        tree: tar of the workspace, likewise.
+        tracked: see ``BuildSandbox.freeze``.
+        archive: likewise.
 
     Raises:
         SandboxError: a tar is cut short, or the disk refused.
@@ -120,7 +123,7 @@ def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 class _Whole:
-    """Reads a tar; computes its SHA-256 and checks its end."""
+    """Reads a tar to its end, computing its SHA-256."""
 
     def __init__(self, source: Source) -> None:
         self.sha256 = hashlib.sha256()
@@ -134,7 +137,7 @@ class _Whole:
         return data
 
     def ended(self) -> bool:
-        """Read the rest; return whether the tar is complete."""
+        """Read to the end; return whether the tar is complete."""
         while self.read(_COPY_BYTES):
             pass
         return self._last == bytes(tarfile.BLOCKSIZE)
@@ -154,7 +157,7 @@ def _members(source: _Whole) -> Iterator[Entry]:
 
 
 def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
-    """Return ``member`` as ``name``, without owner and set-id bits."""
+    """Return a copy named ``name``, without owner and set-id bits."""
     entry = tarfile.TarInfo(name)
     entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
     entry.mode = member.mode & 0o777
@@ -165,7 +168,7 @@ def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
 
 
 def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``, each checked before use.
+    """Yield ``entries``, each one checked first.
 
     Raises:
         SandboxError: an entry is not below ``env`` or ``tree``, is a duplicate, comes before its folder, is a hard link
@@ -199,9 +202,9 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 
 
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
-    """Yield the frozen members of one folder, below ``root``.
+    """Yield one folder's entries of the archive, below ``root``.
 
-    ``spare`` takes the bytes of the paths ``left_out``, because a frozen hard link may lead to one.
+    The paths ``left_out`` are skipped; ``spare`` takes their bytes, because a hard link in the archive may lead to one.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
@@ -263,7 +266,7 @@ def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
 
 
 def _part(data: IO[bytes], size: int) -> bytes:
-    """Return a tar's next bytes, at most ``size``."""
+    """Read and return at most ``size`` bytes of a tar."""
     try:
         return data.read(size)
     except tarfile.TarError as error:

@@ -16,7 +16,7 @@ _JOB: Final = ("GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITH
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, with a name that is never used again.
+    """A process, identified so that no later process is equal.
 
     Attributes:
         boot: the kernel's boot id.
@@ -35,7 +35,10 @@ class Owner:
 
     @property
     def known_dead(self) -> bool:
-        """Return whether the owner is certainly dead, not just invisible."""
+        """Return whether the process has certainly ended.
+
+        Of a process of another boot or namespace that is never certain.
+        """
         here = current_owner()
         if (self.boot, self.namespace) != (here.boot, here.namespace):
             return False
@@ -52,7 +55,7 @@ def workflow_job(environment: Mapping[str, str]) -> str:
 
 
 def parse_owner(text: str) -> Owner | None:
-    """Return the owner that ``str(owner)`` names, or None."""
+    """Return the ``Owner`` whose ``str`` is ``text``, or None."""
     parts = text.split(":")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts[1:]):
         return None
@@ -60,7 +63,7 @@ def parse_owner(text: str) -> Owner | None:
 
 
 def current_owner() -> Owner:
-    """Return this process as an owner."""
+    """Return the ``Owner`` that identifies this process."""
     return _owner(os.getpid())  # by process id, so that a fork does not inherit its parent's name
 
 

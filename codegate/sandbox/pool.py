@@ -26,7 +26,7 @@ class _Warm:
 
 @dataclass
 class Lease:
-    """A sandbox for one use, or for several.
+    """A sandbox that the pool has handed out.
 
     Its user sets ``reusable`` if nothing untrusted ran in it; it can then be leased again.
     """
@@ -38,9 +38,9 @@ class Lease:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether it was in use for too long.
+        """Return whether the sandbox is too old for another lease.
 
-        That is a quarter of its lifetime since its first use; up to half may have passed before that.
+        It is, a quarter of its lifetime after its first use; up to half may have passed before that.
         """
         return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
 
@@ -70,7 +70,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def acquire(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Sandbox]:
-        """Yield a fresh sandbox; close it afterwards.
+        """Yield a fresh sandbox, and close it after the block.
 
         Raises:
             SandboxClosed: the pool was closed.
@@ -82,7 +82,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def lease(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Lease]:
-        """Yield an earlier lease if reusable, else a new one."""
+        """Yield an idle reusable sandbox's lease, else a new one."""
         kind = (environment, limits)
         lease = self._idle_lease(kind) or Lease(kind, self._take(environment, limits), time.monotonic())
         lease.reusable = False
@@ -110,7 +110,7 @@ class SandboxPool:
 
     @contextlib.contextmanager
     def _in_use(self, sandbox: Sandbox) -> Iterator[None]:
-        """Let ``stop`` close the sandbox during the block."""
+        """Allow ``stop`` to close the sandbox during the ``with`` block."""
         with self._lock:
             self._used[id(sandbox)] = sandbox
             stopped = self._stopped

@@ -47,7 +47,7 @@ class Relay:
         self.ended.close()
 
     def connect(self, port: int) -> socket.socket:
-        """Start to serve a connection to ``port``; return our end."""
+        """Serve a new connection to ``port``; return the relay's socket."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         given = theirs, self._answers[port]
@@ -62,10 +62,10 @@ class Relay:
 
 @dataclass
 class _Carried:
-    """A connection: the host's end of it.
+    """A connection between the sandbox and a host function.
 
     Attributes:
-        number: the supervisor's.
+        number: the supervisor's number of the connection.
         end: our socket.
         unread: bytes from inside that are not written to ``end`` yet.
         closed_inside: no more bytes come from inside.
@@ -85,7 +85,7 @@ class _Carried:
 
 
 def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
-    """Carry the running command's connections; return its reply.
+    """Carry a command's connections until it ends; return its reply.
 
     Raises:
         StreamBroken: as for a reply without a relay.

@@ -36,7 +36,10 @@ _SUPERVISOR: Final = 1  # the process id inside: its limits and priority are not
 
 @dataclass(frozen=True)
 class _Machine:
-    """A processor architecture's audit number and system call numbers."""
+    """The numbers that one processor architecture's kernel uses.
+
+    They identify the architecture (for audit) and its system calls.
+    """
 
     audit: int
     calls: dict[str, int]
@@ -125,7 +128,10 @@ _CONDITIONAL = ("clone", "setpriority", "socket", *_NOT_ON_SUPERVISOR)
 
 @cache
 def filters() -> dict[str, str]:
-    """Return the filter by ``uname -m``, as hexadecimal instructions."""
+    """Return each architecture's filter, as hexadecimal BPF instructions.
+
+    The keys are names as in ``uname -m``.
+    """
     return {name: b"".join(_program(machine)).hex() for name, machine in _MACHINES.items()}
 
 
@@ -169,7 +175,7 @@ def _priority() -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes]) -> Iterator[bytes]:
-    """Yield a filter that applies ``steps`` to one system call."""
+    """Yield instructions that apply ``steps`` to one system call only."""
     yield _step(_EQUAL, number, 0, len(steps) + 1)
     yield from steps
     yield _step(_RETURN, _ALLOW)

@@ -1,14 +1,17 @@
-"""Sizes of a sandbox's writable parts.
+"""Compute the sizes of a sandbox's writable folders in memory.
 
-They live in memory and count against its limit. They get at most about two thirds of it together, so that files alone
-never use up the memory and take the supervisor with them.
+They count against its memory limit. They get at most about two thirds of it together, so that files alone never use up
+the memory and take the supervisor with them.
 """
 
 from codegate.sandbox.contract import SandboxLimits
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
-    """Return the size limit of the workspace and its files."""
+    """Return the size limit of the workspace in bytes.
+
+    It is also the size limit of each file.
+    """
     return min(limits.disk_bytes, limits.memory_bytes // 2)
 
 

@@ -51,7 +51,7 @@ class SocketConnection:
         return b"".join(parts)
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Return the sockets of ``selector`` that are ready.
+        """Wait; return the ready sockets of ``selector``.
 
         This connection has to be one of them.
 
@@ -84,7 +84,7 @@ class SocketConnection:
 
 
 class AttachedConnection(SocketConnection):
-    """A container's attached stream.
+    """The byte stream to a supervisor in a Docker container.
 
     Input is plain bytes. Output comes in the frames of ``POST /containers/{id}/attach`` in the Docker Engine API: a
     byte for the channel, three zero bytes, a big-endian length. The first bytes of the error channel are kept for
@@ -123,7 +123,7 @@ class AttachedConnection(SocketConnection):
 
 
 def _read_ahead(raw: Any) -> int:
-    """Return the number of bytes that TLS has decrypted already.
+    """Return how many bytes TLS has decrypted but not delivered.
 
     They do not make the descriptor readable.
     """

@@ -45,7 +45,7 @@ class StreamBroken(SandboxError):
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the supervisor's source: its files as one text."""
+    """Return the supervisor's source files, joined to one program."""
     folder = resources.files("codegate.sandbox")
     names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
     first, *rest = (folder.joinpath(name).read_bytes() for name in names)
@@ -54,7 +54,7 @@ def supervisor_source() -> bytes:
 
 @dataclass(frozen=True)
 class Reply:
-    """A signed reply: a header, then raw bytes."""
+    """A reply of the supervisor, its signature checked."""
 
     header: dict[str, Any]
     blob: bytes

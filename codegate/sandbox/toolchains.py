@@ -50,7 +50,7 @@ class MachineToolchain:
 
 
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
-    """Return this machine's newest toolchain of a version, or None.
+    """Return the newest installed toolchain that fits ``wanted``, or None.
 
     The version may be a beginning (``3.13``, ``22``); an empty one means the first toolchain on ``PATH``.
     """
@@ -59,7 +59,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 
 
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
-    """Return the wanted toolchains, then one of each other kind.
+    """Return the wanted toolchains, and one of each other kind.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.
@@ -103,9 +103,9 @@ def check_system(packages: Iterable[str]) -> None:
 
 
 def fits(version: str, wanted: str) -> bool:
-    """Return whether ``version`` is ``wanted`` or more precise.
+    """Return whether ``version`` begins with ``wanted``, part by part.
 
-    3.13.0 is 3.13, and 3.130 is not. Any version is ``lts``.
+    3.13.0 fits 3.13, and 3.130 does not. Any version fits ``lts``.
     """
     if wanted in {"stable", "nightly", "beta"}:
         return wanted == (version.partition("-")[2].partition(".")[0] or "stable")
@@ -125,7 +125,7 @@ def _missing(wanted: Toolchain) -> str:
 
 
 def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
-    """Yield the installed toolchains of a kind, first on ``PATH``."""
+    """Yield installed toolchains of the wanted kind, ``PATH`` first."""
     kind = wanted.name
     places = _pythons(wanted.version) if kind == "python" else _on_path(_PROGRAMS.get(kind, kind))
     for place in (*places, *_elsewhere(_PLACES.get(kind, ()))):
@@ -145,7 +145,7 @@ def _on_path(program: str) -> list[Path]:
 
 
 def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
-    """Yield toolchain programs outside ``PATH``.
+    """Yield the programs outside ``PATH`` that match the patterns.
 
     A pattern begins at the home folder (``~``), the tool cache (``RUNNER``) or ``/``.
     """
@@ -157,7 +157,7 @@ def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
 
 
 def _say(argv: list[str]) -> str:
-    """Return a program's output of both streams; "" on failure."""
+    """Run a program; return both its outputs, "" on failure."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
         done = run_program(argv, env={**environment, "GOTOOLCHAIN": "local"}, seconds=_SECONDS)
@@ -219,7 +219,7 @@ def _maven(program: Path) -> MachineToolchain | None:
 
 
 def _rust(program: Path) -> MachineToolchain | None:
-    """Return ``rustc``'s toolchain, also behind rustup's proxy."""
+    """Return the toolchain of a ``rustc``, rustup's proxy resolved."""
     folder = Path(_say([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
     said = _say([str(folder / "bin" / "rustc"), "--version"]).split()
     if len(said) < 2 or said[0] != "rustc":
@@ -228,7 +228,10 @@ def _rust(program: Path) -> MachineToolchain | None:
 
 
 def _other(name: str, program: Path) -> MachineToolchain | None:
-    """Return another tool below ``/usr``; elsewhere its files are unknown."""
+    """Return another kind's toolchain; None outside ``/usr``.
+
+    Elsewhere its files are unknown.
+    """
     version = _VERSION.search(_say([str(program), "--version"]))
     own = program.resolve()
     if version is None or not own.is_relative_to("/usr"):

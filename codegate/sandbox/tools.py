@@ -1,4 +1,4 @@
-"""Programs and files of every sandbox.
+"""The programs and files that every sandbox gets.
 
 They are ruff, a few files of ``/etc``, and uv for builds. Programs are installed from wheels, which run no code when
 they are unpacked, into the cache.
@@ -36,7 +36,7 @@ _ETC: Final = {
 
 @dataclass(frozen=True)
 class Tools:
-    """Folders on the host with the files of every sandbox.
+    """The host's folders with the files that every sandbox gets.
 
     Attributes:
         content: SHA-256 that identifies their content.
@@ -50,9 +50,9 @@ class Tools:
 
 
 def tools_for(machine: str | None = None) -> Tools:
-    """Return the tools for a processor type of ``uname -m``.
+    """Return the tools for a processor architecture, installed if absent.
 
-    None: this machine's.
+    ``machine`` is its name as in ``uname -m``; None: this machine's.
 
     Raises:
         SandboxError: they cannot be installed; the message has the installer's last lines.
@@ -67,7 +67,10 @@ def tools_for(machine: str | None = None) -> Tools:
 
 
 def uv_program(machine: str) -> Path:
-    """Return uv for a processor type: ours, or a wheel's."""
+    """Return the path of ``uv`` for a processor architecture.
+
+    It is codegate's own, or a wheel's.
+    """
     from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
 
     if sys.platform == "linux" and platform.machine() == machine:
@@ -81,7 +84,7 @@ def program_place(name: str, release: str, machine: str) -> Path:
 
 
 def _program(name: str, release: str, machine: str) -> Path:
-    """Return a wheel's program in the cache, installed if absent."""
+    """Return the cached program of a wheel, installed if absent."""
     place = program_place(name, release, machine)
     if not place.is_file():
         folder = place.parent.parent

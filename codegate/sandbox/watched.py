@@ -1,4 +1,4 @@
-"""Sandboxes without disk quotas, ended when they write too much."""
+"""Sandboxes without disk quota, ended when they write too much."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Sour
 
 
 def listed_bytes(listing: bytes) -> int:
-    """Return the disk usage of files that ``LISTING`` lists.
+    """Return the disk usage that ``LISTING``'s output adds up to.
 
     Raises:
         SandboxError: the listing is empty or malformed.
@@ -43,7 +43,7 @@ def listed_bytes(listing: bytes) -> int:
 
 
 class WatchedSandbox:
-    """A ``Sandbox`` that ends when it has written too much.
+    """A ``Sandbox`` that ends when it writes too much.
 
     ``limit`` is in bytes; ``written`` measures them, or raises SandboxError.
     """
@@ -116,7 +116,7 @@ class WatchedSandbox:
 
 
 class WatchedBuild(WatchedSandbox):
-    """A ``BuildSandbox`` that ends when it has written too much.
+    """A ``BuildSandbox`` that ends when it writes too much.
 
     ``built`` opens tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one after the other.
     """

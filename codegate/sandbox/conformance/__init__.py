@@ -12,7 +12,10 @@ from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subj
 
 
 def checks_of(module: ModuleType) -> tuple[Check, ...]:
-    """Return a module's functions that only take a ``Subject``."""
+    """Return all checks that a module defines.
+
+    A check is a function whose only parameter is a ``Subject``.
+    """
     wanted = {"subject": Subject, "return": None}
     return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
 

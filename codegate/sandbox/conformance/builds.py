@@ -91,14 +91,14 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 
 
 def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
-    """Return a sandbox for a build, for a ``with`` block."""
+    """Return a new build's sandbox, for a ``with`` block."""
     recipe = EnvironmentRecipe(subject.recipe.python, layer=layer)
     return contextlib.closing(subject.backend.open_build(recipe, BUILD_LIMITS))
 
 
 @contextlib.contextmanager
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
-    """Yield the layer of a build by a Python program."""
+    """Run a Python program as a build; yield its layer."""
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:
@@ -114,7 +114,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Yield a sandbox on a layer, with the tracked files."""
+    """Yield a sandbox on a layer with the tracked files."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox
@@ -125,7 +125,7 @@ def _prepared(subject: Subject, layer: Layer) -> Any:
 
 
 def builder(subject: Subject) -> None:
-    """A build can write its own folders only.
+    """Check that a build can write only its own folders.
 
     It runs as a plain user. Its folders are ``/opt/env``, the workspace, the home folder and ``/tmp``.
     """
@@ -142,7 +142,7 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 
 
 def build_network(subject: Subject) -> None:
-    """A build reaches its relay only.
+    """Check that a build reaches its relay only.
 
     It reaches no network, and sees no file or variable of the host.
     """
@@ -173,7 +173,10 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
 
 
 def build_disk(subject: Subject) -> None:
-    """A build over its disk limit ends with a message."""
+    """Check that a build over its disk limit is ended.
+
+    The result has a message about it.
+    """
     fill = """
 import time
 for number in range(100_000):
@@ -186,7 +189,7 @@ for number in range(100_000):
 
 
 def frozen_build(subject: Subject) -> None:
-    """A build's archive has every untracked path of the workspace.
+    """Check that a build's archive has every untracked workspace path.
 
     That includes links, empty folders and both names of a hard link; caches, scratch files and owners are left out.
     """
@@ -206,7 +209,7 @@ def frozen_build(subject: Subject) -> None:
 
 
 def laid_layer(subject: Subject) -> None:
-    """A sandbox has the build's files beside the tracked ones."""
+    """Check that a sandbox has tracked files and built ones."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         ran = sandbox.run(
@@ -229,7 +232,7 @@ def _difference(seen: Mapping[str, object]) -> object:
 
 
 def fresh_views(subject: Subject) -> None:
-    """A sandbox's changes to its layer never reach another sandbox."""
+    """Check that a sandbox's changes never reach another sandbox."""
     spoil = """
 import os, shutil
 for path in ("/workspace/build/tool", "/opt/env/home/.config/own"):
@@ -255,7 +258,7 @@ shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
 
 
 def layers_apart(subject: Subject) -> None:
-    """A sandbox sees no other layer and no archive."""
+    """Check that a sandbox sees no archive or other layer."""
     mark = secrets.token_hex(8)
     program = f"open('/workspace/{mark}', 'w').write('x'); open('/opt/env/{mark}', 'w').write('x')"
     search = """
@@ -276,7 +279,7 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """A build on a layer freezes both together."""
+    """Check that a build on a layer freezes both together."""
     more = (
         "import os; os.unlink('/workspace/near'); open('/opt/env/more', 'w').write('x'); os.mkdir('/workspace/later')"
     )
@@ -289,9 +292,9 @@ def further_build(subject: Subject) -> None:
 
 
 def refused_archives(subject: Subject) -> None:
-    """A changed archive is refused before anything is written.
+    """Check that a changed archive is refused before any write.
 
-    So is one that would write outside of its folders.
+    An archive that would write outside of its folders is refused, too.
     """
     with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
@@ -326,6 +329,6 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
 
 
 def walls_of_layers(subject: Subject) -> None:
-    """The preflight passes in a sandbox on a layer."""
+    """Check that a sandbox on a layer passes the preflight."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))

@@ -6,9 +6,9 @@ from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE
 
 
 def exit_statuses(subject: Subject) -> None:
-    """Exit codes tell how a command ended.
+    """Check that exit codes distinguish how a command ended.
 
-    An exit code, a signal, an unknown program and a file that is no program are distinguished.
+    The ends are: an exit code, a signal, an unknown program, and a file that is no program.
     """
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
@@ -24,7 +24,7 @@ def exit_statuses(subject: Subject) -> None:
 
 
 def streams(subject: Subject) -> None:
-    """Input arrives whole; output and errors come back separately, unchanged."""
+    """Check that input arrives whole, and both outputs separately unchanged."""
     data = bytes(range(256)) * 8192
     copy = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[::-1]); sys.stderr.write('e')"
     with subject.sandbox() as sandbox:
@@ -38,7 +38,10 @@ def streams(subject: Subject) -> None:
 
 
 def output_caps(subject: Subject) -> None:
-    """Output over the cap is cut; floods end the command."""
+    """Check that output over the cap is cut.
+
+    A command that floods its output is killed.
+    """
     write = "import os\nfor _ in range({}): os.write({}, b'x' * 65536)"
     with subject.sandbox() as sandbox:
         for descriptor in (1, 2):
@@ -55,14 +58,14 @@ def output_caps(subject: Subject) -> None:
 
 
 def held_pipes(subject: Subject) -> None:
-    """A child that holds the output open delays nothing."""
+    """Check that a child with the output open delays nothing."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)
 
 
 def records(subject: Subject) -> None:
-    """The records pipe is separate, capped, and optional."""
+    """Check that the records pipe is separate, capped and optional."""
     program = "import os, sys; fd = int(sys.argv[1]); [os.write(fd, b'r' * 65536) for _ in range(int(sys.argv[2]))]"
     with subject.sandbox() as sandbox:
 
@@ -80,9 +83,9 @@ def records(subject: Subject) -> None:
 
 
 def placeholders(subject: Subject) -> None:
-    """Placeholders in ``argv`` become the sandbox's paths.
+    """Check that placeholders in ``argv`` become the sandbox's paths.
 
-    The programs at these paths work.
+    The programs at these paths must work.
     """
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("printf", "%s\n", "{tools}", "{workspace}", "x{tools}")))
@@ -97,9 +100,9 @@ def placeholders(subject: Subject) -> None:
 
 
 def fixed_environment(subject: Subject) -> None:
-    """A command sees the fixed variables and its own.
+    """Check a command's variables, current folder and user.
 
-    It starts in the workspace, as an unprivileged user.
+    It has the fixed variables and its own, starts in the workspace, and is unprivileged.
     """
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
@@ -114,7 +117,7 @@ def fixed_environment(subject: Subject) -> None:
 
 
 def accounting(subject: Subject) -> None:
-    """Time and memory include the command's descendants."""
+    """Check that time and memory include the command's descendants."""
     burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nx = bytearray({})"
     nested = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', sys.argv[1]])"
     with subject.sandbox() as sandbox:

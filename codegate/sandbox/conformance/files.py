@@ -1,4 +1,4 @@
-"""Checks of files: they arrive unchanged, and only in place."""
+"""Checks that files arrive unchanged, and inside the workspace only."""
 
 import json
 
@@ -22,7 +22,7 @@ print(json.dumps(seen))
 
 
 def faithful_files(subject: Subject) -> None:
-    """Bytes, names, executable bits and links arrive unchanged."""
+    """Check that bytes, names, executable bits and links arrive unchanged."""
     from hashlib import sha256  # noqa: PLC0415 - the only user
 
     large = bytes(range(251)) * 40_000
@@ -54,9 +54,9 @@ def faithful_files(subject: Subject) -> None:
 
 
 def replacing(subject: Subject) -> None:
-    """A later file replaces an earlier one, with its mode.
+    """Check that a later file replaces an earlier one.
 
-    Links are replaced and not followed.
+    It has its own mode. Links are replaced and not followed.
     """
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("a", b"long old content", "100755"), SandboxFile("target", b"kept")))
@@ -69,9 +69,9 @@ def replacing(subject: Subject) -> None:
 
 
 def refused_names(subject: Subject) -> None:
-    """A name or link that leaves the workspace is refused.
+    """Check that names and links outside the workspace are refused.
 
-    So is a path through a link that the code inside made.
+    A path through a link that the code inside made is refused, too.
     """
     names = ("../out", "/out", "a/../../out", "a/./b", "a//b", "", ".", "..", "a/", "nul\0byte", "\ud800")
     links = (b"/etc/passwd", b"../out", b"a/../../out", b"", b"nul\0")
@@ -90,9 +90,9 @@ def refused_names(subject: Subject) -> None:
 
 
 def many_files(subject: Subject) -> None:
-    """Thousands of files arrive; too many bytes are refused.
+    """Check that a sandbox takes thousands of files.
 
-    On a disk without a limit they end the sandbox instead.
+    Too many bytes are refused; on a disk without a limit they end the sandbox instead.
     """
     files = tuple(SandboxFile(f"many/{n % 50}/{n}.txt", str(n).encode()) for n in range(3000))
     count = "import json, os; print(json.dumps(sum(len(names) for _, _, names in os.walk('many'))))"

@@ -110,7 +110,10 @@ print(json.dumps(made))
 
 
 def walls_and_limits(subject: Subject) -> None:
-    """The preflight passes; system calls for escapes are refused."""
+    """Check that the preflight passes, and that escapes are refused.
+
+    An escape is a system call that could leave the sandbox.
+    """
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
         calls = look(sandbox)["calls"]
@@ -119,7 +122,7 @@ def walls_and_limits(subject: Subject) -> None:
 
 
 def other_conventions(subject: Subject) -> None:
-    """Older calling conventions do not get past the filter.
+    """Check that older calling conventions do not bypass the filter.
 
     No system call makes a namespace, either.
     """
@@ -128,7 +131,7 @@ def other_conventions(subject: Subject) -> None:
 
 
 def own_loopback(subject: Subject) -> None:
-    """Programs inside can talk to each other over the loopback."""
+    """Check that programs inside can connect over the loopback."""
     program = """
 import json, socket
 said = []
@@ -146,7 +149,10 @@ print(json.dumps(said))
 
 
 def counted_attempts(subject: Subject) -> None:
-    """Attempts to leave the sandbox are counted; local ones aren't."""
+    """Check that connections to the outside are counted.
+
+    Local connections are not.
+    """
     away = """
 import socket
 for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
@@ -164,7 +170,7 @@ for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
 
 
 def no_host_files(subject: Subject) -> None:
-    """Files of the host and container sockets are invisible."""
+    """Check that host files and container sockets are invisible."""
     with (
         tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
         tempfile.NamedTemporaryFile(prefix=".codegate-canary-", dir=Path.home()) as own,
@@ -180,7 +186,7 @@ def no_host_files(subject: Subject) -> None:
 
 
 def no_secrets(subject: Subject) -> None:
-    """A variable of the harness is found nowhere inside."""
+    """Check that codegate's own variables are found nowhere inside."""
     name, value = "CODEGATE_CONFORMANCE_SECRET", secrets.token_hex(16)
     os.environ[name] = value
     try:
@@ -194,7 +200,7 @@ def no_secrets(subject: Subject) -> None:
 
 
 def closed_supervisor(subject: Subject) -> None:
-    """The code inside cannot read, limit or kill the supervisor."""
+    """Check that code cannot read, limit or kill the supervisor."""
     with subject.sandbox() as sandbox:
         done = answer(python(sandbox, _SUPERVISOR))
         expect(done == [], "no hand on the supervisor", done)
@@ -202,7 +208,7 @@ def closed_supervisor(subject: Subject) -> None:
 
 
 def forged_frames(subject: Subject) -> None:
-    """Output that looks like a message is still output."""
+    """Check that output in a message's form stays output."""
     forged = bytes(7) + b"\1" + bytes(7) + b"\x40" + bytes(32) + b'\0\0\0\x0b{"ok":true}'
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("forged", forged),))

@@ -51,7 +51,7 @@ print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and i
 
 
 def time_limit(subject: Subject) -> None:
-    """At its limit a command is killed, hidden daemons included."""
+    """Check that the time limit kills command and daemons."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
         expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
@@ -61,7 +61,7 @@ def time_limit(subject: Subject) -> None:
 
 
 def daemons(subject: Subject) -> None:
-    """A command's background processes end when the command ends."""
+    """Check that background processes end when their command ends."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON)
         expect(done.ok and not done.timed_out, "a good end", done)
@@ -69,7 +69,10 @@ def daemons(subject: Subject) -> None:
 
 
 def stopped_tree(subject: Subject) -> None:
-    """A stopped command meets its limit; orphans do not accumulate."""
+    """Check that the time limit kills a command after SIGSTOP.
+
+    Orphans of short-lived processes do not use up the process limit.
+    """
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
     )
@@ -81,7 +84,7 @@ def stopped_tree(subject: Subject) -> None:
 
 
 def lifetime(subject: Subject) -> None:
-    """A sandbox ends its command and itself after its lifetime."""
+    """Check that a sandbox ends itself after its lifetime."""
     with subject.sandbox(dataclasses.replace(LIMITS, lifetime_seconds=3)) as sandbox:
         done = python(sandbox, "import time; time.sleep(60)", timeout=60)
         expect(done.timed_out and done.wall_seconds < 4, "timed out by the lifetime", done)
@@ -92,7 +95,7 @@ def lifetime(subject: Subject) -> None:
 
 
 def concurrent_use(subject: Subject) -> None:
-    """Four sandboxes at once keep files and answers separate."""
+    """Check that four sandboxes at once do not mix data."""
 
     def work(number: int) -> bytes:
         with subject.sandbox() as sandbox:
@@ -110,7 +113,10 @@ def concurrent_use(subject: Subject) -> None:
 
 
 def closing(subject: Subject) -> None:
-    """``close`` from another thread ends a call within two seconds."""
+    """Check that ``close`` from another thread ends a call quickly.
+
+    Two seconds are allowed.
+    """
     with subject.sandbox() as sandbox:
         timer = threading.Timer(0.3, sandbox.close)
         timer.start()
@@ -131,9 +137,9 @@ def closing(subject: Subject) -> None:
 
 
 def killed_harness(subject: Subject) -> None:
-    """A killed harness leaves nothing running.
+    """Check that nothing keeps running after codegate is killed.
 
-    A sweep removes its leftovers, and nothing of a live harness.
+    A sweep removes what the dead process left, and nothing of a live process.
     """
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
@@ -157,7 +163,10 @@ def killed_harness(subject: Subject) -> None:
 
 
 def hold() -> None:
-    """Run a marked command until killed: ``killed_harness``'s second process."""
+    """Run a marked command until killed.
+
+    It is the second process of ``killed_harness``.
+    """
     import ast  # noqa: PLC0415 - only the second process needs it
 
     name, version, sha256, archive, mark = ast.literal_eval(sys.stdin.read())
@@ -171,7 +180,7 @@ def hold() -> None:
 def _running(mark: str) -> bool:
     """Return whether this machine runs ``sleep MARK``.
 
-    With a remote daemon the process never shows here.
+    It never does if the sandbox is on a remote daemon.
     """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -188,7 +197,7 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def _expect_alone(sandbox: Sandbox) -> None:
-    """Check that a sandbox has no other process."""
+    """Check that the sandbox runs no other process."""
     others = answer(python(sandbox, _OTHERS))
     expect(others == [], "no other process", others)
     read = "import json; print(json.dumps(open('/workspace/alive').read()))"

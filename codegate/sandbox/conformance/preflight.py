@@ -80,7 +80,7 @@ class Assurance(Strict):
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return the key of what was checked.
+        """Return what identifies the checked backend and environment.
 
         Of two assurances with equal keys the later one counts.
         """
@@ -115,7 +115,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
 
 
 def look(sandbox: Sandbox) -> dict[str, Any]:
-    """Return what ``probe.walls`` finds out about the sandbox's isolation.
+    """Run ``probe.walls`` in the sandbox; return its facts.
 
     Raises:
         SandboxError: the probe failed.
@@ -125,9 +125,12 @@ def look(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
-    """Return a finding for each isolation property.
+    """Return one finding for each isolation property.
 
-    ``own`` are the names of the variables of the build and of its toolchains.
+    Args:
+        seen: the facts of ``probe.walls``.
+        description: the backend's.
+        own: names of the variables that the build and its toolchains set.
     """
     allowed = {"PATH", *ENVIRONMENT, "PWD", "LC_CTYPE"}
     strange = sorted(set(seen["variables"]) - allowed - set(own))
@@ -156,7 +159,7 @@ def wall_findings(seen: dict[str, Any], description: Description, own: Collectio
 
 
 def limit_findings(seen: dict[str, Any], description: Description) -> tuple[WallCheck, ...]:
-    """Return a finding for each limit that the probe tested."""
+    """Return one finding for each limit that the probe tested."""
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),

@@ -59,7 +59,7 @@ BLOCK = 1 << 18
 
 
 def refused(action: Callable[[], Any]) -> str:
-    """Return the name of ``action``'s error; "" on success."""
+    """Call ``action``; return its error's name, "" on success."""
     try:
         action()
     except OSError as error:
@@ -85,23 +85,23 @@ def write_to(path: str) -> None:
 
 
 def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
-    """Make a system call; return as ``refused`` does."""
+    """Make a system call; return its error's name, or ""."""
     ctypes.set_errno(0)
     result = libc.syscall(number, argument, 0, 0, 0, 0, 0)
     return errno.errorcode.get(ctypes.get_errno(), "?") if result == -1 else ""
 
 
 def harmless(path: str) -> bool:
-    """Return whether it is null, zero, full, random or urandom."""
+    """Return whether ``path`` is null, zero, full, random or urandom."""
     status = os.stat(path)
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     return stat.S_ISCHR(status.st_mode) and device in HARMLESS
 
 
 def writable() -> list[str]:
-    """Return every mount point that may be written to.
+    """Return every mount point that this process can write to.
 
-    See proc(5), /proc/self/mountinfo. The root counts whenever it is mounted so: its permissions may not hold for
+    See proc(5), /proc/self/mountinfo. The root counts whenever it is mounted writable: its permissions may not hold for
     another process.
     """
     found = []
@@ -116,7 +116,7 @@ def writable() -> list[str]:
 
 
 def walls() -> dict[str, Any]:
-    """Return facts about the isolation."""
+    """Return facts about users, capabilities, mounts, network and system calls."""
     with open("/proc/self/status") as file:
         status = dict(line.split(":", 1) for line in file if ":" in line)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -219,7 +219,10 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return how much of each ``wanted`` amount could be taken."""
+    """Use up each resource; return the amount reached, by name.
+
+    ``wanted`` has the amount at which to stop.
+    """
     return {
         "processes": processes(wanted["processes"]),
         "descriptors": descriptors(wanted["descriptors"]),
@@ -230,7 +233,7 @@ def limits(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def taken(size: int) -> bytearray:
-    """Return ``size`` bytes of which each page was written."""
+    """Return ``size`` bytes of memory, each page written once."""
     block = bytearray(size)
     block[:: resource.getpagesize()] = b"x" * len(range(0, size, resource.getpagesize()))
     return block

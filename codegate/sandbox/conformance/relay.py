@@ -15,7 +15,10 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 
 
 def relayed_bytes(subject: Subject) -> None:
-    """Connections carry megabytes both ways at once, also half-closed ones."""
+    """Check that connections carry megabytes both ways at once.
+
+    Half-closed connections do, too.
+    """
     program = (
         "import threading, hashlib\n"
         "def once(n, found):\n"
@@ -34,7 +37,10 @@ def relayed_bytes(subject: Subject) -> None:
 
 
 def relayed_only_when_asked(subject: Subject) -> None:
-    """Nothing listens without a relay, or after its command."""
+    """Check that nothing listens without a relay.
+
+    Nothing listens after the relay's command, either.
+    """
     program = "try: connect(); print('true')\nexcept OSError: print('false')"
     with subject.sandbox() as sandbox:
         before = answer(python(sandbox, _CONNECT + program))
@@ -44,7 +50,10 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 
 def relay_ends(subject: Subject) -> None:
-    """The host can end a command; its sandbox stays usable."""
+    """Check that the host can end just the command.
+
+    The sandbox stays usable.
+    """
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
     with contextlib.closing(Relay({RELAY_PORT: lambda _: relay.end()})) as relay, subject.sandbox() as sandbox:
         begun = time.monotonic()
@@ -54,7 +63,10 @@ def relay_ends(subject: Subject) -> None:
 
 
 def relay_flood(subject: Subject) -> None:
-    """Hundreds of unread connections harm neither host nor sandbox."""
+    """Check that hundreds of unread connections harm nothing.
+
+    Host and sandbox go on working.
+    """
     program = (
         "ends = []\n"
         "for n in range(400):\n"
@@ -77,7 +89,7 @@ def relay_flood(subject: Subject) -> None:
 
 
 def relay_closed_outside(subject: Subject) -> None:
-    """Bytes for a closed connection open no new one."""
+    """Check that bytes for a closed connection open none."""
     program = (
         "import time\n"
         "for _ in range(40):\n"
@@ -94,7 +106,7 @@ def relay_closed_outside(subject: Subject) -> None:
 
 
 def relay_slow_reader(subject: Subject) -> None:
-    """A connection that is read late carries all bytes."""
+    """Check that a slow reader still gets all bytes."""
     program = (
         "import time\n"
         "end = connect(); end.recv(1); time.sleep(1); got = 1\n"
@@ -107,7 +119,7 @@ def relay_slow_reader(subject: Subject) -> None:
 
 
 def relay_closed_output(subject: Subject) -> None:
-    """A command that closes its standard error is still served."""
+    """Check that a command without standard error is still served."""
     program = (
         "import os, time\n"
         "os.close(2); time.sleep(0.2); got = 0\n"

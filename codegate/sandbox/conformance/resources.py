@@ -5,9 +5,9 @@ from codegate.sandbox.contract import Command, SandboxLimits
 
 
 def memory_of_one(subject: Subject) -> None:
-    """A process over the memory limit ends; the sandbox survives.
+    """Check that only the process over the memory limit ends.
 
-    The result has the flag ``memory_exceeded``.
+    The sandbox survives, and the result has the flag ``memory_exceeded``.
     """
     with subject.sandbox() as sandbox:
         done = python(sandbox, "x = bytearray(512 << 20); print(len(x))")
@@ -19,7 +19,7 @@ def memory_of_one(subject: Subject) -> None:
 
 
 def memory_of_the_watcher(subject: Subject) -> None:
-    """Output that uses up the memory is the command's fault."""
+    """Check that captured output counts as the command's memory."""
     program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
     if subject.totals:
         limits = SandboxLimits(memory_bytes=64 << 20, disk_bytes=1 << 20, lifetime_seconds=60)
@@ -29,9 +29,9 @@ def memory_of_the_watcher(subject: Subject) -> None:
 
 
 def full_disk(subject: Subject) -> None:
-    """A sandbox with a full disk serves the next command.
+    """Check that a sandbox stays usable with a full disk.
 
-    That command is not reported as out of memory. Without a disk quota, the sandbox ends and the result says why.
+    The next command is not reported as out of memory. Without a disk quota, the sandbox ends and the result says why.
     """
     fill = "file = open('/workspace/fill', 'wb', buffering=0)\nwhile True: file.write(bytes(65536))"
     with subject.sandbox() as sandbox:
@@ -44,7 +44,10 @@ def full_disk(subject: Subject) -> None:
 
 
 def crashes(subject: Subject) -> None:
-    """A crash is reported by its signal and leaves nothing."""
+    """Check that a crash is reported by its signal.
+
+    It leaves nothing behind.
+    """
     with subject.sandbox() as sandbox:
         done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         expect(done.signal == 11, "a crash", done)

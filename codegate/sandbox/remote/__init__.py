@@ -1,1 +1,1 @@
-"""Sandboxes on rented machines, with a file for each provider."""
+"""Sandboxes on rented machines; each provider is a file."""

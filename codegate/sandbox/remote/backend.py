@@ -1,4 +1,4 @@
-"""Sandboxes on rented machines, one machine each.
+"""Sandboxes on rented machines, each sandbox on its own machine.
 
 A provider's file rents machines (``MachineProvider``) and carries the stream by the provider's SDK. All else is the
 same for all providers: the environment's folders, one small program that carries the stream (``link.py``), and
@@ -54,7 +54,7 @@ _CLOSE_SECONDS: Final = 15.0
 
 @dataclass(frozen=True)
 class Order:
-    """Requirements of a machine.
+    """The properties of a machine to rent.
 
     Attributes:
         image: name of the base image.
@@ -62,7 +62,7 @@ class Order:
         memory_gib: least memory.
         cpus: least number of processors.
         seconds: the provider ends the machine after so long, even if codegate is gone.
-        labels: that the provider keeps with it.
+        labels: labels that the provider stores with the machine.
     """
 
     image: str
@@ -103,11 +103,14 @@ class MachineProvider(Protocol):
         ...
 
     def rented(self) -> Iterator[tuple[str, str]]:
-        """Yield codegate's machines: identity and value of ``OWNER_LABEL``."""
+        """Yield id and owner of each machine of codegate.
+
+        The owner is the value of the label ``OWNER_LABEL``.
+        """
         ...
 
     def destroy(self, identity: str) -> None:
-        """End a machine; do nothing if it is gone."""
+        """End the machine with this id; do nothing without one."""
         ...
 
 
@@ -135,7 +138,7 @@ class RemoteEnvironment:
 
 
 class RemoteBackend:
-    """Sandboxes on the machines of ``provider``."""
+    """Runs each sandbox on a machine of ``provider``."""
 
     def __init__(self, run_id: str, provider: MachineProvider) -> None:
         self.run_id = run_id
@@ -268,7 +271,7 @@ class RemoteBackend:
 
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
-        """Turn errors of the SDK into codegate's."""
+        """Turn errors of the SDK into codegate's errors."""
         title = self._provider.title
         try:
             yield
@@ -339,7 +342,7 @@ def _backend(run_id: str, option: str | None, package: str, title: str, *variabl
 
 
 def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
-    """Return the first message to ``link.py``."""
+    """Return the first message to ``link.py``: command and limits."""
     folder = PurePosixPath(FOLDER)
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian

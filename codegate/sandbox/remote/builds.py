@@ -1,4 +1,4 @@
-"""Files of recorded builds on a provider's machine.
+"""Pack a rented machine's files; fetch those of builds.
 
 A machine serves one sandbox, so the sandbox writes to its folders directly.
 """
@@ -31,9 +31,14 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 
 
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
-    """Write the archive that a machine unpacks in ``FOLDER``.
+    """Write the archive that the machine unpacks in ``FOLDER``.
 
-    A new build has the program ``uv``, and may have the ``layer`` that it starts from.
+    Args:
+        target: the archive.
+        tools: programs and files of every sandbox.
+        beside: layers of other recorded builds, by the names of their folders.
+        layer: the recorded build, or the one that a new build starts from.
+        uv: the program, for a new build.
 
     Raises:
         SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
@@ -62,14 +67,14 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def upload_seconds(archive: Path) -> int:
-    """Return the time limit of an upload, by its size."""
+    """Return the time limit for uploading ``archive``, by its size."""
     return 120 + (archive.stat().st_size >> 20)
 
 
 def written_on(carrier: Carrier) -> Callable[[], int]:
-    """Return a function that measures what the sandbox has written.
+    """Return a function that measures the bytes the sandbox wrote.
 
-    Earlier bytes do not count.
+    Bytes from before this call do not count.
 
     Raises:
         SandboxError: the machine does not answer.
@@ -86,7 +91,7 @@ def written_on(carrier: Carrier) -> Callable[[], int]:
 
 @contextlib.contextmanager
 def built_folders(carrier: Carrier) -> Iterator[tuple[Source, Source]]:
-    """Yield tars of a build's folders; see ``WatchedBuild``."""
+    """Yield tars of ``/opt/env`` and the workspace, in this order."""
 
     def folder(place: str) -> Generator[bytes, None, None]:
         parent, _, name = f"{FOLDER}{place}".rpartition("/")

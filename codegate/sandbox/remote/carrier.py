@@ -1,4 +1,4 @@
-"""A supervisor's stream over lines of text.
+"""Carry a supervisor's byte stream as lines of text.
 
 Providers' SDKs carry text alone. ``link.py`` is the other end.
 """
@@ -30,7 +30,7 @@ _COMMAND: Final = (
 
 
 class Machine(Protocol):
-    """A machine for one sandbox, without a network.
+    """A rented machine for one sandbox, without a network.
 
     ``send`` and ``start`` are called from two threads.
 
@@ -78,9 +78,9 @@ class Carrier:
         self._back.start()
 
     def ask(self, *argv: str) -> IO[bytes]:
-        """Run a program beside the sandbox; return its output.
+        """Run a program outside the sandbox; return its output.
 
-        It runs as root, one at a time.
+        It runs on the machine as root, one at a time.
 
         Raises:
             SandboxError: the machine went away.
@@ -104,7 +104,7 @@ class Carrier:
         return self._memory
 
     def post_mortem(self) -> str:
-        """Return why the stream ended, if known."""
+        """Return why the stream ended; "" if unknown."""
         words = self._errors.decode("utf-8", "replace").strip()[-1000:] or self._failure
         return f"The machine says: {words}" if words else "The machine went away."
 
@@ -176,6 +176,6 @@ def _lines(parts: Iterator[str]) -> Iterator[str]:
 
 
 def words_of(error: Exception) -> str:
-    """Return an SDK's error in one line."""
+    """Return the message of an SDK's error, in one line."""
     text = " ".join(str(error).split())[:500].rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
