@@ -1,6 +1,6 @@
 """Read a repository's configuration files, which are untrusted.
 
-They are never executed and bounded in size. A broken file reads as an empty one.
+The files are never executed, and larger ones than a limit are not read. A broken file counts as an empty one.
 """
 
 import configparser
@@ -57,7 +57,7 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
     """Return the mapping of another project's YAML file.
 
-    It is read by YAML 1.2, with aliases; our own files allow neither. {} if it is unusable.
+    The file is read as YAML 1.2 and may have aliases, which our own files may not. A file that cannot be read gives {}.
     """
     try:
         return mapping(parse_yaml(read_text(tree, path), path, core=True))
@@ -83,12 +83,15 @@ def at(value: object, *keys: str) -> object:
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a table's entries with text keys; {} for others."""
+    """Return a mapping's entries with text keys; else {}."""
     return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
 
 
 def strings(value: object) -> list[str]:
-    """Return a list's texts or a text's lines; else []."""
+    """Return a list's texts or a text's lines; else [].
+
+    Other items of a list are left out.
+    """
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []

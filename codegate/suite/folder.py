@@ -18,10 +18,10 @@ _MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES  # folders count too: empty ones can 
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """Return ``folder/relative``, a plain path.
+    """Return the path ``folder/relative``; no part is a link.
 
     Raises:
-        UsageError: a part of the path is a link.
+        UsageError: a part is a link.
     """
     path = folder
     for part in relative.split("/"):
@@ -35,7 +35,7 @@ def read_folder(root: Path) -> dict[str, bytes]:
     """Return the files below ``root``, by relative path.
 
     Raises:
-        UsageError: ``root`` is not a folder, or holds a link, an unusable name, or too much.
+        UsageError: ``root`` is not a folder, or holds a link, an unusable name, or more than the limits allow.
     """
     files: dict[str, bytes] = {}
     size = 0
@@ -64,7 +64,7 @@ def base_folder(suite: Path, folder: str) -> Tree:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield everything below ``folder`` except folders."""
+    """Yield the paths of files, links and devices below ``folder``."""
     waiting = [folder]
     left = _MAX_ENTRIES
     while waiting:

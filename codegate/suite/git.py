@@ -69,9 +69,10 @@ def git(
     limit: int = MAX_OUTPUT_BYTES,
     codes: Container[int] = (0,),
 ) -> bytes:
-    """Run git sealed in ``repository``; return its standard output.
+    """Run git in ``repository``; return its standard output.
 
-    Commands that read the work tree are not sealed: the repository's filters apply to it.
+    No configuration from outside the repository counts. Commands that read the work tree still run the repository's own
+    filters.
 
     Args:
         repository: the folder to run in.
@@ -130,7 +131,7 @@ def git(
 
 
 class _TooLong(Exception):
-    """A process wrote more than its limit."""
+    """A process wrote more output than its limit."""
 
 
 def _exchanged(

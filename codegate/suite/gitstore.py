@@ -49,7 +49,10 @@ def open_store(*, bare: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock, which the kernel releases on exit."""
+    """Hold the folder's lock inside the block.
+
+    The kernel releases it when the process ends.
+    """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -97,7 +100,7 @@ def set_index(store: Path, entries: Mapping[str, tuple[FileMode, str]]) -> None:
 
 
 def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[str]:
-    """Return those of ``paths`` that git ignores.
+    """Return the ``paths`` that git ignores.
 
     ``rules`` has the ``.gitignore`` files, which are never in the result, and may overrule the patterns ``defaults`` (a
     line each). Git does not track the paths.

@@ -36,17 +36,17 @@ class Environment:
 
     @property
     def id(self) -> str:
-        """Return the id that problems name it by."""
+        """Return the id by which problems refer to the environment."""
         return self.manifest.id
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One stripped bug fix, without its base tree.
+    """One stripped bug fix, without its base tree (see ``load_base``).
 
-    ``load_base`` returns that. ``hidden`` has the test files as they are after the fix and ``fix`` the source files,
-    each as a change of the base tree. ``digest`` covers all that can change a grade (see ``make_problem``);
-    ``plain_digest`` leaves out the controls, which the first validation adds.
+    ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
+    tree. ``digest`` covers all that can change a grade (see ``make_problem``); ``plain_digest`` leaves out the
+    controls, which the first validation adds.
     """
 
     manifest: ProblemManifest
@@ -70,13 +70,16 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return the right answer to a question, or ""."""
+        """Return the right answer, or "" if nothing is asked."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.text if file is not None else ""
 
     @property
     def service_tests(self) -> tuple[str, ...]:
-        """Return the service's expectations, which are tests without a file."""
+        """Return the names of expectations on the fake service's calls.
+
+        Each is graded like a hidden test, but has no file.
+        """
         return self.manifest.service.tests if self.manifest.service else ()
 
     @property

@@ -110,13 +110,13 @@ class EnvironmentManifest(Strict):
 
     @property
     def identity(self) -> dict[str, object]:
-        """Return what can make test results differ between environments."""
+        """Return the fields that can change an environment's test results."""
         made_from = {"inputs": self.inputs} if self.inputs is not None else {"recipe": self.recipe}
         return {**made_from, "resolved": self.resolved}
 
 
 class Provenance(Strict):
-    """The mined change, with the evidence for a bug fix."""
+    """A problem's source, with the evidence for a bug fix."""
 
     kind: Literal["merge", "squash", "rebase", "direct", "imported", "handwritten"]
     commit: Commit | None = Field(default=None, description="The commit that has the fix.")
@@ -137,7 +137,7 @@ class Provenance(Strict):
 class LeakAudit(Strict):
     """Places where a model could find the answer.
 
-    All 0 and false is clean.
+    The tree is clean if all are 0 or false.
     """
 
     fix_lines: int = Field(default=0, ge=0, description="Distinctive lines of the fix found outside of it.")
@@ -154,9 +154,9 @@ class LeakAudit(Strict):
 
 
 class Quality(Strict):
-    """Quality of a problem's tests and statement.
+    """Measurements of a problem's tests and statement.
 
-    Null is unknown. No grade depends on it.
+    Null is unknown. No grade depends on them.
     """
 
     hunk_coverage: float | None = Field(
@@ -233,7 +233,7 @@ class Statement(Strict):
 
 
 class TestSets(Strict):
-    """``tests.json``: the hidden tests by what they must do."""
+    """``tests.json``: the hidden tests, grouped by their required result."""
 
     __test__ = False  # not a test class, whatever its name begins with
 

@@ -1,7 +1,7 @@
 """Make patches, and apply them exactly.
 
-There is no fuzz and no three-way merge. Git does both in the object store and index of a temporary repository, where no
-file is checked out, so a tree's names, links and attributes have no effect.
+Patches apply without fuzz and without three-way merges. Git works in the object store and index of a temporary
+repository, where no file is checked out, so a tree's names, links and attributes have no effect.
 """
 
 import re
@@ -88,7 +88,7 @@ def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
-    """Return the changes of the index since ``before``."""
+    """Return the differences of git's index from ``before``."""
     after: dict[str, tuple[FileMode, str]] = {}
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")

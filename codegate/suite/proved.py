@@ -29,23 +29,26 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Return a place: sandbox, and base images by Python version."""
+    """Return the sandbox and its base images as one table.
+
+    ``images`` are named by version of Python. Such a table is called a place.
+    """
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
 
 
 def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Return a run's base images, by version of Python."""
+    """Return the base images in ``conditions``, by version of Python."""
     found = ((_IMAGE_FIELD.fullmatch(field), name) for field, name in conditions.items())
     return {match[1]: name for match, name in found if match}
 
 
 def is_place(field: str) -> bool:
-    """Return whether ``field`` is one of a place."""
+    """Return whether ``field`` is a key of ``place_of``'s table."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 
 def place_words(place: Mapping[str, str]) -> str:
-    """Return a place for messages: ``docker (python@sha256:…)``."""
+    """Return sandbox and images for messages: ``docker (python@sha256:…)``."""
     images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
     return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
 
@@ -58,7 +61,7 @@ class ProvedEnvironment(Strict):
 
 
 class ProvedPlace(Strict):
-    """The newest proof of the suite in one place."""
+    """The newest proof with one sandbox and its base images."""
 
     place: dict[_Text, _Text] = Field(description="Kind of sandbox, and base images by digest.")
     validated: _Text = Field(description="UTC time, ISO 8601.")
@@ -75,7 +78,7 @@ class ProvedPlaces(Strict):
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return where a suite was proved, newest last, if anywhere."""
+    """Return the suite's proofs, one for each place, newest last."""
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 
@@ -90,8 +93,8 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the places where every active problem was proved.
 
-    Each is a table of its fields, with its interpreters. If the suite was proved ``here`` as well, only places with the
-    same packages and minor versions of Python are returned; their patch releases may differ.
+    A place is a table of sandbox, base images and interpreters. If the suite was proved ``here`` as well, only places
+    with the same packages and minor versions of Python are returned; their patch releases may differ.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

@@ -96,7 +96,7 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     """Return the plain data in ``text``.
 
     ``place`` names the file in messages. With ``core``, the text is read as other tools do, by YAML 1.2 and with
-    aliases; in our own files ``on`` and ``no`` are truths.
+    aliases; in our own files ``on`` and ``no`` are booleans.
 
     Raises:
         UsageError: not one plain YAML document within the limits.
@@ -149,7 +149,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     """Return the YAML file at ``path`` as a ``model``.
 
     Raises:
-        UsageError: missing, unreadable, over a limit, or not what ``model`` says; names the file and the key.
+        UsageError: missing, unreadable, over a limit, or not what ``model`` requires; the message names file and key.
     """
     data = parse_yaml(read_text(path, MAX_YAML_BYTES), str(path))
     return check_model(data, model, str(path))
@@ -164,7 +164,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     """Return plain ``data`` as a ``model``.
 
     Raises:
-        UsageError: it does not fit; names the wrong keys, at most ten.
+        UsageError: it does not fit; the message names up to ten wrong keys.
     """
     try:
         return model.model_validate(data)
@@ -184,7 +184,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return what is wrong with one key, for people."""
+    """Return a message about one wrong key."""
     place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
@@ -203,7 +203,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return the wrong key's meaning, a remedy, or ""."""
+    """Return a remedy or the wrong key's description, or ""."""
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
@@ -220,7 +220,7 @@ def _nearest_key(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of the table at ``place``."""
+    """Return the possible schemas at ``place``, a path of keys."""
     tables = _tables(schema, schema)
     for part in place:
         inner = [
@@ -234,7 +234,7 @@ def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[
 
 
 def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a schema's alternatives, with references resolved."""
+    """Return the alternatives of ``part``, with references to ``schema`` resolved."""
     if "$ref" in part:
         return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
     return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]

@@ -35,8 +35,8 @@ class Hunk:
         line: number of its header's line in the patch, from 1.
         lines: its lines with their marks.
         start: the first old line by its header; None for a header without numbers.
-        counted: whether the header's counts are those of the lines.
-        end: position of the line behind it.
+        counted: whether the header's line counts are right.
+        end: position in the patch of the first line behind the hunk.
     """
 
     line: int
@@ -47,7 +47,7 @@ class Hunk:
 
     @property
     def old(self) -> list[str]:
-        """Return the lines before the change."""
+        """Return the lines that the hunk expects in the file."""
         return [line[1:] for line in self.lines if line[0] in " -"]
 
 
@@ -107,7 +107,7 @@ def read_sections(patch: str) -> list[Section]:
 
 
 def prefix_depth(sections: list[Section], base: Tree) -> int:
-    """Return git's ``-p``: 1 for names with prefixes, else 0."""
+    """Return git's ``-p``: 1 for names like ``a/file``, else 0."""
     old = [section.before for section in sections if section.before is not None]
     whole, stripped = (all(name in base for name in names) for names in (old, [_stripped(name) for name in old]))
     if whole != stripped:
@@ -177,7 +177,7 @@ def _hunk(lines: list[str], position: int, *, new: bool, gone: bool) -> Hunk:
 
 
 def _marked(line: str, blank: str) -> str:
-    """Return the line; a blank one gets the mark ``blank``."""
+    """Return the line; if empty, with ``blank`` in front."""
     return line if line.strip("\r") else blank + line
 
 
@@ -198,14 +198,14 @@ def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | N
 
 
 def _is_over(lines: list[str], position: int) -> bool:
-    """Return whether the hunk ends here, blank lines aside."""
+    """Return whether the hunk ends at ``position``, blank lines skipped."""
     while position < len(lines) and not lines[position].strip("\r"):
         position += 1
     return position == len(lines) or lines[position][0] not in " +-\\" or _is_start(lines, position)
 
 
 def _check_rest(lines: list[str], position: int) -> None:
-    """Raise PatchError if more lines of a hunk follow."""
+    """Raise PatchError if unmarked text interrupts the hunk at ``position``."""
     for number in range(position, len(lines)):
         if _is_start(lines, number):
             return
@@ -234,7 +234,7 @@ def _is_pair(lines: list[str], position: int) -> bool:
 
 
 def _is_in_git_header(lines: list[str], position: int) -> bool:
-    """Return whether the names belong to a ``diff --git`` line."""
+    """Return whether a ``diff --git`` line precedes in the header."""
     for number in range(position - 1, -1, -1):
         line = lines[number]
         if line.startswith("diff --git "):
@@ -301,7 +301,7 @@ def _name(line: str) -> str | None:
 
 
 def unquoted_names(line: str) -> Iterator[str]:
-    """Yield a line's names that git writes in quotes."""
+    """Yield a line's names that git has quoted, decoded."""
 
     def unescape(match: re.Match[str]) -> str:
         code = match.group(1)

@@ -74,7 +74,10 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the relative path to a repository nearby, or None."""
+    """Return the path from ``folder`` to ``home``, None if far.
+
+    A repository is near if it is around the folder or beside it.
+    """
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
     return os.path.relpath(home, folder) if near else None

@@ -107,7 +107,7 @@ def load_suite(folder: Path) -> Suite:
 
 
 def read_manifest(folder: Path) -> SuiteManifest:
-    """Return the manifest in ``suite.yml`` of ``folder``; raises as ``load_suite``."""
+    """Return the content of ``suite.yml`` in ``folder``; raises as ``load_suite``."""
     place = folder / "suite.yml"
     try:
         return read_yaml(place, SuiteManifest)

@@ -22,11 +22,11 @@ _REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)
 
 @dataclass
 class ExportReport:
-    """The exported problems of a suite, and those left out.
+    """The exported problems of a suite, and the left-out problems.
 
     Attributes:
-        ids: by problem, its id in the export, which predictions have to use.
-        left_out: by problem, why it was not exported.
+        ids: by problem id, the id in the export, by which predictions name the problem.
+        left_out: by problem id, why the problem was not exported.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,8 @@ def export_suite(
     ``harbor``. ``slug`` is ``owner/name``; None takes it from the remote ``origin``.
 
     Raises:
-        UsageError: a base commit cannot be read, ``slug`` is none, ``out`` is in use, or no problem can be exported.
+        UsageError: a base commit cannot be read, ``slug`` is malformed, ``out`` is in use, or no problem can be
+            exported.
     """
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):
@@ -82,7 +83,7 @@ def export_suite(
 
 
 def repository_slug(suite: Suite, repository: Path | None) -> str:
-    """Return ``owner/name`` by the remote ``origin``, or ``local/<suite>``."""
+    """Return ``owner/name`` of the remote ``origin``, else ``local/<suite>``."""
     try:
         address = git(find_repository(suite, repository), "config", "--get", "remote.origin.url").decode("utf-8")
         found = _REMOTE.search(address.strip())

@@ -71,8 +71,7 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
     ``task`` is its name for Harbor: ``owner/instance``.
 
     Raises:
-        UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows, or its
-            environment is not one that a Dockerfile can make.
+        UsageError: the problem's tests need another runner than pytest, or a Dockerfile cannot make its environment.
     """
     environment = suite.environments[problem.environment.id]
     if problem.manifest.runner != "pytest":
@@ -132,7 +131,7 @@ def _dockerfile(recipe: Mapping[str, Any]) -> str:
 def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
     """Return a shell script that runs the recipe's set-up commands.
 
-    They install the recorded versions of packages, or those of the base's ``uv.lock``.
+    It installs the package versions that the environment recorded, else those of the base's ``uv.lock``.
     """
     constraints = "/opt/codegate/constraints.txt"
     variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git
@@ -196,5 +195,5 @@ workdir = {_toml(WORKSPACE)}
 
 
 def _toml(text: str) -> str:
-    """Return a TOML string: JSON's, with DEL escaped too."""
+    """Return ``text`` as a quoted TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -67,7 +67,8 @@ class _MbppRow(Lenient):
 class _Task:
     """A module to complete, and its hidden test module.
 
-    ``stub`` is the module before, ``solution`` the one after; ``tests`` are the names of the hidden tests.
+    ``stub`` is the module without the body to write, ``solution`` the module with it; ``tests`` are the names of the
+    hidden tests.
     """
 
     id: str
@@ -83,13 +84,13 @@ class _Task:
 def task_problem(
     row: Mapping[str, object], place: str, environment: EnvironmentManifest
 ) -> tuple[str, tuple[Problem, Tree]]:
-    """Return a row's problem, with its id and base tree.
+    """Return a task's problem id, problem and base tree.
 
-    The hidden tests do not take the task's helper functions and imports from the module that is graded: they repeat the
-    prompt, and import only the entry point.
+    The hidden tests repeat the helper functions and imports of the prompt, and import only the entry point from the
+    module that is graded.
 
     Raises:
-        UsageError: it is no HumanEval task and no MBPP task; names the fields that are wrong.
+        UsageError: the row is neither a HumanEval nor an MBPP task; the message names the wrong fields.
     """
     return _problem(_mbpp(row, place) if "test_list" in row else _humaneval(row, place), environment)
 

@@ -33,7 +33,7 @@ def read_predictions(path: Path) -> tuple[Prediction, ...]:
     """Return the predictions in ``path``, in file order.
 
     Raises:
-        UsageError: unreadable, not that format, or empty.
+        UsageError: the file is unreadable, empty, or not in this format.
     """
     rows, skipped = read_rows(path, lambda row, place: (place, (place, row)))
     if skipped:
@@ -57,8 +57,7 @@ def _keyed(key: str, value: object, path: Path) -> object:
 def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
     """Return the predictions in ``path``, with the suite's problem ids.
 
-    In the file, ``instance_id`` is the problem's own id, or the id that an export of the suite gives it, whatever
-    ``owner/name`` the export was made with.
+    In the file, ``instance_id`` is the problem's own id, or its id in an export of the suite for any ``owner/name``.
 
     Raises:
         UsageError: as ``read_predictions``; an instance is not in the suite, or instances name several repositories.
@@ -74,7 +73,7 @@ def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
     """Replace the file ``path`` by ``predictions`` as JSON Lines.
 
     Raises:
-        UsageError: there are none.
+        UsageError: ``predictions`` is empty.
     """
     if not predictions:
         raise UsageError(f"there are no predictions to write to {path}.")

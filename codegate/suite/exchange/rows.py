@@ -28,14 +28,14 @@ def read_rows(
     """Return the converted rows, and why others were skipped.
 
     Args:
-        path: a file of JSON Lines, one JSON array or one object; or a folder of Harbor's task folders, or one of them,
-            with the row that an adapter of SWE-bench left. (Other task folders tell the fix and the tests only by
-            scripts, which are not run.)
+        path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them.
+            Each has to hold the row file that Harbor's adapter for SWE-bench writes, because the scripts of other tasks
+            are not run.
         convert: given a row and its place ("row 3"), returns the row's id and the result, or raises CodegateError; an
             InfrastructureError ends the reading.
 
     Raises:
-        UsageError: it cannot be read, is over a limit (256 MiB, 100,000 rows), or is of another format.
+        UsageError: ``path`` cannot be read, is over a limit (256 MiB, 100,000 rows), or is of another format.
     """
     taken: dict[str, str] = {}
     results: list[Result] = []
@@ -63,7 +63,7 @@ def read_rows(
 
 
 def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> None:
-    """Raise UsageError if a file has no usable row."""
+    """Raise UsageError if ``results``, the file's usable rows, is empty."""
     if results:
         return
     if not skipped:
@@ -78,9 +78,9 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _values(path: Path) -> list[tuple[int, object]]:
-    """Return a file's values with their line or element numbers.
+    """Return a file's JSON values with their positions from 1.
 
-    The value of a broken line is its error.
+    The position is a line's number, or an element's in an array. A broken line has its error as value.
     """
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
@@ -121,9 +121,9 @@ def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
 
 
 def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
-    """Yield the numbered rows of one or several task folders.
+    """Yield number and row of each task folder.
 
-    The value of a missing row is an error.
+    ``folder`` is a task folder or holds several. A missing or broken row is yielded as its error.
     """
     try:
         inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]

@@ -27,7 +27,7 @@ _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def _list(value: object) -> object:
-    """Return a list, also from JSON text; [] for nothing."""
+    """Return ``value`` as a list, parsed if it is text."""
     if value is None or value == "":
         return []
     return parse_json(value, "the list") if isinstance(value, str) else value
@@ -58,12 +58,12 @@ class SweBenchRow(Lenient):
 
     @property
     def id(self) -> str:
-        """Return the id for the row's problem."""
+        """Return the row's instance id as a valid problem id."""
         return usable_id(self.instance_id)
 
     @property
     def pull_request(self) -> int | None:
-        """Return the number at the end of the instance's id."""
+        """Return the pull request's number, by the instance's id."""
         number = _PULL_REQUEST.fullmatch(self.instance_id)
         return int(number[1]) if number else None
 
@@ -80,7 +80,7 @@ def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
     """Return the row's problem id, and the checked row.
 
     Raises:
-        UsageError: it is no SWE-bench row; names the fields that are wrong.
+        UsageError: it is no SWE-bench row; the message names the wrong fields.
     """
     checked = check_model(row, SweBenchRow, place)
     return checked.id, checked
@@ -90,7 +90,7 @@ def usable_id(instance: str) -> str:
     """Return a benchmark's id as a valid problem id.
 
     Raises:
-        UsageError: none of its characters can be in one.
+        UsageError: no character of ``instance`` is valid in a problem id.
     """
     name = _NOT_IN_IDS.sub("-", instance).lstrip("._-")[:100]
     if not name:
@@ -99,7 +99,7 @@ def usable_id(instance: str) -> str:
 
 
 def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_commit: str) -> dict[str, str]:
-    """Return ``problem`` as a row.
+    """Return ``problem`` as a row of SWE-bench.
 
     ``setup_commit`` is the base commit of the first problem of its environment.
 
@@ -129,8 +129,9 @@ def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_com
 def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
     """Return each problem's id in an export of ``suite``.
 
-    The export is of the repository ``slug``; without that, a problem has the id that its row was published with, or its
-    own. If several problems would share an id, the first has it and the others keep their own.
+    A problem that was made from a published row keeps that row's id. Another one gets ``owner__repo-number`` if
+    ``slug`` (``owner/repo``) is given, else its own id. If several problems would share an id, the first has it and the
+    others keep their own.
     """
     taken: set[str] = set()
     chosen: dict[str, str] = {}
@@ -142,7 +143,7 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 
 
 def _instance_id(problem: Problem, slug: str | None) -> str:
-    """Return SWE-bench's id: the row's, else ``owner__repo-number``."""
+    """Return the row's id, else ``owner__repo-number`` or the problem's id."""
     provenance = problem.manifest.provenance
     if provenance.upstream is not None or slug is None:
         return provenance.upstream or problem.id

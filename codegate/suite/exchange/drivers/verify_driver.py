@@ -32,7 +32,10 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def clear(workspace: Path, name: str) -> Path:
-    """Return an empty place for ``name``, below real folders only."""
+    """Remove whatever is at ``name``; return its path.
+
+    Links and files in place of its parent folders are replaced by folders.
+    """
     place = workspace
     *folders, last = name.split("/")
     for folder in folders:
