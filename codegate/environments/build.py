@@ -73,8 +73,8 @@ class BuildFailed(SandboxError):
     """A project's set-up failed.
 
     Attributes:
-        step: the command.
-        ended: how it ended.
+        step: the command that failed.
+        ended: how the command ended, such as its exit status.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
         dated: whether the packages of another day may help.
@@ -118,13 +118,14 @@ def obtain(
         day: the tree's day: without a lock, indexes answer as of its end.
         nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
         resolved: versions of an earlier build, which this one has to install too, if the tool can be told so.
-        found: the recipe was found, not written: commands that fail are left out of it, and tests decide whether they
-            are needed, because a step of CI may check or publish something.
+        found: codegate proposed the recipe, the project did not write it: commands that fail are left out, and tests
+            decide whether they were needed, because a step of CI may check or publish something.
 
     Raises:
-        BuildFailed: a command of set-up failed; of a recipe that was found, all of them.
+        BuildFailed: a command of set-up failed; of a proposed recipe, every command.
         SandboxError: the sandbox failed, or a secret was left in what was built.
-        NotInstalled, UsageError: a toolchain, a package or a secret is not there.
+        NotInstalled: a toolchain or a system package is missing.
+        UsageError: a secret's variable is not set.
     """
     inputs = inputs_of(recipe, tree, backend)
     with locked(inputs):
@@ -155,7 +156,10 @@ def obtain(
 
 
 class _Build:
-    """One build. ``record`` may be called again."""
+    """One build of an environment; ``record`` runs it.
+
+    ``record`` may be called again, to build anew.
+    """
 
     def __init__(
         self,
@@ -212,7 +216,7 @@ class _Build:
             self._sandbox.close()
 
     def _prepare(self) -> None:
-        """Put the tree, the builder's files and toolchains in place."""
+        """Put tree, helper files and toolchains into the build sandbox."""
         files = [SandboxFile(path, file.data, file.mode) for path, file in self._tree.items()]
         given = given_files(self._resolved if self._pinned else None)
         put = tuple(file for file in files if not file.leads_out)
@@ -240,7 +244,7 @@ class _Build:
     def _later_packages(self) -> Iterator[tuple[str, str, Mapping[str, str]]]:
         """Yield ways to set up with later packages.
 
-        Each is a description for the notes, a script that runs first, and set-up's variables.
+        Each is a description for the notes, a script that runs before set-up, and set-up's variables.
         """
         if self._python and "UV_EXCLUDE_NEWER" in self._set_up:
             script = f"echo 'exclude-newer-package = {{ setuptools = \"{_SETUPTOOLS}\" }}' > {UV_CONFIGURATION}\n"
@@ -249,9 +253,9 @@ class _Build:
 
     @property
     def _dated(self) -> bool:
-        """Return whether the packages of another day may help.
+        """Return whether set-up may succeed with another day's packages.
 
-        They may if codegate chose the packages' day.
+        It may if codegate, not the project, chose the day.
         """
         chosen = self._set_up.keys() - self._undated().keys()
         node = any(posixpath.basename(path) == "package.json" for path in self._tree)
@@ -259,7 +263,7 @@ class _Build:
 
     @property
     def _pinned(self) -> bool:
-        """Return whether to constrain set-up to earlier versions."""
+        """Return whether set-up must install the earlier build's versions."""
         # With a lock it does not resolve versions itself.
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
@@ -306,7 +310,7 @@ class _Build:
         ]
 
     def _installed_versions(self) -> str:
-        """Return the installed versions; note copies of the tree."""
+        """Return the installed versions; note packages that copy the tree."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
             copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()

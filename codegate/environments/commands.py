@@ -56,8 +56,8 @@ class TestCommand:
         folder: the folder that it runs in, from the repository's root.
         env: variables that are set only for it.
         before: commands that come before it in the same text.
-        place: where it is written, if that is not the workflow itself.
-        left_out: parts without a value here, or rewritten parts, a clause each.
+        place: the file that has the command, if the workflow itself does not.
+        left_out: clauses for people on variables that have no value here, and on rewritten parts.
         rewritten: whether it runs less than CI does.
     """
 
@@ -73,14 +73,21 @@ class TestCommand:
 
 @dataclass(frozen=True)
 class Commands:
-    """Finds commands in a tree, with the known variables."""
+    """Finds test commands in shell texts of CI.
+
+    It follows scripts, make targets, tox and nox into the files of ``tree``.
+    """
 
     tree: Tree
     env: Mapping[str, str]
     python: str = ""
 
     def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
-        """Return known test commands in ``text``, else the last candidate."""
+        """Return the test commands in the shell text ``text``.
+
+        If no command starts a known test runner, the last one is returned whose name suggests tests. ``depth``: how
+        many scripts or targets may still be followed.
+        """
         known: list[TestCommand] = []
         maybe: list[TestCommand] = []
         earlier: list[str] = []
@@ -110,7 +117,10 @@ class Commands:
         return known or maybe[-1:]
 
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
-        """Return the test commands that a simple command stands for."""
+        """Return the test commands that one simple command runs.
+
+        It may run them through a script, a target or a session.
+        """
         left_out: list[str] = []
         env: dict[str, str] = {}
         piece = re.sub(r"^env\s+(?=\w+=)", "", _LED_BY.sub("", piece))
@@ -142,7 +152,10 @@ class Commands:
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
-        """Return ``text`` with the known variables, others empty."""
+        """Return ``text`` with its variables replaced by their values.
+
+        An unknown variable becomes empty, and ``left_out`` gets a clause on it.
+        """
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
@@ -157,7 +170,11 @@ class Commands:
         return _VARIABLE.sub(value, text)
 
     def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a command's texts, with their folders and places."""
+        """Yield the shell texts that a command runs indirectly.
+
+        Each comes with the folder that it runs in, and with where it is written. The command may be tox, nox, a package
+        manager, make, a task runner, or a script.
+        """
         program, *rest = words
         session = _session_index(words)
         if session >= 0:
@@ -192,7 +209,10 @@ class Commands:
     def _named(
         self, table: tuple[str, ...], name: str, arguments: list[str], folder: str
     ) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of a table in a TOML file."""
+        """Yield the script ``name`` from a table of a file.
+
+        Like ``_meanings``: text, folder and place.
+        """
         path = _below(folder, table[0])
         found: Any = at(read_toml(self.tree, path), *table[1:], name) if len(table) > 1 else None
         texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
@@ -200,7 +220,10 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield a script of one package's ``package.json``."""
+        """Yield the ``package.json`` script that ``npm`` arguments run.
+
+        Like ``_meanings``: text, folder and place.
+        """
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
         plain: list[str] = []
@@ -223,7 +246,10 @@ class Commands:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
     def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the commands of make or just targets, dependencies first."""
+        """Yield the commands of make or just targets, dependencies first.
+
+        Like ``_meanings``: text, folder and place.
+        """
         names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
         variables = {}
         targets = []
@@ -243,9 +269,9 @@ class Commands:
 
 
 def prefetch(command: TestCommand, tree: Tree) -> list[str]:
-    """Return set-up commands that load what tests need offline.
+    """Return set-up commands that load dependencies for offline tests.
 
-    Go, Cargo, Maven and Gradle load and compile dependencies only when they run tests.
+    Go, Cargo, Maven and Gradle would otherwise load and compile them only when tests run. Other tools need none.
     """
     words = list(command.words)
     end = words.index("test") + 1 if "test" in words else 0
@@ -266,7 +292,7 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
 
 
 def keeps_dependencies_alone(recipe: Recipe) -> bool:
-    """Return whether set-up only loads and compiles Go's dependencies.
+    """Return whether a build of ``recipe`` holds only Go's dependencies.
 
     Then the build holds nothing of the tree.
     """
@@ -274,7 +300,7 @@ def keeps_dependencies_alone(recipe: Recipe) -> bool:
 
 
 def _java_test(tree: Tree, folder: str) -> str:
-    """Return the class of the smallest test, or ""."""
+    """Return the smallest Java test's class name, or ""."""
     # Maven and Gradle load their test provider only when a test runs.
     found = [
         (len(file.data), path)
@@ -285,7 +311,7 @@ def _java_test(tree: Tree, folder: str) -> str:
 
 
 def _session_index(words: list[str]) -> int:
-    """Return the position of ``tox`` or ``nox``, or -1."""
+    """Return the position of ``tox`` or ``nox``, -1 without one."""
     found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
     led_by = words[: max(found, 0)]
     return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
@@ -302,7 +328,10 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return ``command`` with what led to it added."""
+    """Return ``command`` with facts about the command that runs it.
+
+    These are its variables, its place and its left-out parts.
+    """
     before = command.before
     if before and "package.json" in place:
         before = f'export PATH="$PWD/node_modules/.bin:$PATH"\n{before}'
@@ -311,7 +340,10 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _plain(command: TestCommand) -> TestCommand:
-    """Return the command without coverage and other goals."""
+    """Return the command without coverage and goals other than tests.
+
+    A goal is what Maven or Gradle is asked to do.
+    """
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -329,7 +361,10 @@ def _plain(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the commands of a target; computed variables are empty."""
+    """Yield the shell lines of a make target, dependencies first.
+
+    Computed variables are empty.
+    """
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -360,7 +395,7 @@ def _with(texts: list[str], arguments: list[str]) -> str:
 
 
 def _pieces(line: str) -> list[str]:
-    """Return the simple commands of a line, with their quotes."""
+    """Return a line's commands, split at ``&&``, ``;`` and pipes."""
     found = [""]
     for part in _PIECE.findall(line):
         if part in {"&&", "||", ";", "|", "&"}:
@@ -386,7 +421,10 @@ def _split(piece: str) -> list[str]:
 
 
 def _below(folder: str, name: str) -> str:
-    """Return a path from the root, or ``_ELSEWHERE``."""
+    """Return ``folder/name`` from the root.
+
+    Return ``_ELSEWHERE`` if that is outside of the repository or unknown.
+    """
     # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
     if folder == _ELSEWHERE:
         return _ELSEWHERE

@@ -16,7 +16,10 @@ _MOST_WORDS: Final = 300
 
 
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return ``text`` with values, and the expressions without one."""
+    """Return ``text`` with its ``${{ }}`` expressions replaced by values.
+
+    Also return the expressions that have no value outside of GitHub; these stay in the text.
+    """
     missing: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -31,7 +34,7 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return an expression's value, UNKNOWN if it has none here."""
+    """Return an expression's value; UNKNOWN if only GitHub has it."""
     words: list[str] = []
     end = 0
     text = text.strip()
@@ -51,7 +54,7 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
 @dataclass
 class _Reader:
-    """Evaluates one expression; unknown values spread to their dependants."""
+    """Parses and evaluates one expression; a part may be UNKNOWN."""
 
     words: list[str]
     scope: Mapping[str, Any]
@@ -170,7 +173,7 @@ def _truth(value: Any) -> bool:
 
 
 def text_value(value: object) -> str:
-    """Return a value as GitHub writes it into text."""
+    """Return a value as GitHub would write it in text."""
     if value is None:
         return ""
     return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)

@@ -1,6 +1,6 @@
 """Propose recipes from a project's own files.
 
-It reads the files of CI, lock files, and files that agents and containers are set up by.
+It reads CI files, lock files, manifests, and set-up files of coding agents and development containers.
 """
 
 import posixpath
@@ -46,11 +46,11 @@ class FoundRecipe:
 
     Attributes:
         recipe: the recipe.
-        sources: where each part is written, by its key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
+        sources: the file of each part, by the part's key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
         left_out: parts left out or rewritten, each a clause with its reason.
         place: the job or file that it comes from, for people.
-        origin: ``job``: all that a job of CI does; ``light``: its tests, with the set-up that files imply, so that nine
-            of ten tests have to pass; ``files``: set-up and tests are what files imply.
+        origin: ``job``: set-up and tests of a CI job; ``light``: a job's tests with set-up from lock and manifest
+            files, accepted only if nine of ten tests pass; ``files``: set-up and tests from lock and manifest files.
     """
 
     recipe: Recipe
@@ -60,7 +60,10 @@ class FoundRecipe:
     origin: Origin = "job"
 
     def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
-        """Return the proposal with ``recipe``, which lacks some steps."""
+        """Return the proposal with its recipe replaced by ``recipe``.
+
+        ``recipe`` lacks some steps; they are listed as left out, with the reason ``why``.
+        """
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
@@ -71,7 +74,7 @@ class FoundRecipe:
 
 @dataclass
 class _Draft:
-    """A recipe while the steps of a job are read.
+    """A recipe under construction, from a job's steps or files.
 
     Attributes:
         place: where the job is written.
@@ -99,7 +102,7 @@ class _Draft:
     origin: Origin = "job"
 
     def add(self, key: str, values: Mapping[str, str], place: str) -> None:
-        """Add entries of ``tools`` or ``env``."""
+        """Add entries to the field ``key``: ``tools`` or ``env``."""
         getattr(self, key).update(values)
         self.sources.update({f"{key}.{name}": place for name in values})
 
@@ -112,16 +115,16 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def in_image(self, has: Has | None) -> bool:
-        """Return whether the job's own image brings its toolchains."""
+        """Return whether the job's container image has its toolchains."""
         return has is None and bool(self.image)
 
     def doubt(self, clauses: Sequence[str]) -> None:
-        """Record parts that are not understood and left out."""
+        """List ``clauses`` as left-out parts, and count them as doubts."""
         self.left_out += clauses
         self.doubts += len(clauses)
 
     def run(self, text: str, folder: str, env: Mapping[str, str], place: str) -> None:
-        """Add a step of set-up."""
+        """Add the shell text of a CI step to set-up."""
         step = set_up(text)
         self.doubts += len(step.unknown)
         self.packages += step.packages
@@ -135,10 +138,10 @@ class _Draft:
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
-    There is at least one, and nothing is executed. Each job that runs tests proposes one, with the combination of its
-    matrix that is available; then lock and manifest files imply one. Only a try shows which of them works. The tests
-    are those below ``path``. A toolchain that is not available according to ``has`` is replaced by the nearest that is;
-    None: all that images and package indexes may have are available.
+    There is at least one, and nothing is executed. Each CI job that runs tests proposes one, with the best available
+    combination of its matrix; lock and manifest files propose one more. Only a try shows which of them works. Only
+    tests below ``path`` count. A toolchain that ``has`` does not find available is replaced by the nearest available
+    version; None: whatever an image or package index may have is available.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.
@@ -165,7 +168,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield each job with the faster set-up of lock files."""
+    """Yield copies of ``drafts`` with set-up from lock files only."""
     for draft in drafts:
         steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
         if tests and draft.steps:
@@ -177,9 +180,9 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
-    """Yield a set-up that also builds the packages.
+    """Yield a copy of ``draft`` whose set-up also runs ``build``.
 
-    Neighbours in a workspace may need what the packages' own build makes.
+    In a workspace, packages may need the build output of others. Nothing is yielded without such a script.
     """
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
@@ -192,7 +195,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
-    """Return a job's recipe, with set-up before its first tests."""
+    """Return a draft recipe of the job's steps before tests."""
     draft = _Draft(job.place, job, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -261,7 +264,7 @@ def _add_services(draft: _Draft, job: CiJob) -> None:
 
 
 def _is_of(draft: _Draft, path: str) -> bool:
-    """Return whether the tests belong to the part at ``path``."""
+    """Return whether the draft's test command tests ``path``."""
     if draft.test is None:
         return False
     inside = f"{path}/"
@@ -270,7 +273,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
-    """Return a job's sort key, the plainest test run first."""
+    """Return a draft's sort key, the simplest test run first."""
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     tool = _toolchain_of(test)
@@ -293,7 +296,10 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
 
 
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
-    """Return whether a command names under half the tests."""
+    """Return whether a command names fewer than half the tests.
+
+    It names none if it runs all of them.
+    """
     inside = f"{test.folder}/" if test.folder else ""
     below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
     # A word after an option may be its value, and `test` a command of the runner.
@@ -309,9 +315,9 @@ def _toolchain_of(test: TestCommand) -> str:
 
 
 def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -> _Draft:
-    """Return the recipe that files other than CI imply.
+    """Return a draft made from files other than CI's.
 
-    They are lock files, or else the set-up of agents or of a development container.
+    These are lock and manifest files, else the set-up files of coding agents or of a development container.
     """
     commands, tests = implied(tree, path)
     draft = _Draft("", origin="files")
@@ -340,7 +346,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
 
 
 def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
-    """Add what CI leaves out: toolchains, installs, prefetching."""
+    """Add to the draft what CI omits: tests, toolchains, downloads."""
     folder = draft.test.folder if draft.test is not None else path
     usual = ""
     if draft.test is not None and not draft.test.known:

@@ -89,9 +89,9 @@ class BuildBase:
     Attributes:
         environment: what build sandboxes are opened with.
         path: ``PATH`` in them.
-        programs: those of ``bash`` and ``git`` that the sandbox has.
+        programs: which of ``bash`` and ``git`` the sandbox has.
         versions: versions of the sandbox's toolchains, by name.
-        lacking: toolchains of the recipe that have to come from a package index.
+        lacking: toolchains of the recipe that the build has to download.
     """
 
     environment: EnvironmentRecipe
@@ -101,7 +101,7 @@ class BuildBase:
     lacking: tuple[Toolchain, ...]
 
     def open(self, backend: Backend, layer: Layer | None = None) -> BuildSandbox:
-        """Start a build sandbox that begins with ``layer``."""
+        """Start a build sandbox, on top of ``layer`` if given."""
         return backend.open_build(replace(self.environment, layer=layer), LIMITS)
 
 
@@ -116,7 +116,7 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
 
     Raises:
         NotInstalled: the machine or the image lacks what the recipe asks for.
-        SandboxError: the backend cannot show its toolchains.
+        SandboxError: the sandbox that looks for toolchains failed.
     """
     base = base_of(recipe, tree, backend)
     return digest([LAYOUT, recipe.identity, manifests(recipe, tree), base.environment.image, base.versions])
@@ -125,11 +125,11 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
 def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
     """Return the sandbox and toolchains that a build begins with.
 
-    The sandbox is probed once for each backend and set of tools.
+    A sandbox is started to look for them, once for each backend and set of tools.
 
     Raises:
         NotInstalled: the machine or the image lacks what the recipe asks for.
-        SandboxError: the backend cannot show its toolchains.
+        SandboxError: the sandbox that looks for toolchains failed.
     """
     kinds = kinds_of(recipe, tree)
     servers = [server.package for server in servers_of(recipe)]
@@ -142,10 +142,10 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
 
 
 def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
-    """Return the toolchains that a recipe needs.
+    """Return the names of toolchains that a recipe needs.
 
-    These are the ones that it names, or else those of the tree's manifests. Python is added to named ones if the tree
-    has its manifests, because they get a virtual environment.
+    They are the ones that it names, or else those that the tree's manifests belong to. If it names some and the tree
+    has Python's manifests, Python is added, because such a tree gets a virtual environment.
     """
     names = {path.rpartition("/")[2] for path in tree if path.startswith(f"{recipe.folder}/" if recipe.folder else "")}
     implied = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, names))}
@@ -153,9 +153,9 @@ def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
 
 
 def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
-    """Return the digests of the files that set-up depends on.
+    """Return, by path, digests of the files that set-up reads.
 
-    By path: manifests, lock files and files that set-up commands name.
+    They are manifests, lock files and files that set-up commands name.
     """
     named = {word.removeprefix("./") for line in recipe.setup for word in _words(line)}
     if any(re.search(r"\bmake\b", line) for line in recipe.setup):
@@ -207,7 +207,7 @@ def _probed(
     asked: list[Toolchain],
     servers: tuple[str, ...] = (),
 ) -> BuildBase:
-    """Return the base that a probe of a sandbox finds.
+    """Start a sandbox; return its toolchains as a ``BuildBase``.
 
     ``servers`` are Debian's packages of servers that its image lacks.
     """
@@ -267,7 +267,10 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables that an installation reads, or a digest."""
+    """Return the tables of a ``pyproject.toml`` that affect installation.
+
+    If it cannot be parsed, return its digest.
+    """
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

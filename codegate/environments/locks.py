@@ -43,11 +43,12 @@ _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
 def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
-    """Return the set-up and the test commands that files imply.
+    """Return the set-up and test commands that files imply.
 
-    Each set-up command comes with its file. Go, Rust and Java need no set-up, because their test commands load
-    dependencies themselves. Of the test commands, the first with a known runner counts. With ``light``, only optional
-    dependencies named for tests are installed.
+    The lock files and manifests of ``folder`` are read. Set-up commands are pairs of command and file. Go, Rust and
+    Java need none, because their test commands load dependencies themselves. The test commands are lines of a text; the
+    first line that starts a known runner is used. With ``light``, the only optional dependencies that are installed are
+    those named for tests.
     """
     inside = f"{folder}/" if folder else ""
     names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
@@ -74,14 +75,14 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
 
 
 def tests_of(tree: Tree, folder: str) -> dict[str, str]:
-    """Return languages by path of likely test files below ``folder``."""
+    """Return the languages of test files below ``folder``, by path."""
     inside = f"{folder}/" if folder else ""
     paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}
 
 
 def project_parts(tree: Tree) -> dict[str, list[str]]:
-    """Return the first 8 project folders and their languages."""
+    """Return up to 8 project folders, with their tests' languages."""
     folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _MANIFESTS} - {""}
     found = {folder: languages_of(tree, folder) for folder in sorted(folders, key=lambda path: (path.count("/"), path))}
     return dict([(folder, names) for folder, names in found.items() if names][:8])

@@ -1,7 +1,7 @@
 """The network access of a build: package indexes only.
 
-It answers the connections of a command's relay. It takes tunnels (``CONNECT``) and plain requests, and passes them on
-through the machine's own proxy if there is one. A refused request gets status 403 with the line of configuration that
+A command in the sandbox reaches it through a relay. It takes tunnels (``CONNECT``) and plain requests, and passes them
+on through the machine's own proxy if there is one. A refused request gets status 403 and the line of configuration that
 would allow it.
 """
 
@@ -45,7 +45,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class _Refused(Exception):
-    """A request is refused; the client gets status and words."""
+    """A refused request; the client gets its status and message."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -153,7 +153,7 @@ class BuildProxy:
                     return
 
     def _allowed(self, address: SplitResult) -> tuple[str, int]:
-        """Return host and port; refuse what builds may not reach."""
+        """Return an address's host and port; refuse forbidden hosts."""
         host, port = _target(address)
         if (host, port) in self._own or (host in INDEXES and port in _PORTS.values()):
             return host, port
@@ -190,7 +190,11 @@ class BuildProxy:
         raise _Refused(_UNREACHABLE, f"{where} cannot be reached: {failure.strerror or failure}")
 
     def _places(self, host: str, port: int, *, needed: bool) -> list[tuple[str, int]]:
-        """Return the addresses of a host."""
+        """Return a host's addresses; refuse private ones.
+
+        An index that the caller's own environment names may be private. If the host cannot be resolved, the result is
+        empty unless addresses are ``needed``.
+        """
         # A host that only the recipe names must have public addresses. Whoever owns a name decides where it leads, and
         # it could lead to this machine or its neighbours.
         try:
@@ -206,7 +210,7 @@ class BuildProxy:
         return places
 
     def _addresses_of(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Return the addresses of a host, looked up once."""
+        """Return the addresses of a host; look them up once."""
         # An installer opens fifty connections at a time.
         with self._looking:
             for left in reversed(range(_LOOKUPS)):
@@ -279,7 +283,7 @@ def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None
 
 
 def _next_event(http: h11.Connection, connection: socket.socket) -> Any:
-    """Return the next event that is not an informational one."""
+    """Return the connection's next HTTP event, without informational responses."""
     while (event := http.next_event()) is h11.NEED_DATA:
         http.receive_data(connection.recv(_PIECE))
     return _next_event(http, connection) if isinstance(event, h11.InformationalResponse) else event
@@ -311,7 +315,10 @@ def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused)
 
 
 def _carry(source: socket.socket, sink: socket.socket, count: Any = lambda _: None) -> None:
-    """Pass bytes on until one end closes, then close both."""
+    """Copy bytes until one side closes, then close both sides.
+
+    ``count`` is called with the length of each piece.
+    """
     # Closing both ends the thread that carries the other direction.
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):

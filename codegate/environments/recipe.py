@@ -31,17 +31,17 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 def _words(text: str) -> str:
-    """Return a test command that can be split into words.
+    """Return ``text`` unchanged, checked to split into shell words.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: it does not.
     """
     shlex.split(text)
     return text
 
 
 class ServiceRecipe(Strict):
-    """A program beside the tests, without a preset."""
+    """A server for the tests, by its own commands."""
 
     run: Line = Field(description="The command that serves, in the foreground.")
     ready: Line = Field(description="A command that succeeds once it serves.")
@@ -98,14 +98,15 @@ class Recipe(Strict):
     def python(self) -> str:
         """Return the minor version of the recipe's Python.
 
-        If it names none, or another implementation, it is the version that codegate runs on.
+        If the recipe names none, or another implementation than CPython, return the version that codegate itself runs
+        on.
         """
         asked = self.tools.get("python", "")
         return ".".join(asked.split(".")[:2]) if asked.startswith("3.") else get_python_version()
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of all that changes builds or tests."""
+        """Return the SHA-256 of what affects builds or tests."""
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
 
 
@@ -132,9 +133,9 @@ def environment_of(
 ) -> Environment:
     """Return the suite environment that ``recipe`` describes.
 
-    ``resolved``: versions that the first build installed; later builds install the same; empty before the first build.
-    Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from; None: an
-    empty tree. ``inputs``: see ``inputs_of``.
+    ``resolved``: the versions that the first build installed, which later builds install too; empty before the first
+    build. Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from;
+    None: an empty tree. ``inputs``: see ``inputs_of``.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(

@@ -59,7 +59,10 @@ for found in importlib.metadata.distributions():
 
 
 def given_files(resolved: str | None) -> dict[str, bytes]:
-    """Return set-up's certificates, Maven settings and constraints, by name."""
+    """Return certificates, Maven settings and constraints, by file name.
+
+    The builder puts them into the sandbox. ``resolved`` are the versions that set-up is constrained to.
+    """
     java = java_authorities()
     pins = "\n".join(_PIN.findall(resolved or ""))
     return {
@@ -71,9 +74,10 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
 
 
 def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
-    """Return a script that moves given files to their places.
+    """Return a script that moves ``given`` files to their places.
 
-    It also commits the files whose names are on its standard input, each followed by a NUL.
+    With ``git``, it also makes the tree a repository: it commits the files whose names are on its standard input, each
+    followed by a NUL.
     """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]
@@ -123,7 +127,7 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
 
 
 def list_resolved() -> str:
-    """Return a script that lists installed versions under tools' headings."""
+    """Return a script that lists installed versions, tool by tool."""
     return "\n".join(
         f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
         for title, command in _RESOLVED.items()
@@ -131,7 +135,7 @@ def list_resolved() -> str:
 
 
 def copies_of_the_tree() -> str:
-    """Return a script that prints packages copied from the tree."""
+    """Return a script that prints packages installed as tree copies."""
     return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
 
 

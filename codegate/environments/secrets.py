@@ -19,14 +19,14 @@ _USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
 
 
 class SecretKept(SandboxError):
-    """A built archive holds a secret of set-up."""
+    """A built archive contains a secret that set-up was given."""
 
 
 def check_lengths(secrets: Mapping[str, str]) -> None:
     """Refuse secrets that are too short to search for.
 
     Raises:
-        UsageError: there is one.
+        UsageError: a secret is too short.
     """
     if short := [name for name, value in secrets.items() if len(value) < SHORTEST]:
         raise UsageError(
@@ -36,7 +36,7 @@ def check_lengths(secrets: Mapping[str, str]) -> None:
 
 
 def redactor_of(secrets: Mapping[str, str]) -> Redactor:
-    """Return a redactor for the secrets and passwords in them."""
+    """Return a redactor that hides the secrets and their passwords."""
     return Redactor(*(part for value in secrets.values() for part in _parts(value)))
 
 
@@ -46,7 +46,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
     It is searched for the plain secret, the secret quoted for an address, and its base64.
 
     Raises:
-        SecretKept: there is one; the message has the file's name.
+        SecretKept: the archive has one; the message names the file.
     """
     wanted = {form: name for name, value in secrets.items() for part in _parts(value) for form in _forms(part)}
     if not wanted or not any(form in piece for piece in _pieces(archive) for form in wanted):
@@ -59,7 +59,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and the long enough passwords in it."""
+    """Yield a secret, and the long passwords that it contains."""
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"
@@ -83,7 +83,7 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the first file with a secret, and its name."""
+    """Return the first file with a secret, and which secret."""
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

@@ -31,12 +31,12 @@ class Server:
 
     Attributes:
         name: name of the preset, or the first word of the command.
-        run: the command line that serves, in the foreground.
-        ready: a command line that succeeds once it serves.
+        run: the command line that starts it in the foreground.
+        ready: a command line that succeeds once it accepts connections.
         program: the program that the sandbox needs; empty if unknown.
         package: Debian's package with the program.
-        prepare: command lines that the build runs.
-        variables: its address, for tests.
+        prepare: command lines that the build runs, to create its data.
+        variables: environment variables that give tests its address.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Server:
 
     @property
     def present(self) -> str:
-        """Return a command line that succeeds if the program exists."""
+        """Return a command line that checks whether the program exists."""
         return f"{_FIND}; command -v {shlex.quote(self.program)} {_LOG}" if self.program else "true"
 
     def absent(self) -> NotInstalled:
-        """Return the error that names the missing program."""
+        """Return the error that says which program is missing."""
         return NotInstalled(
             f"environment.services: {self.name} needs the program {self.program!r}, which is not in the sandbox.",
             f"Add {self.package} to `packages`, which Docker installs; elsewhere `apt-get install {self.package}`.",
@@ -63,10 +63,10 @@ class Server:
 def servers_of(recipe: Recipe) -> tuple[Server, ...]:
     """Return the servers of a recipe.
 
-    Users and databases of presets are those of the recipe's variables.
+    Presets take the names of users and databases from the recipe's variables.
 
     Raises:
-        UsageError: there is no preset of a name.
+        UsageError: the recipe names a preset that does not exist.
     """
     found = []
     for one in recipe.services:
@@ -84,14 +84,14 @@ def servers_of(recipe: Recipe) -> tuple[Server, ...]:
 
 
 def service_variables(recipe: Recipe) -> dict[str, str]:
-    """Return server addresses as variables; the recipe's own override them."""
+    """Return the variables that give tests the servers' addresses."""
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
 
 
 class Served:
-    """A sandbox that runs servers while its commands run.
+    """A sandbox that starts servers for each of its commands.
 
-    If a preset's server does not start before anything of the project has run, the sandbox is at fault.
+    If a preset's server does not start for the first command, the sandbox is at fault, not the project.
     """
 
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:

@@ -19,9 +19,10 @@ _FOR: Final = re.compile(r"^([\w.,-]+):\s+(.*)$")
 def tox_commands(
     tree: Tree, folder: str, words: list[str], python: str, env: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the commands of ``tox`` after their installation.
+    """Yield the commands that ``tox`` runs after installing.
 
-    tox installs into its own environment; here that is the recipe's, and the project is installed as editable.
+    Each is a command text with its folder and place. tox installs into its own environment; here that is the recipe's,
+    and the project is installed as editable.
     """
     given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
     name = given.partition(",")[0]
@@ -51,7 +52,10 @@ def tox_commands(
 
 
 def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield a ``nox`` session's commands, if they are literals."""
+    """Yield a ``nox`` session's commands, if they are literals.
+
+    Each is a command text with its folder and place.
+    """
     wanted = re.sub(r"(?:-|\()\d.*$", "", _argument(words, {"-s", "-e", "--session", "--sessions"}))
     path = f"{folder}/noxfile.py" if folder else "noxfile.py"
     try:
@@ -70,7 +74,10 @@ def nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[st
 
 
 def _called(call: ast.Call) -> str | None:
-    """Return a call's command, "" without one, None if computed."""
+    """Return the shell command that a nox call runs.
+
+    It is "" for a call that runs nothing, and None if a part is not a literal.
+    """
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if verb not in {"install", "run", "run_install", "run_always"}:
         return ""
@@ -97,7 +104,7 @@ def _argument(words: list[str], options: set[str]) -> str:
 
 
 def _lines(text: str, name: str) -> list[str]:
-    """Return a setting's lines for the environment ``name``."""
+    """Return the lines of tox's setting for environment ``name``."""
     found = []
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         match = _FOR.match(line.strip())
@@ -108,7 +115,7 @@ def _lines(text: str, name: str) -> list[str]:
 
 
 def _substituted(text: str, name: str) -> str:
-    """Return tox's text with its substitutions; unknown ones become empty."""
+    """Return tox's ``text`` with ``{…}`` filled in; unknown ones empty."""
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
     return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()

@@ -1,6 +1,6 @@
 """Turn steps of CI into set-up commands.
 
-Set-up has no root and none of GitHub's files; the project is not installed as a copy.
+Set-up runs without root and without the files of a GitHub runner, and installs the project as editable.
 """
 
 import re
@@ -32,11 +32,11 @@ GITHUB_PLACES: Final = {"GITHUB_WORKSPACE": "/workspace", "RUNNER_TEMP": "/tmp",
 
 @dataclass(frozen=True)
 class SetUp:
-    """A step's text as set-up runs it.
+    """A CI step, rewritten as a part of set-up.
 
     Attributes:
         text: the commands; empty if nothing is left.
-        packages: packages of the system that the step would install.
+        packages: system packages that the step would install, which the sandbox brings instead.
         env: variables that the step sets for later steps, and GitHub's variables that it reads.
         left_out: parts left out or rewritten, a clause each.
         unknown: expressions without a value here; their lines are left out.
@@ -50,7 +50,7 @@ class SetUp:
 
 
 def set_up(text: str) -> SetUp:
-    """Return a step of CI as set-up."""
+    """Return a CI step's shell text, rewritten for set-up."""
     packages: list[str] = []
     left_out: list[str] = []
     env: dict[str, str] = {}
@@ -100,10 +100,10 @@ def set_up(text: str) -> SetUp:
 
 
 def one_line_each(text: str) -> str:
-    """Return a shell text with each command on one line."""
+    """Return a shell text with continued lines joined."""
     return re.sub(r"\\\n\s*", " ", text)
 
 
 def short(text: str) -> str:
-    """Return the beginning of a command as one line."""
+    """Return a command's beginning on one line, for messages."""
     return " ".join(text.split())[:80]

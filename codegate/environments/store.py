@@ -54,7 +54,7 @@ class LayerFile(Strict):
 
 @dataclass(frozen=True)
 class TreeOrigin:
-    """The day and the SHA-256 of a build's tree."""
+    """The day and SHA-256 of the tree that was built."""
 
     day: date
     tree: str
@@ -66,8 +66,8 @@ class Built:
 
     Attributes:
         layer: the frozen result.
-        environment: what sandboxes with it are prepared from.
-        recipe: the recipe that it was built by; a proposed recipe lacks the commands that failed.
+        environment: the backend's recipe of sandboxes that start with the layer.
+        recipe: the recipe that was built; a proposed recipe lacks the commands that failed.
         inputs: SHA-256 of its inputs.
         resolved: installed versions, as each tool lists them.
         notes: sentences for people.
@@ -83,12 +83,12 @@ class Built:
 
 @contextlib.contextmanager
 def locked(inputs: str) -> Iterator[None]:
-    """Hold the lock on builds of the same inputs.
+    """Hold a lock, so that equal inputs are built once.
 
-    It excludes other threads and processes.
+    Other threads and processes wait for it.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the lock file could not be written.
     """
     try:
         folder = layers_folder()
@@ -107,10 +107,10 @@ def locked(inputs: str) -> Iterator[None]:
 def unfinished() -> Iterator[Path]:
     """Yield the path of an archive to write.
 
-    It is removed at the end unless it was stored.
+    Its file is removed at the end unless ``store_built`` stored it.
 
     Raises:
-        SandboxError: the disk refused.
+        SandboxError: the disk could not be written.
     """
     sweep_folders(layers_folder())
     with temporary_folder(layers_folder()) as folder:
@@ -123,7 +123,7 @@ def store_built(archive: Path, described: LayerFile) -> Built:
     If the cache is too large now, other builds are dropped.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     try:
         archive.replace(layers_folder() / f"{described.sha256}.tar")
@@ -173,7 +173,7 @@ def drop(path: Path) -> int:
     It is 0 if the build is in use.
 
     Raises:
-        OSError: the disk refused.
+        OSError: a file could not be removed.
     """
     with path.open("rb") as file:
         try:
@@ -211,7 +211,7 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return a build's bytes, twice if Bubblewrap has unpacked it."""
+    """Return a build's size in bytes, with Bubblewrap's unpacked copy."""
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0

@@ -59,18 +59,18 @@ _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.j
 
 
 def had_by(backend: Backend) -> Has | None:
-    """Return the backend's check for available toolchains.
+    """Return the function that checks which toolchains a backend has.
 
-    None for a backend with images: an image can supply any toolchain.
+    Return None for a backend with images, because an image can bring any toolchain.
     """
     return None if hasattr(backend, "pin_image") else on_machine
 
 
 @cache
 def on_machine(name: str, version: str) -> bool:
-    """Return whether sandboxes without images have a toolchain.
+    """Return whether this machine or an index has a toolchain.
 
-    It comes from this machine or from an index. The name ``PACKAGE`` stands for a package of the system.
+    It is the check of sandboxes without images. With the name ``PACKAGE``, ``version`` is a system package.
     """
     if name == PACKAGE:
         with contextlib.suppress(NotInstalled):
@@ -89,7 +89,7 @@ def in_index(name: str, version: str) -> bool:
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return an action's toolchains and commands; None if unknown."""
+    """Return a known CI action's toolchains and commands, or None."""
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
@@ -116,9 +116,9 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
 
 
 def clean_version(tool: str, version: str) -> str:
-    """Return a version as recipes write it, or "".
+    """Return a version as recipes write it, "" without one.
 
-    A nickname becomes ``stable``; Node's become its long-term release, and Python's have no version.
+    A nickname such as ``lts`` becomes Node's long-term release, "" for Python, and ``stable`` for others.
     """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
@@ -138,7 +138,7 @@ def clean_version(tool: str, version: str) -> str:
 
 
 def version_in_file(tree: Tree, path: str, tool: str) -> str:
-    """Return a tool's version in a version file, or ""."""
+    """Return the version of ``tool`` that a file requires."""
     name = path.rpartition("/")[2]
     text = read_text(tree, path)
     if name == ".tool-versions":
@@ -167,7 +167,7 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:
-    """Return the nearest available version, newer first, else ``version`` itself."""
+    """Return the nearest available version, newer first, else ``version``."""
     first = _FIRST.get(tool, "")
     wanted = re.match(r"\d+", version.removeprefix(first))
     if wanted is None or has(tool, version):
@@ -178,9 +178,10 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 
 
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
-    """Return a tool's version in the tree, and its file.
+    """Return the required version of ``tool``, and the requiring file.
 
-    The nearest folder counts. Both are empty if there is none, except for Node in images, which do not bring it.
+    The file nearest to ``folder`` counts. Both are "" if there is none, except for Node in images, which do not bring
+    it.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:

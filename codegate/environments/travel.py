@@ -1,9 +1,9 @@
 """Export and import built environments as a folder of archives.
 
-A machine that imports them builds nothing and needs no package index. A recorded build is two files there: ``KEY.tar``,
+A machine that imports them builds nothing and needs no package index. Each recorded build is two files: ``KEY.tar``,
 its archive, and ``KEY.json``, its description; ``KEY`` is the SHA-256 of the description. ``KEY.ruff`` is the linter,
-which every sandbox has. ``environments.json`` beside them has the SHA-256 of each archive: to trust it is to trust all
-of them.
+which every sandbox has. ``environments.json`` has the SHA-256 of each archive: a reader who trusts it can trust all of
+them.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
     ``trusted`` has, by key, the SHA-256 of each archive that may be imported.
 
     Returns:
-        How many were imported, and a clause with the reason for each refused one.
+        The number of imported environments, and a clause with the reason for each refused one.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -111,7 +111,7 @@ def prune_built(days: int) -> tuple[int, int]:
     """Remove environments unused for ``days`` days, and their images.
 
     Returns:
-        How many environments, and how many bytes on this machine and in images.
+        The number of removed environments, and the freed bytes on this machine and in images.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -129,7 +129,7 @@ def prune_built(days: int) -> tuple[int, int]:
 
 
 def _copy(file: Path, target: Path) -> None:
-    """Copy a file, unless ``target`` is a whole copy."""
+    """Copy a file, unless ``target`` has the same size already."""
     if not target.is_file() or target.stat().st_size != file.stat().st_size:
         unfinished_copy = target.with_name(f".codegate-{target.name}")
         shutil.copyfile(file, unfinished_copy)
@@ -141,7 +141,7 @@ def _ruff_key(machine: str) -> str:
 
 
 def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
-    """Import the linter; return why it is refused, or None."""
+    """Import the linter; return why not, or None on success."""
     place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
     if place.is_file() or not file.is_file():
         return None
@@ -158,10 +158,10 @@ def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
 
 
 def _take(source: Path, key: str, expected: str) -> str | None:
-    """Import one recorded build.
+    """Import one recorded build, unless it is here already.
 
     Returns:
-        Why it is refused, "" if it is here already, None if it was imported.
+        Why it was refused, "" if it was here already, None if it was imported.
     """
     place = layers_folder() / f"{expected}.json"
     if place.exists():

@@ -104,10 +104,12 @@ _NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names 
 
 
 def secret_values(recipe: Recipe) -> dict[str, str]:
-    """Return the caller's variables that only set-up gets.
+    """Return the values of the recipe's secrets, by variable.
+
+    They come from the caller's environment and are given to set-up only.
 
     Raises:
-        UsageError: one is not set.
+        UsageError: a variable is not set.
     """
     if missing := [name for name in recipe.secrets if not os.environ.get(name)]:
         raise UsageError(
@@ -117,7 +119,7 @@ def secret_values(recipe: Recipe) -> dict[str, str]:
 
 
 def index_secrets() -> tuple[str, ...]:
-    """Return the caller's index variables with user or password."""
+    """Return names of the caller's index variables that contain credentials."""
     return tuple(
         sorted(name for name, value in os.environ.items() if _INDEXES.fullmatch(name) and _CREDENTIALS.search(value))
     )
@@ -126,7 +128,7 @@ def index_secrets() -> tuple[str, ...]:
 def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's package indexes, as variables of each tool.
 
-    An address keeps its user and password only if its variable is one of the secrets.
+    An address keeps its user and password only if ``secrets`` has its variable.
     """
     found = {}
     for name, value in os.environ.items():
@@ -142,13 +144,13 @@ def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
 
 
 def index_addresses(variables: Mapping[str, str]) -> list[str]:
-    """Return all addresses in the variables of indexes."""
+    """Return all addresses in the values of index variables."""
     values = (value for name, value in variables.items() if _INDEXES.fullmatch(name))
     return [address for value in values for address in _ADDRESS.findall(value)]
 
 
 def path_variable(inherited: str) -> str:
-    """Return ``PATH``: installed programs, then the sandbox's own."""
+    """Return ``PATH`` with the build's programs before ``inherited`` ones."""
     return ":".join(dict.fromkeys((*_FOLDERS, *filter(None, inherited.split(":")))))
 
 
@@ -158,7 +160,7 @@ def set_up_variables(
     """Return the environment of set-up commands, without secrets.
 
     If no lock file is among the tree's ``names``, packages are dated by ``day``. ``python`` is the version of the
-    virtual environment's interpreter; None if there is none. The recipe's ``env`` overrides all others.
+    virtual environment's interpreter; None: there is no virtual environment. The recipe's ``env`` overrides all others.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]
@@ -182,12 +184,18 @@ def set_up_variables(
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
-    """Return the variables of tests: set-up's folders, no index."""
+    """Return the environment of tests.
+
+    It has the folders of set-up, and no package index.
+    """
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
 def version_variables(pyproject: bytes) -> dict[str, str]:
-    """Return variables that replace git's version without git."""
+    """Return variables that set the project's version without git.
+
+    Empty unless ``pyproject`` takes the version from git's tags.
+    """
     text = pyproject.decode("utf-8", "replace")
     if "hatch-vcs" in text:  # it reads only the variable for all projects
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
@@ -206,7 +214,7 @@ def authorities() -> bytes:
 
 
 def java_authorities() -> bytes | None:
-    """Return this machine's certificates for Java, which reads no PEM."""
+    """Return this machine's trusted certificates as a Java key store."""
     try:
         return Path("/etc/ssl/certs/java/cacerts").read_bytes()
     except OSError:
@@ -214,7 +222,10 @@ def java_authorities() -> bytes | None:
 
 
 def maven_settings() -> bytes:
-    """Return Maven's ``settings.xml``, which alone can name its proxy."""
+    """Return a Maven ``settings.xml`` with the build's proxy.
+
+    Maven reads no variable for it.
+    """
     proxies = "".join(
         f"<proxy><id>{scheme}</id><active>true</active><protocol>{scheme}</protocol><host>127.0.0.1</host>"
         f"<port>{PROXY_PORT}</port></proxy>"
@@ -224,7 +235,7 @@ def maven_settings() -> bytes:
 
 
 def _with_own(variables: Mapping[str, str], recipe: Recipe) -> dict[str, str]:
-    """Return ``variables``, overridden by servers and recipe."""
+    """Return ``variables``, overridden by those of servers and recipe."""
     # Maven always keeps its downloads in ``HOME``.
     options = f"{_MAVEN_HOME} {recipe.env.get('MAVEN_OPTS', '')}".rstrip()
     return {**variables, **service_variables(recipe), **recipe.env, "MAVEN_OPTS": options}

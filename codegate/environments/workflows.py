@@ -34,13 +34,13 @@ class CiStep:
     """One step of a job.
 
     Attributes:
-        place: where it is written, for people.
+        place: its file and job, for people.
         run: its shell text, filled in; empty if it uses an action.
         uses: the action.
         given: the action's inputs.
         env: variables of this step only.
         folder: the folder that it runs in, from the repository's root.
-        unknown: parts without a value here, a clause each; expressions in ``run`` are not among them.
+        unknown: clauses on values that only GitHub knows, except those in ``run``.
     """
 
     place: str
@@ -57,15 +57,15 @@ class CiJob:
     """A job with one combination of its matrix.
 
     Attributes:
-        place: where it is written, for people.
+        place: its file and name, for people.
         rank: 0 if it runs on pull requests, 1 on pushes, 2 on neither.
         linux: whether its runner is a Linux machine.
-        stable: whether its failure counts.
+        stable: whether its failure fails the workflow.
         image: image of the container that it runs in; empty if none.
         services: its servers: image, variables and ports, by host name.
         env: its variables and the workflow's.
         steps: the steps that run with this combination.
-        left_out: parts without a value here, a clause each.
+        left_out: clauses on values that only GitHub knows.
     """
 
     place: str
@@ -80,9 +80,9 @@ class CiJob:
 
 
 def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
-    """Return the jobs of workflows, and clauses on unreadable files.
+    """Return all workflows' jobs, and clauses on unreadable files.
 
-    There is one job for each combination of its matrix.
+    A job with a matrix is returned once for each combination.
     """
     paths = [path for path in tree if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
     jobs: list[CiJob] = []
@@ -160,7 +160,10 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps that run, also of the repository's actions."""
+    """Yield the steps whose conditions hold.
+
+    A step that uses an action of the repository is replaced by that action's steps.
+    """
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
             yield from _steps(tree, place, step["parallel"], scope, folder, shell, depth)
@@ -208,7 +211,7 @@ def _steps(
 def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the combinations of a matrix, newest versions first.
 
-    Other values stay in their order.
+    Values that are no versions stay in their order.
     """
     listed = {key: values for key, values in matrix.items() if isinstance(values, list)}
     axes = {key: values for key, values in listed.items() if key not in {"include", "exclude"}}
@@ -235,7 +238,10 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return variables, and clauses on those only GitHub knows."""
+    """Return the variables in ``env``, and clauses on unknown ones.
+
+    Unknown are variables whose values only GitHub has.
+    """
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
@@ -248,7 +254,7 @@ def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) 
 
 
 def _filled(value: object, scope: Mapping[str, Any]) -> Any:
-    """Return data with the expressions in its texts filled in."""
+    """Return ``value`` with the expressions in its texts filled in."""
     if isinstance(value, dict):
         return {key: _filled(item, scope) for key, item in value.items()}
     if isinstance(value, list):
@@ -265,7 +271,7 @@ def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return a service's ports on the host by container port."""
+    """Return a service's ports: container port to host port."""
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}

@@ -13,7 +13,7 @@ _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", 
 
 
 def recipe_yaml(found: FoundRecipe) -> str:
-    """Return the section ``environment`` of codegate.yml with sources."""
+    """Return a recipe as YAML, each part's source as comment."""
     given = found.recipe.model_dump(mode="json", exclude_defaults=True)
     lines = ["environment:"]
     for key, value in given.items():

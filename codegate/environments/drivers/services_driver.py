@@ -58,7 +58,7 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def main() -> None:
-    """Run the command while servers run; end as it did."""
+    """Run the command while servers run; exit with its status."""
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: servers cannot open our descriptors through /proc
     running = [start(server) for server in json.loads(sys.argv[1])]
     try:
