@@ -21,7 +21,7 @@ MAX_TOKENS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class AnswerReader:
-    """Converts the fields of one answer, for all protocols.
+    """Checks and converts one answer's fields, in any protocol.
 
     Errors about a malformed answer quote ``content``.
     """
@@ -31,15 +31,21 @@ class AnswerReader:
     seconds: float
 
     def malformed(self, what: str) -> ProviderError:
-        """Return the error for an answer that breaks its protocol."""
+        """Return a ``malformed`` error about the answer; ``what`` is wrong."""
         return self.faults.malformed(what, self.content)
 
     def stop(
         self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...]
     ) -> StopReason:
-        """Return the stop reason that ``reasons`` gives for ``reason``.
+        """Return the stop reason that the table ``reasons`` gives.
 
         ``stop`` with tool calls becomes ``tool_calls``.
+
+        Args:
+            field: name of the answer's field, for messages.
+            reason: its value.
+            reasons: stop reasons by value.
+            calls: the answer's tool calls.
 
         Raises:
             ProviderError: ``malformed``: the table does not have the reason.
@@ -50,7 +56,10 @@ class AnswerReader:
         return "tool_calls" if stop == "stop" and calls else stop
 
     def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
-        """Return tool calls with distinct ids, because results name them."""
+        """Return tool calls from (id, name, arguments), with distinct ids.
+
+        Ids are changed if they repeat, because results name them.
+        """
         result: list[ToolCall] = []
         seen: set[str] = set()
         for number, (raw_id, name, arguments) in enumerate(calls):
@@ -77,7 +86,7 @@ class AnswerReader:
         model: object,
         reasoning: list[dict[str, Any]] | None = None,
     ) -> Completion:
-        """Return the completion; a key in its texts is removed."""
+        """Return the parsed answer, without keys in its texts."""
         return Completion(
             text=self.faults.visible(text),
             tool_calls=calls,
@@ -98,12 +107,19 @@ def call_model(
     read: Callable[[bytes, float], Completion],
     relax: Callable[[ProviderError], bool],
 ) -> Completion:
-    """Return the pinned model's answer, within ``spec.timeout_seconds``.
+    """Call the pinned model; return its answer.
 
-    A request that was declined for its prompt gives an answer without text: a retry would not help. ``send`` makes the
-    request in a thread of its own and returns the HTTP response; ``read`` converts its bytes and their seconds to a
-    completion. ``relax`` is given the fault of a declined request, may change what ``send`` sends, and returns whether
-    it did; if so, the request is sent again.
+    This takes at most ``spec.timeout_seconds``. A request that was declined for its prompt gives an answer without
+    text, because a retry would not help.
+
+    Args:
+        spec: the candidate.
+        calls: the provider's calls in progress.
+        faults: converts errors.
+        send: makes the request, in a thread of its own; returns the HTTP response.
+        read: converts the answer's bytes and their seconds to a completion.
+        relax: is given the fault of a declined request, may change what ``send`` sends, and returns whether it did;
+            if so, the request is sent again.
 
     Raises:
         ProviderError: no usable answer came.
@@ -149,7 +165,7 @@ def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
 
 
 def block_text(content: object) -> str:
-    """Return a message content's text: a string or text blocks."""
+    """Return a message's text, joined if it is in blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -166,9 +182,9 @@ def token_count(value: object) -> int | None:
 
 
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
-    """Return the usage that one of OpenAI's APIs reports.
+    """Return the token usage in an answer of OpenAI's APIs.
 
-    Its details name the cached and the reasoning tokens.
+    ``input_name`` and ``output_name`` are the API's fields. Their details hold the cached and the reasoning tokens.
     """
     if not isinstance(raw, dict):
         return Usage()
@@ -185,7 +201,7 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 
 
 def detail(raw: Mapping[str, Any], whole: str, part: str) -> int | None:
-    """Return the count of a ``part`` of the ``whole``.
+    """Return the count ``part`` in the details of ``whole``.
 
     None if it is missing or above the whole.
     """

@@ -89,7 +89,7 @@ class AnthropicProvider(SdkProvider):
 class UnstreamedProvider(AnthropicProvider):
     """An Anthropic model in a cloud that streams differently.
 
-    Answers come whole; an agent that asked for a stream gets its answer as events.
+    Answers are requested whole; an agent that asked for a stream gets its answer as events.
     """
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
@@ -102,7 +102,10 @@ class UnstreamedProvider(AnthropicProvider):
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """Return alternating turns; tool results are the user's."""
+    """Return messages with alternating roles, as the API wants them.
+
+    Tool results are part of the user's messages.
+    """
     turns: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "system":

@@ -52,13 +52,13 @@ class BedrockProvider(UnstreamedProvider):
 
 
 def _secret_key() -> str:
-    """Return AWS_SECRET_ACCESS_KEY, or "" without an access key's id."""
+    """Return AWS_SECRET_ACCESS_KEY; "" if the key's id is not set."""
     values = [os.environ.get(name, "").strip() for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
     return values[1] if all(values) else ""
 
 
 def _region(base_url: str = "") -> str:
-    """Return the region of ``base_url``, else the environment's."""
+    """Return the AWS region in ``base_url``, else the environment's."""
     named = _REGION.search(base_url.partition("://")[2].partition("/")[0])
     region = named[0] if named else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
     if not _REGION.fullmatch(region):

@@ -1,4 +1,4 @@
-"""One form of conversations, and the interface of model providers."""
+"""The common form of conversations, and the interface of providers."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ class Sampling(Strict):
 
     @property
     def output_limit(self) -> int:
-        """Return the most tokens that one answer may have."""
+        """Return the limit of output tokens for one answer."""
         return self.max_output_tokens or DEFAULT_OUTPUT_TOKENS
 
 
@@ -101,7 +101,7 @@ class AgentPrompt(Strict):
     parts: dict[str, tuple[str, ...]]
 
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return the lines that both prompts have.
+        """Return the prompt with only the lines that both have.
 
         A prompt without tools, of attempts that ended before they offered any, is ignored beside one with tools.
         """
@@ -115,7 +115,7 @@ class AgentPrompt(Strict):
         )
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of each part; {} if unknown."""
+        """Return the digest of each part's lines; {} if unknown."""
         # Sorted, and each line once: which attempt ended first is chance.
         digests = {name: digest(sorted(set(lines)))[:16] for name, lines in self.parts.items()}
         return digests if self.attempts > 1 else {}
@@ -146,7 +146,7 @@ class Usage(Strict):
 
     @property
     def own(self) -> "Usage":
-        """Return the usage of the candidate's own model."""
+        """Return the usage without the helper models' tokens."""
         rest = self
         for usage in self.helpers.values():
             rest = Usage(**rest._fields(usage, operator.sub))
@@ -190,7 +190,7 @@ class Completion(CallRecord):
 
     @property
     def record(self) -> CallRecord:
-        """Return the call's counts without its texts."""
+        """Return the completion without its texts."""
         return CallRecord.model_validate(self.model_dump(include=set(CallRecord.model_fields)))
 
 
@@ -250,10 +250,10 @@ class ListedModel(Strict):
 
 @runtime_checkable
 class ListsModels(Protocol):
-    """A provider that can ask its server for models."""
+    """A provider whose server can list its models."""
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the server's list of models within seconds.
+        """Return the server's list of models, within seconds.
 
         None if the server has no list; empty if the list does not come.
         """
@@ -261,7 +261,7 @@ class ListsModels(Protocol):
 
 
 class Provider(Protocol):
-    """A source of completions; thread-safe. The caller retries."""
+    """Gets completions from a model; thread-safe. The caller retries."""
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling

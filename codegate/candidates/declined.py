@@ -1,4 +1,4 @@
-"""Classify declined requests by the error object and its text.
+"""Classify the errors with which providers decline requests.
 
 Known are the texts of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). Any
 other text is a plain ``bad_request``.
@@ -70,7 +70,7 @@ _FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|in
 
 
 def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
-    """Return the fault of an HTTP status from 400 on.
+    """Return the fault that an HTTP error status means.
 
     ``kind`` is a key of ``FAULT_OF_KIND`` or "".
     """
@@ -107,14 +107,14 @@ def error_parts(body: object) -> tuple[str, str]:
 
 
 def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the error's kind and message; None for an answer."""
+    """Return an answer's error, as kind and message, or None."""
     if document.get("error") in (None, False, "") and document.get("type") != "error":
         return None
     return error_parts(dict(document))
 
 
 def setting_named(body: object, message: str) -> str | None:
-    """Return the candidate's key that an error names, or None."""
+    """Return the candidate's setting that an error blames, or None."""
     found = _unwrapped(body)
     parameter = found.get("param") if isinstance(found, dict) else None
     if isinstance(parameter, str) and parameter in _SETTINGS:
@@ -126,7 +126,7 @@ def setting_named(body: object, message: str) -> str | None:
 
 
 def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
-    """Return the request fields to leave out after a refusal.
+    """Return the fields to drop from an agent's refused request.
 
     These are the fields of the refused ``setting``, if it is a number that the agent chose and the candidate does not
     set.
@@ -138,7 +138,7 @@ def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
 
 
 def stop_named(text: str) -> StopReason | None:
-    """Return the stop reason of an error's text, or None."""
+    """Return the stop reason that an error means, or None."""
     if _FILTER.search(text):
         return "content_filter"
     if _CONTEXT.search(text) and not _LIMIT_TOO_LARGE.search(text):
@@ -147,12 +147,15 @@ def stop_named(text: str) -> StopReason | None:
 
 
 def wants_responses(text: str) -> bool:
-    """Return whether only the Responses API has the model."""
+    """Return whether the error asks for the Responses API.
+
+    The model is on no other API then.
+    """
     return "v1/responses" in text
 
 
 def blames_output_limit(text: str) -> bool:
-    """Return whether the error calls the output limit too large.
+    """Return whether an error calls the output limit too large.
 
     It may exceed the model's own maximum, or what the prompt leaves of the context.
     """
@@ -161,12 +164,18 @@ def blames_output_limit(text: str) -> bool:
 
 
 def blames_model_maximum(text: str) -> bool:
-    """Return whether the output limit exceeds the model's own maximum."""
+    """Return whether an error names the model's maximum output.
+
+    The requested output limit is above it.
+    """
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
 
 
 def wants_newer_limit(text: str) -> bool:
-    """Return whether ``max_tokens`` was declined in favour of ``max_completion_tokens``."""
+    """Return whether an error asks for ``max_completion_tokens``.
+
+    The request had ``max_tokens``.
+    """
     return re.search(r"[Uu]se\W+max_completion_tokens", text) is not None
 
 

@@ -49,7 +49,7 @@ class Endpoint:
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:
-    """Return whether an allowed base URL is on this machine.
+    """Check a base URL; return whether it is local.
 
     Allowed are https, and http to this machine. ``allow_http`` also allows http to private addresses; names are
     resolved and checked when they are used.
@@ -74,7 +74,7 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
 
 
 def nothing_listens(base_url: str) -> bool:
-    """Return whether a base URL names a closed port here."""
+    """Return whether a base URL has a closed local port."""
     match = _URL.fullmatch(base_url)
     if match is None or not check_base_url(base_url, allow_http=True):
         return False
@@ -89,10 +89,10 @@ def nothing_listens(base_url: str) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return the provider whose models are at ``base_url``.
+    """Return the provider that serves its models at ``base_url``.
 
-    An address that customers of a provider have counts too. Without a ``base_url`` it is ``provider``; None if no
-    provider has the address.
+    A provider's addresses for its customers count too. Without a ``base_url`` it is ``provider``; None if no provider
+    has the address.
     """
     if base_url is None:
         return provider
@@ -105,7 +105,7 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
 
 
 def is_own_address(provider: str, base_url: str | None) -> bool:
-    """Return whether a base URL is the provider's own, encrypted."""
+    """Return whether ``base_url`` is the provider's own, over https."""
     if base_url is None:
         return True
     match = _URL.fullmatch(base_url)
@@ -172,7 +172,10 @@ def resolve_endpoint(
 
 
 def _check_resolved(url: str) -> None:
-    """Refuse an ``http://`` host with a public or link-local address."""
+    """Raise UsageError if an ``http://`` host resolves outside.
+
+    Refused are public and link-local addresses.
+    """
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""
     try:

@@ -1,4 +1,7 @@
-"""Gemini through Google's endpoint for OpenAI's chat completions: https://ai.google.dev/gemini-api/docs/openai."""
+"""Google's Gemini models, through Google's API for OpenAI clients.
+
+https://ai.google.dev/gemini-api/docs/openai
+"""
 
 from typing import Final
 

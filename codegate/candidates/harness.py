@@ -41,7 +41,7 @@ class HarnessFile(Strict):
 
     @classmethod
     def of(cls, path: str, data: bytes, *, program: bool = False) -> "HarnessFile":
-        """Return the file with these bytes."""
+        """Return a ``HarnessFile`` that holds ``data``."""
         try:
             return cls(path=path, text=data.decode(), program=program)
         except UnicodeDecodeError:
@@ -80,18 +80,18 @@ class Harness(Strict):
         return {"folder": value} if isinstance(value, str) else value
 
     def file(self, path: str) -> HarnessFile | None:
-        """Return the file at ``path``; None without one."""
+        """Return the harness file at ``path``, or None."""
         return next((one for one in self.laid or () if one.path == path), None)
 
     def words(self) -> str:
-        """Return files, digests, disabled hooks and models as one line."""
+        """Describe the harness in one line: files, digests, hooks, models."""
         each = [f"{one.path} {sha256(one.content())[:8]}{' program' * one.program}" for one in self.laid or ()]
         models = [f"{role} model {model}" for role, model in sorted(self.models.items())]
         return HARNESS_SEPARATOR.join([*each, *([] if self.hooks else ["hooks off"]), *models]) or "no file"
 
 
 def changed_paths(before: str, after: str) -> tuple[str, ...]:
-    """Return the paths whose entries differ in two ``Harness.words``."""
+    """Return the paths that differ in two results of ``Harness.words``."""
     old, new = (set(words.split(HARNESS_SEPARATOR)) for words in (before, after))
     return tuple(
         sorted({entry.removesuffix(" program").rpartition(" ")[0] or entry for entry in (old ^ new) - _NO_FILES})
@@ -99,7 +99,7 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 
 
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
-    """Return the harness part that ``path`` belongs to, or None."""
+    """Return the kind of harness part at ``path``, or None."""
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
             return part
@@ -125,7 +125,7 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _name_fits(name: str, pattern: str) -> bool:
-    """Return whether a name matches a pattern with ``*``."""
+    """Return whether a file name matches a pattern with ``*``."""
     first, *others = pattern.split("*")
     if not others:
         return name == pattern
@@ -137,6 +137,6 @@ def _name_fits(name: str, pattern: str) -> bool:
 
 
 def longest_line(text: str) -> str:
-    """Return the longest line below the front matter."""
+    """Return the text's longest line, front matter left out."""
     lines = _FRONT_MATTER.sub("", text.replace("\r\n", "\n")).split("\n")
     return max((line.strip() for line in lines), key=len, default="")

@@ -1,4 +1,4 @@
-"""List prices of models, from the installed genai-prices package.
+"""Find a model's list prices in the genai-prices package.
 
 Nothing is fetched. Only models at their provider's own address have list prices: a region or a deployment of the user's
 own may have another price. Where the list has several prices for one kind of token (by time of day, or for more than
@@ -36,7 +36,7 @@ class ListEntry:
 
 
 def list_entry(spec: CandidateSpec) -> ListEntry:
-    """Return the price list's entry on the candidate's model."""
+    """Return list prices and context window of the candidate's model."""
     provider = _PROVIDERS.get(spec.provider)
     if provider is None or spec.base_url is not None:
         return ListEntry(None, None)
@@ -44,7 +44,7 @@ def list_entry(spec: CandidateSpec) -> ListEntry:
 
 
 def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
-    """Return ``known`` with the prices of the helper models.
+    """Return the prices ``known``, with those of the helper models.
 
     ``known`` holds the prices of the candidate's own model. A helper's prices come from ``table``, else from ``known``,
     else from the price list. None if any price is unknown, because the total cost is then unknown too.
@@ -60,7 +60,7 @@ def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, 
 
 
 def price_words(spec: CandidateSpec) -> str:
-    """Return a sentence on the candidate's known or missing prices."""
+    """Return a sentence about the candidate's prices, for people."""
     if spec.prices is None:
         whose = " of it or of one of its helpers" if spec.helpers else ""
         return f"{spec.label}: no price{whose} is known, so costs are unknown; declare `prices` in codegate.yml."
@@ -79,7 +79,7 @@ def table_names() -> tuple[str, ...]:
 
 
 def _words(clause: object) -> Iterator[str]:
-    """Yield the texts of a clause that matches model names."""
+    """Yield the model names in one matching rule."""
     for value in vars(clause).values():
         if isinstance(value, str):
             yield value
@@ -121,7 +121,7 @@ _NAMES: Final = {
 
 
 def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest price of ``names``, None without any.
+    """Return the highest price in the fields ``names``, or None.
 
     Tiers that begin above ``start`` tokens are left out.
     """
@@ -136,7 +136,7 @@ def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) ->
 
 
 def _source(now: datetime) -> str:
-    """Return the list's release and its newest price's day."""
+    """Return the list's release and its newest price's date."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))

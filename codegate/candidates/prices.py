@@ -35,7 +35,7 @@ class _Amounts(Strict):
 
     @property
     def highest_input(self) -> Decimal:
-        """Return the highest price of a million input tokens."""
+        """Return the highest price of input tokens, cached or not."""
         return max(price for price in (self.input, self.cache_read, self.cache_write) if price is not None)
 
 
@@ -65,11 +65,14 @@ class Prices(_Amounts):
 
     @property
     def origin(self) -> str:
-        """Return the source of the prices as text."""
+        """Return where the prices come from, for people."""
         return self.source or "as declared"
 
     def of_request(self, most_tokens: int) -> _Amounts:
-        """Return the prices of a request with at most ``most_tokens``."""
+        """Return the prices that apply to a request.
+
+        It has at most ``most_tokens`` input tokens; long prompts may have higher prices.
+        """
         return self.long_prompts if self.long_prompts and most_tokens > self.long_prompts.above else self
 
 

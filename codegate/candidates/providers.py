@@ -1,4 +1,4 @@
-"""All model providers, each with its address and key variable.
+"""Every model provider, with its address and key variable.
 
 A provider is a file with a ``ModelProvider`` in it. Our own are listed here; other packages add theirs by an entry
 point of ``codegate.providers``.

@@ -39,7 +39,10 @@ _LEARNED: Final[list[str]] = []
 
 
 def learn(*keys: str) -> None:
-    """Make all redactors know keys that are in no variable."""
+    """Make all redactors remove these keys, too.
+
+    It is for keys that no environment variable holds.
+    """
     _LEARNED.extend(key for key in dict.fromkeys(keys) if key not in _LEARNED)
 
 
@@ -70,7 +73,7 @@ class Redactor:
         self._learned = learned
 
     def redact_whole(self, text: str) -> str:
-        """Return ``text`` with whole keys and their encodings replaced."""
+        """Replace keys that occur whole, in any encoding."""
         self._know()
         if not self._forms:
             return text
@@ -86,7 +89,7 @@ class Redactor:
         return re.sub(pattern, MARK, text)
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with parts of keys replaced too.
+        """Replace whole keys and parts of keys.
 
         Slow for a long text: truncate it first.
         """
@@ -110,7 +113,7 @@ class Redactor:
         return "".join(pieces)
 
     def clean(self, value: Any) -> Any:
-        """Return JSON data with keys replaced in all texts."""
+        """Return JSON data with keys removed from all its texts."""
         if isinstance(value, str):
             return self.redact_whole(value)
         if isinstance(value, dict):
@@ -120,19 +123,19 @@ class Redactor:
         return value
 
     def clean_model(self, model: Model) -> Model:
-        """Return ``model`` with keys replaced; itself if it has none."""
+        """Return ``model`` with keys removed; itself if it has none."""
         before = model.model_dump(by_alias=True)
         after = self.clean(before)
         return model if after == before else type(model).model_validate(after)
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables that ``SECRET_NAME`` matches."""
+    """Return the values of variables whose names match ``SECRET_NAME``."""
     return tuple(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip())
 
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
-    """Return a redactor of the environment's secrets and candidates' keys."""
+    """Return a redactor for secrets of the environment and candidates."""
     asking = [candidate for candidate in candidates if candidate.calls_a_model]
     named = [name for c in asking for name in (model_provider(c.provider).key_variable, c.api_key_env)]
     keys = [os.environ.get(name, "").strip() for name in named if name]
@@ -166,7 +169,7 @@ def _forms(key: str) -> Iterator[str]:
 def _coded(raw: bytes) -> Iterator[str]:
     """Yield the hexadecimal and base64 encodings of ``raw``.
 
-    Base64 without the characters that depend on bytes beside ``raw``.
+    Base64 lacks its first and last characters, which depend on the bytes beside ``raw``.
     """
     yield raw.hex()
     yield raw.hex().upper()

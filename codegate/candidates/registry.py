@@ -25,7 +25,7 @@ _MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Return the provider of ``spec``; None if it calls none.
+    """Connect to a candidate's provider; None if it calls none.
 
     A relative file of transcripts is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a
     server on this machine accepts.
@@ -58,10 +58,9 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
 
 
 def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
-    """Return which candidates' models ended or will end.
+    """Return when the candidates' models end, by their providers' lists.
 
-    The lists of models of their providers say so. A provider is asked at its own address, if a variable holds the key;
-    without a list nothing is known.
+    A provider is asked at its own address, if a variable holds the key; without a list nothing is known.
 
     Raises:
         UsageError: a list has a dated form of a candidate's model.
@@ -82,12 +81,12 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
 
 
 def has_own_account(spec: CandidateSpec) -> bool:
-    """Return whether the candidate has an address or key command."""
+    """Return whether the candidate sets an address or key command."""
     return spec.base_url is not None or spec.api_key_command is not None
 
 
 def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
-    """Return the list of models of the candidate's provider.
+    """Return the models that the candidate's provider lists.
 
     Raises:
         UsageError: no variable holds a key, the provider has no list, or as ``open_provider``.
@@ -108,7 +107,9 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
 
 
 def protocol_of(spec: CandidateSpec) -> str:
-    """Return the agent's best protocol that its provider speaks.
+    """Return the protocol between the candidate's agent and its provider.
+
+    It is the first of the agent's that the provider speaks.
 
     Raises:
         UsageError: they have none in common.

@@ -84,9 +84,10 @@ class _Transcript(_Strict):
 
 
 class ReplayProvider:
-    """Answers from a file; the messages determine the next one.
+    """A provider that replays a file of transcripts.
 
-    If a problem has answers for sample 0 alone, they are used for every sample; otherwise a missing sample is a fault.
+    The messages so far determine the next answer. If a problem has answers for sample 0 alone, they are used for every
+    sample; otherwise a missing sample is a fault.
 
     Args:
         path: the file of transcripts.
@@ -123,13 +124,16 @@ class ReplayProvider:
 
     @property
     def model(self) -> str:
-        """Return the model that the transcripts stand for."""
+        """Return the name of the model in the transcripts."""
         return self._header.model
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
-        """Return the answer after those in ``messages``; see ``Provider``."""
+        """Return the recorded answer that follows ``messages``.
+
+        See ``Provider``.
+        """
         del tools, sampling
         transcript = self._transcript(key)
         turn = sum(message.role == "assistant" for message in messages)
@@ -152,7 +156,10 @@ class ReplayProvider:
         )
 
     def patch(self, key: ProblemKey) -> str | None:
-        """Return an agent's patch; None for a model's answers."""
+        """Return the recorded patch; None for answers of a model.
+
+        An agent's transcript has a patch.
+        """
         return self._transcript(key).patch
 
     def _transcript(self, key: ProblemKey) -> _Transcript:
@@ -184,7 +191,7 @@ def transcript_line(
     seconds: float = 0.0,
     patch: str | None = None,
 ) -> bytes:
-    """Return the line that replays a conversation's answers.
+    """Return a transcript line from which a conversation is replayed.
 
     It has no line break. Usage and time are totals of the conversation: the last answer carries them, the others have
     zeros.
@@ -221,7 +228,7 @@ _Model = TypeVar("_Model", bound=_Strict)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line; skip blank ones."""
+    """Yield each line's number and bytes, except for blank lines."""
     if not os.path.lexists(path):
         raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
     for number, line in enumerate(read_lines(path, MAX_FILE_BYTES, MAX_LINE_BYTES), start=1):

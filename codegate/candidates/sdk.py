@@ -23,7 +23,7 @@ LIST_SECONDS: Final = 5.0
 
 @dataclass(frozen=True)
 class Forwarded:
-    """A provider's answer to an agent's request.
+    """A provider's answer to a request that an agent sent.
 
     Attributes:
         content: the answer's bytes; empty if the provider declined the request for its content.
@@ -39,7 +39,7 @@ class Forwarded:
 
 
 class SdkProvider(ABC):
-    """Base of the providers that use an SDK; thread-safe.
+    """Base of all providers that use an SDK; thread-safe.
 
     One ``complete`` is one accepted HTTP request.
 
@@ -53,7 +53,7 @@ class SdkProvider(ABC):
         sdk: the SDK's module.
         client: class of the SDK's client.
         base: base class of the SDK's errors.
-        credentials: what the client takes in place of ``api_key``.
+        credentials: the client's arguments in place of ``api_key``.
     """
 
     key_attribute: ClassVar[str] = "api_key"
@@ -101,7 +101,7 @@ class SdkProvider(ABC):
         return ()
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
-        """Return the answer to an agent's request.
+        """Send an agent's request to the model; return the answer.
 
         ``ModelProtocol.clean`` has checked the request.
 
@@ -154,7 +154,10 @@ class SdkProvider(ABC):
         *,
         streamed: bool = False,
     ) -> Completion:
-        """Return the completion of ``request``; see ``call_model``."""
+        """Send ``request`` with ``send``; return the completion.
+
+        See ``call_model``.
+        """
 
         def read(content: bytes, seconds: float) -> Completion:
             faults = self._faults
@@ -178,7 +181,7 @@ class SdkProvider(ABC):
         return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
 
     def _has_renewed(self, refused: str) -> bool:
-        """Return whether there is a new key after a refusal.
+        """Fetch a new key; return whether it differs from ``refused``.
 
         Cloud tokens expire hourly. The client uses the new key from then on.
         """
@@ -208,7 +211,7 @@ def _day(value: object) -> date | None:
 
 
 def _day_of(seconds: object) -> date | None:
-    """Return the day (UTC) of a Unix time, if known."""
+    """Return the UTC day of a Unix time, or None."""
     if type(seconds) is not int or not 1 < seconds < 1 << 33:
         return None
     return datetime.fromtimestamp(seconds, UTC).date()

@@ -1,4 +1,7 @@
-"""Refuse floating model aliases and answers of other models."""
+"""Refuse names and answers that do not identify one model.
+
+A floating alias names other models at other times.
+"""
 
 import contextlib
 import re
@@ -23,14 +26,11 @@ _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 
 
 def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> None:
-    """Refuse a model's name that is known to float.
+    """Raise UsageError if a model's name is a floating alias.
 
     A name floats if it contains ``latest``. At the providers' own addresses it also floats if the price table or
     ``listed``, the provider's list of models, has a dated form of it. At any other ``base_url`` the name stands for the
-    model that the server has.
-
-    Raises:
-        UsageError: the model is a floating alias; the remedy names the dated form.
+    model that the server has. The remedy names the dated form.
     """
     if not spec.calls_a_model:
         return
@@ -59,7 +59,10 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 
 @dataclass(frozen=True)
 class Ending:
-    """How a model ends; without a day it is gone."""
+    """When a provider shuts a model down.
+
+    Without a ``day`` it is gone already. ``words`` is a clause for people.
+    """
 
     words: str
     day: date | None = None
@@ -70,9 +73,10 @@ class Ending:
 
 
 def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
-    """Return how a model ends, or that it is gone.
+    """Return when the provider shuts the model down, or None.
 
-    None for other models. ``listed`` is the list at the provider's own address, empty if it is unknown.
+    None: no end is known. ``listed`` is the list at the provider's own address, empty if it is unknown; a model that it
+    lacks is gone.
     """
     models = tuple(listed)
     found = listed_as(spec, models)
@@ -89,9 +93,9 @@ def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
 def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel | None:
     """Return the newest model of the same family, or None.
 
-    A family is the words of a name without its numbers: gpt and mini. Newer is what the provider's list ``listed`` has
-    with a later day or, without days, with higher numbers in its name. None if no model is newer, or it ends first, or
-    its name floats.
+    The family of a name is its words without numbers: gpt and mini. A model in ``listed``, the provider's list, is
+    newer by a later day or, without days, by higher numbers in its name. None if no model is newer, or it ends first,
+    or its name floats.
     """
     models = tuple(listed)
     now = listed_as(spec, models) or ListedModel(id=spec.model)
@@ -106,7 +110,7 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
 
 
 def listed_as(spec: CandidateSpec, models: Iterable[ListedModel]) -> ListedModel | None:
-    """Return the candidate's model in a list, or None."""
+    """Return the list's entry for the candidate's model, or None."""
     return next((one for one in models if one.id == spec.model or one.id.endswith(f"/{spec.model}")), None)
 
 
@@ -131,13 +135,11 @@ def _outlasts(one: ListedModel, other: ListedModel) -> bool:
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
-    """Refuse an answer of another model than the pinned one.
+    """Raise ProviderError if another model than the pinned one answered.
 
-    That can be checked at the providers' own addresses, for names with a date, and if the candidate has a ``snapshot``.
-    Elsewhere any name passes, and is recorded with the answer.
-
-    Raises:
-        ProviderError: another snapshot answered (``model_mismatch``), or the provider did not name it.
+    This is checked at the providers' own addresses, for names with a date, and if the candidate has a ``snapshot``.
+    Elsewhere any name passes, and is recorded with the answer. The fault is ``model_mismatch`` for another snapshot; it
+    is an error, too, if the provider did not name any.
     """
     if not spec.calls_a_model:
         return
@@ -159,14 +161,14 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
 def names_one_model(spec: CandidateSpec) -> bool:
     """Return whether a candidate's model is pinned.
 
-    Pinned is by a date, by a ``snapshot``, or on a server of the user's own.
+    It is pinned by a date, by a ``snapshot``, or by a server of the user's own.
     """
     owner = owner_of(spec.provider, spec.base_url) if spec.calls_a_model else None
     return owner is None or spec.snapshot is not None or _DATED.search(_snapshot(spec, owner)) is not None
 
 
 def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
-    """Return the model name that answers have to give."""
+    """Return the model name that answers must contain."""
     return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 

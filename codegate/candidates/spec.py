@@ -1,4 +1,4 @@
-"""A candidate's configuration, with one digest over all of it."""
+"""The configuration of a candidate, and its digest."""
 
 import re
 from collections.abc import Iterable
@@ -292,7 +292,7 @@ class CandidateSpec(Strict):
 
     @property
     def label(self) -> str:
-        """Return the name shown to people."""
+        """Return the candidate's name for people."""
         if self.name:
             return self.name
         label = f"{self.provider}:{self.model}" if self.model else self.provider
@@ -302,12 +302,15 @@ class CandidateSpec(Strict):
 
     @property
     def destination(self) -> tuple[object, ...]:
-        """Return all fields that decide which key goes where."""
+        """Return all fields that decide where a key is sent.
+
+        These are address, key source, headers and parameters.
+        """
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
-        """Return whether the candidate's key may go to its address.
+        """Return whether the candidate's address may be sent its key.
 
         A provider's key may always go to the provider's own address. For any other address, and for another source of
         the key, headers or parameters, the candidate must agree with one of ``named``, the user's own candidates: a
@@ -319,7 +322,7 @@ class CandidateSpec(Strict):
 
     @property
     def helpers(self) -> tuple["CandidateSpec", ...]:
-        """Return the candidate's helpers.
+        """Return a candidate for each helper model of the harness.
 
         A helper is the same candidate with another model, without sampling parameters except the output limit.
         """
@@ -334,16 +337,19 @@ class CandidateSpec(Strict):
         )
 
     def asking(self, model: object) -> "CandidateSpec":
-        """Return the helper with this model, else the candidate."""
+        """Return the helper candidate with this model, else the candidate."""
         return next((one for one in self.helpers if one.model == model), self)
 
     @property
     def calls_a_model(self) -> bool:
-        """Return whether its answers take model calls."""
+        """Return whether the candidate's answers come from model calls."""
         return self.provider not in WITHOUT_MODEL
 
     def key(self) -> str:
-        """Return the 16-digit digest of fields that can change answers."""
+        """Return 16 digits that identify the candidate.
+
+        They are the digest of all fields that can change its answers.
+        """
         where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})
         unset = {"agent", "harness", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
@@ -355,7 +361,7 @@ class CandidateSpec(Strict):
         return digest(fields)[:16]
 
     def short_form(self) -> str | None:
-        """Return ``provider:model[@base_url]`` if it loses nothing.
+        """Return ``provider:model[@base_url]`` if that is the whole candidate.
 
         None if the candidate parsed from that text has another ``key``.
         """
@@ -366,7 +372,10 @@ class CandidateSpec(Strict):
             return None
 
     def settings(self) -> dict[str, str]:
-        """Return the set fields that can change answers, as text."""
+        """Return the fields that can change answers, as text.
+
+        Unset fields are left out.
+        """
         apart = {"sampling", "agent", "harness", "prompt"}
         fields = self.model_dump(mode="json", exclude=NO_ANSWER | apart, exclude_none=True)
         if self.solver == "single_shot":
@@ -384,7 +393,7 @@ class CandidateSpec(Strict):
 
 
 def parse_candidate(text: str) -> CandidateSpec:
-    """Return the candidate of the short form ``provider:model[@base_url]``.
+    """Parse a candidate from its short form ``provider:model[@base_url]``.
 
     Its model's name is still unchecked: see ``check_snapshot``.
 

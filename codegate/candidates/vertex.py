@@ -41,7 +41,10 @@ class VertexProvider(UnstreamedProvider):
 
 
 def _region(base_url: str = "") -> str:
-    """Return the region of ``base_url``, the environment's, or ``global``."""
+    """Return the cloud region in ``base_url``, else the environment's.
+
+    The default is ``global``.
+    """
     named = _HOST.match(base_url)
     region = (named[1] or named[2]) if named else os.environ.get("CLOUD_ML_REGION") or "global"
     if not _REGION.fullmatch(region):
@@ -57,7 +60,10 @@ def _address() -> str:
 
 
 def _token() -> str:
-    """Return an access token of GOOGLE_APPLICATION_CREDENTIALS, or ""."""
+    """Return a Google access token; "" without credentials.
+
+    GOOGLE_APPLICATION_CREDENTIALS names their file.
+    """
     if not os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return ""
     try:

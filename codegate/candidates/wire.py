@@ -57,7 +57,10 @@ class _Call(Generic[Result]):
     stopped: bool = False
 
     def trace(self, _event: str, info: Mapping[str, Any]) -> None:
-        """Record a connection: the ``trace`` extension of httpx's transport."""
+        """Record a new connection; called by httpx's transport.
+
+        It is the transport's extension ``trace``.
+        """
         stream = info.get("return_value")
         if hasattr(stream, "get_extra_info"):
             self.streams.append(stream)
@@ -65,7 +68,7 @@ class _Call(Generic[Result]):
                 self.stop()
 
     def stop(self) -> None:
-        """Cut the connections, so that the thread's reading ends now."""
+        """Cut the call's connections, which ends its thread's read."""
         self.stopped = True
         for stream in tuple(self.streams):
             connection = stream.get_extra_info("socket")
@@ -78,7 +81,7 @@ _current: contextvars.ContextVar[_Call[Any] | None] = contextvars.ContextVar("co
 
 
 class Calls:
-    """The calls of one provider that are under way; thread-safe."""
+    """One provider's calls in progress; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,10 +89,10 @@ class Calls:
         self._closed = threading.Event()
 
     def run(self, work: Callable[[], Result], seconds: float) -> Result:
-        """Return the result of ``work``, or raise its error.
+        """Run ``work`` in a thread; return its result or raise.
 
-        ``work`` runs in its own thread: if it blocks, for example in a name lookup, this call still returns within
-        ``seconds`` and the connection is cut.
+        If it blocks, for example in a name lookup, this call still returns within ``seconds``, and the connection is
+        cut.
 
         Raises:
             TimeoutError: the deadline passed.
@@ -127,7 +130,7 @@ class Calls:
         return call.result  # type: ignore[return-value]  # set: the thread ended without an error
 
     def close(self) -> None:
-        """Cut every call under way and refuse new ones; idempotent."""
+        """Cut every call in progress and refuse new ones; idempotent."""
         with self._lock:
             self._closed.set()
             calls = tuple(self._calls)
@@ -136,7 +139,7 @@ class Calls:
 
 
 class _BoundedSend:
-    """Mixin of HTTP clients: limits answers, follows no redirect."""
+    """A mixin for HTTP clients: limits answers, follows no redirect."""
 
     withheld: frozenset[str] = frozenset()
 
@@ -167,7 +170,7 @@ class _BoundedSend:
 
 
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
-    """Return an SDK's HTTP client with this module's limits.
+    """Return an HTTP client that limits answers' time and size.
 
     ``kind`` is the class of the SDK's HTTP client. The environment's proxy settings hold, except for this machine and
     plain http: a proxy must not see a key.
@@ -188,7 +191,10 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
 
 
 def _from_environment() -> frozenset[str]:
-    """Return the lower-case headers that SDKs take from the environment."""
+    """Return names of headers that SDKs read from the environment.
+
+    They are in lower case.
+    """
     lines = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
     named = (line.partition(":")[0].strip().lower() for line in lines.splitlines())
     return frozenset({"openai-organization", "openai-project", *named})
@@ -207,7 +213,7 @@ def _silence(kind: type[Any]) -> None:
 
 @dataclass(frozen=True)
 class SdkErrors:
-    """The exception classes of an SDK."""
+    """The exception classes of an SDK, by kind."""
 
     status: type[Exception]
     timeout: type[Exception]
@@ -225,7 +231,7 @@ class Faults:
         self._redactor = Redactor(endpoint.key)
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
-        """Return the fault of ``error``, None if no provider's."""
+        """Return an SDK's error as a ``ProviderError``; None for others."""
         chain = _chain(error)
         if any(isinstance(link, _AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
@@ -252,7 +258,7 @@ class Faults:
         return None
 
     def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
-        """Return the fault of an answer that violates the protocol.
+        """Return the error about an answer that violates the protocol.
 
         The message shows the answer's first characters, and the offending ``value`` after ``what``.
         """
@@ -266,14 +272,14 @@ class Faults:
         )
 
     def refused(self, message: str, kind: str) -> ProviderError:
-        """Return the fault of an error sent with status 200."""
+        """Return the error for a refusal with HTTP status 200."""
         fault = FAULT_OF_KIND.get(kind, "malformed")
         found = self._error(fault, f"an error with status 200: {self._clean(message)}")
         found.stop = stop_named(message)
         return found
 
     def visible(self, text: str) -> str:
-        """Return model output without the key and lone surrogates."""
+        """Return a model's text without the key and lone surrogates."""
         return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     def _of_status(self, error: Exception) -> ProviderError:
@@ -320,7 +326,7 @@ class Faults:
         return self._clean(str(error) or type(error).__name__)
 
     def _clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
-        """Return foreign text as one printable line, without the key."""
+        """Return untrusted text as one printable line, without the key."""
         text = self._redactor.redact(text[:8192])
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
@@ -345,7 +351,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def limit_reset(headers: Mapping[str, str]) -> float:
-    """Return the seconds until a used-up rate limit is reset.
+    """Return the seconds until a used-up rate limit resets.
 
     At most a minute; 0 if no limit is used up. ``x-ratelimit-remaining-requests: 0`` goes with
     ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and ``anthropic-ratelimit-requests-remaining: 0`` with
@@ -378,5 +384,8 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _root(chain: list[BaseException]) -> BaseException:
-    """Return the innermost error with a message."""
+    """Return the innermost error that has a message.
+
+    Without one, return the outermost.
+    """
     return next((link for link in reversed(chain) if str(link)), chain[0])

@@ -1,4 +1,4 @@
-"""Plan, schedule, journal and resume a run.
+"""Plan, execute, record and resume runs.
 
 A suite, candidates and a sandbox backend go in; a ``Run`` comes out. It is on disk from its first outcome on.
 """

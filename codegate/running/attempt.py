@@ -1,4 +1,4 @@
-"""The loop of one attempt: solve, grade, record.
+"""Make one attempt: solve the problem, grade, record.
 
 An attempt is read from the run's journal, reused from an earlier run, or made by calling the model. Together with its
 grade, or the fault that stopped it, it is an outcome. Answers are written to disk before they are graded, so that no
@@ -55,13 +55,13 @@ Made_co = TypeVar("Made_co", covariant=True)
 
 
 class SandboxTask(Protocol[Made_co]):
-    """Work on one problem that needs sandboxes.
+    """A function that works on one problem in sandboxes.
 
     It is a module-level function or a ``partial`` of one, so that it can be pickled and sent to a cluster node.
     """
 
     def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
-        """Do the work."""
+        """Do the work; return its result."""
         ...
 
 
@@ -70,14 +70,14 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Return the sandboxes' assurances as text.
+        """Describe the engine's sandboxes and whether their isolation was verified.
 
         None before the first task.
         """
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """Return the result of ``task`` on ``problem``.
+        """Run ``task`` on ``problem`` in sandboxes; return its result.
 
         Raises:
             SandboxError: a sandbox, a daemon or the cluster failed.
@@ -112,7 +112,7 @@ class ThisMachine:
 
 @dataclass(frozen=True)
 class Setup:
-    """The parts that one execution of a run works with.
+    """Everything that executing a run needs.
 
     Attributes:
         progress: called after each outcome, and once a second in between, by one thread at a time.
@@ -157,7 +157,7 @@ class Attempts:
         self.limit: CallLimitReached | None = None
 
     def outcome(self, job: AttemptJob, fault: Fault | None) -> Outcome:
-        """Return the outcome of a job.
+        """Make and grade a job's attempt; return the outcome.
 
         With ``fault``, the job is not tried and the outcome has this fault.
 
@@ -264,7 +264,7 @@ class Attempts:
         return with_retries(attempt, self._stop, "agent")
 
     def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:
-        """Return the result of a task in a sandbox.
+        """Run a task in sandboxes, with retries; return its result.
 
         Each try adds its seconds to ``spent``, without the wait for a slot.
         """
@@ -276,7 +276,7 @@ class Attempts:
         return with_retries(run, self._stop)
 
     def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
-        """Return the result of the answer's own tests, or None.
+        """Run the tests that the answer adds; return their result.
 
         None: it has no tests, or they could not be run.
         """
@@ -288,7 +288,7 @@ class Attempts:
             return None
 
     def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
-        """Return what a patch breaks in the full test suite.
+        """Run the full test suite; return what the patch breaks.
 
         A fault if the suite could not be run; None if it was not requested, no time was left or it showed nothing.
         """
@@ -311,7 +311,7 @@ class Attempts:
         return found
 
     def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
-        """Return the tests that pass with the reference fix.
+        """Return the suite's tests that pass with the reference fix.
 
         Answers are compared on these. A fault if they could not be run.
         """

@@ -1,4 +1,4 @@
-"""Cached base trees of a run's problems, and prompt contexts."""
+"""Caches of base trees and of prompt contexts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -52,9 +52,9 @@ class ProblemCache(Generic[Key, Value]):
 
 
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCache[str, Tree]:
-    """Return a cache of base trees, by problem id.
+    """Return a function that loads base trees by problem id.
 
-    Beside the trees that fit into the cache, the last ``recent`` ones are kept.
+    It caches them. Beside the trees that fit into the cache, the last ``recent`` ones are kept.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
@@ -62,7 +62,10 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCac
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return a ``show_context`` that ranks each problem's files once."""
+    """Return a caching ``show_context``.
+
+    It ranks each problem's files once.
+    """
     problems = {problem.id: problem for problem in suite.problems}
     shown: ProblemCache[tuple[str, int | None], str] = ProblemCache(
         lambda key: show_context(problems[key[0]], base(key[0]), key[1]), len, 64 << 20

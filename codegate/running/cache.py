@@ -1,4 +1,4 @@
-"""A folder of attempts, reused by later runs.
+"""A folder of attempts that later runs reuse.
 
 An unchanged candidate is not paid for twice on an unchanged problem. The folder is untrusted: a file that does not hold
 the wanted attempt is not used.
@@ -18,7 +18,7 @@ from codegate.suite import read_json
 
 
 class AttemptCache:
-    """The folder of attempts that later runs reuse.
+    """Stores attempts in a folder, for reuse by later runs.
 
     ``conditions`` are the run's. ``announce`` receives a line for each unusable file. Thread-safe, also beside other
     runs, because files are replaced atomically.
@@ -30,7 +30,7 @@ class AttemptCache:
         self._announce = announce
 
     def take(self, job: AttemptJob) -> Attempt | None:
-        """Return the stored attempt, marked as reused, or None."""
+        """Return the job's stored attempt, marked as reused, or None."""
         path = self._path(job)
         if path is None or not os.path.lexists(path):
             return None
@@ -47,7 +47,7 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
-        """Store a finished attempt, if it is worth reuse."""
+        """Store a finished attempt, if reuse makes sense."""
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))

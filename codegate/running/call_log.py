@@ -1,6 +1,6 @@
 """``calls.log`` of a run: its model calls and their costs.
 
-Every call is recorded durably before it is made, at the most that it can cost; the real cost corrects that afterwards.
+Every call is recorded durably before it is made, with its highest possible cost; the real cost is recorded afterwards.
 """
 
 import os
@@ -28,7 +28,7 @@ _LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Spending:
-    """Number of model calls for attempts, and their cost.
+    """The number of a run's model calls, and their cost.
 
     ``usd`` also has calls that only check a candidate, and lacks calls without known prices.
     """
@@ -41,7 +41,7 @@ class Spending:
 
 
 class CallLog:
-    """The call log of one run.
+    """The file ``calls.log`` of one run.
 
     Each line is written inside the context that ``writing`` returns.
     """
@@ -66,11 +66,11 @@ class CallLog:
         self._append(f"cost {candidate} {usd}")
 
     def record_answers(self, candidate: str) -> None:
-        """Record durably that a candidate answers."""
+        """Record durably that a candidate has answered."""
         self._append(f"answers {candidate} -")
 
     def answering(self) -> frozenset[str]:
-        """Return the keys of candidates that are known to answer."""
+        """Return the keys of candidates that have answered."""
         return frozenset(found["key"].decode() for found in self._lines() if found["what"] == b"answers")
 
     def spending(self, candidate: str | None = None) -> Spending:
@@ -87,7 +87,7 @@ class CallLog:
         return Spending(calls, usd)
 
     def take(self, other: "CallLog") -> None:
-        """Append the recorded calls of ``other``."""
+        """Append all lines of another run's log."""
         for found in other._lines():
             self._append(found[0].rstrip(b"\n").decode("ascii"))
 

@@ -34,7 +34,7 @@ _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloade
 
 @dataclass
 class Pace:
-    """How many calls of one candidate may run at once.
+    """Limits how many calls of one candidate run at once.
 
     Additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section 3.1): a call that is
     refused as too fast halves ``width``, and ``width`` answers widen it by one, up to ``most``. No call begins while a
@@ -62,7 +62,7 @@ class Pace:
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
-        """Record a failed call.
+        """Record a failed call, which began at ``began``.
 
         Failures of calls that began before the last slow-down change the width no further.
         """
@@ -81,11 +81,14 @@ _RAISE: Final = (
 
 
 class CallLimitReached(UsageError):
-    """A limit was reached; the run can be resumed."""
+    """A limit of calls, cost or time ended a run.
+
+    The run can be resumed.
+    """
 
 
 class TimeLimit:
-    """Time limit of one execution. Thread-safe.
+    """Time limit of one execution of a run. Thread-safe.
 
     ``minutes`` None: no limit. Work does not begin if the longest earlier work of its kind would not fit into the time
     left.
@@ -97,7 +100,7 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work would end too late.
+        """Raise CallLimitReached if work that starts now would end late.
 
         The work would begin in ``wait`` seconds and last as long as the longest of its ``kind``.
         """
@@ -106,7 +109,10 @@ class TimeLimit:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
 
     def record(self, kind: str, began: float) -> None:
-        """Record the time of work that began at ``began`` (``time.monotonic``)."""
+        """Record how long work took that began at ``began``.
+
+        Times are of ``time.monotonic``.
+        """
         self._longest[kind] = max(self._longest.get(kind, 0.0), time.monotonic() - began)
 
 
@@ -143,7 +149,7 @@ class ModelCalls:
         request_bytes: int,
         lost: set[str] | None = None,
     ) -> Completion:
-        """Return the completion of one call, made by ``action``.
+        """Make a model call with ``action``; return the completion.
 
         ``lost`` as for ``with_retries``.
 
@@ -157,7 +163,7 @@ class ModelCalls:
     def check(
         self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int
     ) -> Completion:
-        """Return the answer to a call that tests ``candidate``.
+        """Make a call that tests ``candidate``; return the answer.
 
         Raises the errors of ``make``. The call counts against the budget, but not against the limit of calls.
         """
@@ -197,7 +203,7 @@ class ModelCalls:
             self._settle(key, pace, number, worst, paid)
 
     def words(self) -> str:
-        """Return a line about the running calls, or ""."""
+        """Describe the calls in progress in one line, or ""."""
         with self._changed:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)

@@ -53,7 +53,7 @@ _OUTPUT_TOKENS: Final = 256
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise UsageError if a budget lacks a candidate's prices."""
+    """Raise UsageError if a budget is set without known prices."""
     if not options.budgeted:
         return
     for candidate in candidates:
@@ -66,7 +66,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError if no candidate's server listens."""
+    """Raise InfrastructureError if all candidates' servers are down."""
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
@@ -86,10 +86,10 @@ def check_answering(
     announce: Callable[[str], None],
     resume: str,
 ) -> None:
-    """Make one small call to each candidate and its helpers.
+    """Test by a small call whether each candidate answers.
 
-    All calls run at once. Candidates that are ``settled``, have answered or have no call to make are left out. A
-    temporary failure is announced and ends nothing.
+    Helpers are tested, too. All calls run at once. Candidates that are ``settled``, have answered or have no call to
+    make are left out. A temporary failure is announced and ends nothing.
 
     Raises:
         UsageError: a provider declined a key, a model or a parameter, or lists a dated form of a candidate's model; or
@@ -216,7 +216,7 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
 
 
 def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
-    """Return a small request to a candidate's model.
+    """Return a small test request to a candidate's model.
 
     Returned are the function that sends it, its bytes and its output limit. Its tools and parameters are those of all
     requests; only the output limit is lower. For an agent, its provider gets a request in the agent's protocol; no

@@ -93,7 +93,7 @@ def _choice(value: str) -> str:
 
 
 class Concurrency(Strict):
-    """How many model calls and how many sandboxes at once."""
+    """The most model calls and the most sandboxes at once."""
 
     models: int = Field(default=4, ge=1, le=256, strict=True, description="Model calls under way at once.")
     sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
@@ -183,7 +183,7 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return run options from the file.
+        """Return the options of a run: the file's values.
 
         Values of ``own`` take precedence, except None.
         """
@@ -199,10 +199,10 @@ class Config(RunLimits):
         return RunOptions(**{**options, **given})
 
     def gates_with(self, lock: Path) -> bool:
-        """Return whether runs are gated: the lock file exists.
+        """Return whether a run ends with a verdict.
 
-        A dangling link counts as existing, because it is a broken lock. Raises UsageError if the file is missing and
-        ``baseline`` is set in the configuration.
+        It does if the lock file exists. A dangling link counts as existing, because it is a broken lock. Raises
+        UsageError if the file is missing and ``baseline`` is set in the configuration.
         """
         if os.path.lexists(lock):
             return True
@@ -215,7 +215,7 @@ class Config(RunLimits):
 
 
 def load_config(path: Path, harness: Path | None = None) -> Config:
-    """Return the configuration, with its candidates checked.
+    """Read the configuration file; check its candidates.
 
     Files that candidates name are read from the configuration's folder, their harness from the folder ``harness``
     (None: no harness is read). Raises UsageError that names the file and the key.
@@ -236,7 +236,10 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
-    """Raise UsageError for an unenforceable or too low dollar limit."""
+    """Raise UsageError for a dollar limit that cannot work.
+
+    It is too low, or the prices are unknown.
+    """
     limit = candidate.agent.usd if candidate.agent is not None else None
     if limit is None:
         return
@@ -263,7 +266,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
-    """Return the candidates with prices.
+    """Return the candidates with their prices filled in.
 
     A candidate's own prices come first, then ``prices`` by model, then list prices.
     """
@@ -272,7 +275,10 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of these short forms, checked."""
+    """Return the checked candidates of short forms like ``openai:MODEL``.
+
+    ``place`` names their source in messages.
+    """
     candidates = tuple(parse_candidate(name) for name in names)
     for candidate in candidates:
         check_candidate(candidate, place)
@@ -285,7 +291,7 @@ def config_file(given: Path | None) -> Path | None:
 
 
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
-    """Return the configuration and the folder of its paths.
+    """Read the configuration; return it with its folder.
 
     ``candidates`` replace those of the file. If they are given, ``path`` may be None: no file is read.
     """
@@ -326,7 +332,10 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a candidate's long form for each matrix combination."""
+    """Yield a candidate for each combination of its matrix values.
+
+    Each is in the long form.
+    """
     base = {name: value for name, value in entry.items() if name != "matrix"}
     sampling = base.pop("sampling", None) or {}
     matrix = _checked_matrix(entry["matrix"], base, sampling)
@@ -374,7 +383,10 @@ def _shown(value: Any) -> str:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Raise UsageError for a floating alias or a predictions file."""
+    """Raise UsageError for a candidate that ``codegate run`` cannot call.
+
+    That is a floating alias or a predictions file.
+    """
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:

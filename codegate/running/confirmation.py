@@ -28,10 +28,11 @@ def open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model, its provider added to ``providers``.
+    """Return the baseline's model, ready to be sampled again.
 
-    If it cannot get fresh samples, the reason is announced and None returned. A baseline file must not direct an API
-    key: its address and key source are used only if a candidate of the user has the same. Prices in it are ignored.
+    Its provider is added to ``providers``. If it cannot get fresh samples, the reason is announced and None returned. A
+    baseline file must not direct an API key: its address and key source are used only if a candidate of the user has
+    the same. Prices in it are ignored.
     """
     spec = gate.baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
@@ -60,10 +61,11 @@ def open_pinned(
 def confirm_regressions(
     setup: Setup, run: Run, gate: Gate, pinned: CandidateSpec, announce: Callable[[str], None]
 ) -> Run:
-    """Return ``run``, with a confirming run if a candidate regressed.
+    """Sample the pinned model again if a candidate regressed.
 
-    The confirming run is in the subfolder ``confirmation``, and is resumed if it exists. Calls of both runs count
-    against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.
+    Returned is ``run`` with the confirming run, if one was made. The confirming run is in the subfolder
+    ``confirmation``, and is resumed if it exists. Calls of both runs count against the limits in ``options``;
+    ``pinned`` is the baseline's candidate at the user's prices.
     """
     journal, count = setup.journal, gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})

@@ -1,4 +1,4 @@
-"""Classify how answers ended; compare them with the reference fix.
+"""Classify why answers ended; compare patches with the reference fix.
 
 It also stops a run whose first answers show that all others would fail alike.
 """
@@ -42,7 +42,10 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade, its failure explained by the attempt's ending."""
+    """Return the grade, with its failure replaced by its cause.
+
+    The attempt's ending has the cause, for example a truncated answer.
+    """
     if result.resolved or result.failure == "tampering":
         return result
     failure = _CLASSES.get(attempt.stop)
@@ -66,7 +69,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return, by failure in ``CUT``, how to raise the limit."""
+    """Return advice on raising limits, by failure in ``CUT``."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -100,9 +103,9 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 
 
 def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Return whether the candidate's own limit truncated the answer.
+    """Return whether the candidate's own output limit was reached.
 
-    Assumed if unknown.
+    If not, a lower limit of the server truncated the answer. True if the tokens are unknown.
     """
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
@@ -135,7 +138,7 @@ _MIN_CHARACTERS: Final = 12
 
 
 def changes_of(base: Tree, patch: str) -> Changes | None:
-    """Return what ``patch`` changes; None if it does not apply."""
+    """Apply ``patch``; return the changes, None if it fails."""
     try:
         return apply_patch(base, patch)
     except PatchError:
@@ -143,7 +146,7 @@ def changes_of(base: Tree, patch: str) -> Changes | None:
 
 
 def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
-    """Return the share (0-1) of the fix that ``changes`` repeat.
+    """Return the share (0-1) of the fix's lines in ``changes``.
 
     Only distinctive added lines count: at least 12 characters without blanks, and not in the file in ``base``. None if
     the fix has fewer than five of them, or if ``changes`` is None.
@@ -152,7 +155,7 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
-    """Return a patch's size beside the fix's.
+    """Return the sizes of a patch and the reference fix.
 
     None if one of them changes no source file.
     """
@@ -169,7 +172,7 @@ def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize |
 
 
 def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
-    """Return how many lines changed; a binary file has none."""
+    """Return how many lines differ; 0 for a binary file."""
     files = [b"" if file is None or b"\0" in file.data else file.data for file in (before, after)]
     old, new = (Counter(data.splitlines()) for data in files)
     return (new - old).total() + (old - new).total()
@@ -203,7 +206,7 @@ def _lines(data: bytes) -> set[bytes]:
 
 
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
-    """Raise if no retry cures a first request's fault."""
+    """Raise if a first request failed and retries cannot help."""
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:
         return
@@ -214,12 +217,15 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
 
 
 def is_cut(outcome: Outcome | None) -> bool:
-    """Return whether a limit cut the outcome's answer."""
+    """Return whether a limit truncated the outcome's answer."""
     return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
 
 
 def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
-    """Raise UsageError: a limit cut a candidate's first answers."""
+    """Raise UsageError because a limit truncated all first answers.
+
+    They are answers of one candidate; the message has advice.
+    """
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)
@@ -231,7 +237,7 @@ def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> Non
 
 
 def mostly_lost(run: Run) -> set[str]:
-    """Return the candidates that lost most samples to faults."""
+    """Return keys of candidates that lost most samples to faults."""
     return {
         candidate.key()
         for candidate in run.manifest.candidates
@@ -240,6 +246,9 @@ def mostly_lost(run: Run) -> set[str]:
 
 
 def hopeless(run: Run) -> set[tuple[str, str, int]]:
-    """Return the keys of outcomes whose faults no retry cures."""
+    """Return the keys of outcomes that no retry can repair.
+
+    They ended with faults for which ``FAULTS`` has no retries.
+    """
     faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
     return {key for key, rule in faults if rule is not None and not rule.retries}

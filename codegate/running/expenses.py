@@ -24,7 +24,7 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Mean expense of one sample, with intervals, from earlier runs.
+    """What one sample takes on average, measured in earlier runs.
 
     ``model_seconds`` includes the time of tools. ``own``: the samples are the candidate's; if not, they are those of
     other candidates with the same solver.
@@ -40,11 +40,11 @@ class SampleExpense:
 
     @property
     def samples(self) -> int:
-        """Return the number of samples."""
+        """Return how many samples were measured."""
         return self.grading_seconds.n
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
-        """Return the minutes that ``samples`` take.
+        """Return an estimate of the minutes that ``samples`` will take.
 
         ``models`` calls and ``sandboxes`` gradings run at a time, and beside each other, so the longer of both counts.
         """
@@ -53,9 +53,9 @@ class SampleExpense:
 
 
 def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
-    """Return the mean expense of a candidate's samples.
+    """Return what a candidate's sample takes on average.
 
-    If it has none, those of candidates with the same solver are used.
+    If it has no samples in ``runs``, those of candidates with the same solver are used.
     """
     alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
     every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]
@@ -81,7 +81,7 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 
 @dataclass(frozen=True)
 class Prompts:
-    """Bytes of a candidate's first prompts, one per problem.
+    """Sizes in bytes of a candidate's first prompts, by problem.
 
     ``texts`` without and ``requests`` with the JSON around them. ``only``: an answer takes no further request.
     """
@@ -102,9 +102,9 @@ class Prompts:
 
 
 def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> Prompts | None:
-    """Return the sizes of first prompts, or None for agents.
+    """Return the sizes of a candidate's first prompts.
 
-    An agent writes its own prompts. Raises UsageError if a base commit is missing.
+    None for an agent, which writes its own prompts. Raises UsageError if a base commit is missing.
     """
     if candidate.solver == "agent":
         return None
@@ -118,11 +118,10 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 
 @dataclass(frozen=True)
 class SampleDollars:
-    """US dollars of a mean sample without retries.
+    """Expected and highest cost of one sample, without retries.
 
     ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is the most that a mean sample
-        can
-    cost: every possible call at the most that a budget reserves for it; None if there is no bound.
+    can cost: every possible call at the most that a budget reserves for it; None if there is no bound.
     """
 
     expected: Estimate
@@ -133,7 +132,10 @@ class SampleDollars:
 def sample_dollars(
     candidate: CandidateSpec, expense: SampleExpense, prompts: Prompts | None, calls_at_once: int
 ) -> SampleDollars:
-    """Return a sample's cost, from ``expense`` if it was measured."""
+    """Return the cost of one sample, measured or assumed.
+
+    It is measured if ``expense`` is.
+    """
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:
         return SampleDollars(Estimate(), False, None)

@@ -25,7 +25,7 @@ LONGEST_ASKED_SECONDS: Final = 900.0
 
 @dataclass(frozen=True)
 class FaultRule:
-    """How a run treats a fault.
+    """How often to retry a fault; whether it ends runs.
 
     Attributes:
         retries: how often the work is tried again.
@@ -64,9 +64,9 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def lost_answers(outcome: Outcome) -> Counter[str]:
-    """Return the number of a sample's lost answers, by fault.
+    """Count a sample's answers that faults kept from a grade.
 
-    Only faults that an answer may cause are counted.
+    Keys are the faults' causes. Only faults that an answer may cause are counted.
     """
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None
@@ -76,7 +76,7 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the key of the error's row in ``FAULTS``.
+    """Return the key in ``FAULTS`` for an error.
 
     Raises the error itself if it has no row.
     """
@@ -90,7 +90,7 @@ def cause_of(error: InfrastructureError) -> str:
 
 
 class Faulted(Exception):
-    """An infrastructure fault that outlasted its retries."""
+    """An infrastructure fault that remained after all retries."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
@@ -103,7 +103,7 @@ def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
 
 
 def check_going(stop: threading.Event) -> None:
-    """Raise Interrupted if ``stop`` is set."""
+    """Raise Interrupted if ``stop`` is set, else do nothing."""
     if stop.is_set():
         raise Interrupted("the run was interrupted.")
 
@@ -111,7 +111,7 @@ def check_going(stop: threading.Event) -> None:
 def with_retries(
     action: Callable[[], Result], stop: threading.Event, cause: str | None = None, lost: set[str] | None = None
 ) -> Result:
-    """Return the result of ``action``, retried as ``FAULTS`` says.
+    """Call ``action`` with the retries of ``FAULTS``; return its result.
 
     ``cause`` is the row to apply; by default each error's own. Each retried fault that the answer may have caused is
     added to ``lost``.

@@ -1,4 +1,4 @@
-"""Gate a run: samples, verdicts and exit code."""
+"""Compare a finished run with its baseline: verdicts, exit code."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples per problem at the last complete look."""
+    """Return the samples per problem at the last complete look.
+
+    A look is a planned comparison during the run.
+    """
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     most, names = run.manifest.samples, run.manifest.problems
     complete = next((sample for sample in range(most) if any((name, sample) not in made for name in names)), most)
@@ -31,7 +34,7 @@ def samples_at_look(run: Run, candidate: str) -> int:
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the samples of ``candidate`` that the gate compares.
+    """Return a candidate's results in the gate's form.
 
     A sample that was planned and not run has ``passed`` None. In a run with several looks, samples after the last
     complete look are left out. Raises UsageError if the run is a shard or a part of the suite.
@@ -90,7 +93,7 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
-    """Return the candidate with this label, model or key.
+    """Return the run's candidate with this label, model or key.
 
     ``name`` None: the run's only candidate. Raises UsageError if not exactly one fits.
     """
@@ -107,14 +110,14 @@ def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
 
 @dataclass(frozen=True)
 class Gate:
-    """Baseline and policy of a gated run."""
+    """The baseline and the policy that decide verdicts."""
 
     baseline: Baseline
     policy: GatePolicy
 
     @property
     def digest(self) -> str:
-        """Return the digest of the baseline and the policy.
+        """Return the digest of baseline and policy.
 
         Parts of the policy that decide no verdict are left out.
         """
@@ -124,15 +127,15 @@ class Gate:
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
-    """Return the verdict on one candidate so far."""
+    """Compare a candidate's samples so far with the baseline."""
     old = _excluded_by_age(run, gate.policy)
     return _with_excluded(_compared(run, candidate, gate, old), old)
 
 
 def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
-    """Return whether the policy excludes a problem by its date.
+    """Return whether the policy's date excludes a problem.
 
-    A problem without a date is excluded as well.
+    ``tags`` are the problem's. A problem without a date is excluded as well.
     """
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
@@ -208,7 +211,7 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
-    """Return the keys of candidates that need no more samples.
+    """Return keys of candidates whose verdict more samples cannot change.
 
     A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before the
     first look. Outcomes settle it only in a run that was planned with several looks.
@@ -225,7 +228,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 def check_finished(run: Run, settled: Collection[str] = (), name: str = "", folder: Path | None = None) -> None:
-    """Raise UsageError if an outcome is missing.
+    """Raise UsageError if a planned outcome is missing.
 
     ``settled`` candidates need none. ``name`` names the run in the message, ``folder`` is what continues it.
     """
@@ -270,7 +273,7 @@ def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> None:
-    """Raise UsageError if a model was trained after `gate.newer_than`."""
+    """Raise UsageError if a model's training ended after ``gate.newer_than``."""
     day = policy.newer_than
     for spec in candidates:
         if day is not None and spec.training_cutoff is not None and spec.training_cutoff > day:
@@ -281,7 +284,7 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
 
 
 def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> tuple[Verdict, ...]:
-    """Return the verdict on every candidate of ``run``.
+    """Return each candidate's verdict on a finished run.
 
     A policy without a baseline checks its absolute floors only. Verdicts warn of an old baseline, of a baseline that is
     compared with itself, and of a regression without a confirming run. ``folder`` is the run's, for messages.
@@ -332,7 +335,7 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, ver
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the exit code of the worst verdict.
+    """Return the exit code of a run: its worst verdict's.
 
     Without verdicts: 4 if an outcome is missing or ended with a fault, else 0.
     """

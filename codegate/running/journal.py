@@ -1,4 +1,4 @@
-"""A run's folder, written while it runs and read afterwards.
+"""The folder that records a run, for resuming and reports.
 
 It holds ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``agents/``,
 ``sandbox.json`` and ``soundness.json``. An attempt is written before it is graded, because it was paid for; outcomes
@@ -69,12 +69,15 @@ RUN_FILES: Final = re.compile(
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a file exists, not through a linked folder."""
+    """Return whether a file exists, in a folder that is real.
+
+    A linked folder counts as absent.
+    """
     return not path.parent.is_symlink() and os.path.lexists(path)
 
 
 class Journal:
-    """The folder of one run. Thread-safe.
+    """Reads and writes the folder of one run. Thread-safe.
 
     It can be written only inside ``writing``.
     """
@@ -155,7 +158,7 @@ class Journal:
                 raise self._refusal from error
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Return one outcome per (candidate, problem, sample).
+        """Return the recorded outcomes, one per (candidate, problem, sample).
 
         They are in the order in which they finished. A graded outcome wins over a fault, whichever came first; of two
         faults the later one counts. The counted outcome also carries the lost answers of the others; an attempt that
@@ -188,7 +191,7 @@ class Journal:
         return tuple(outcome for _, outcome in counted.values())
 
     def _written(self) -> Iterator[tuple[int, Outcome]]:
-        """Yield each line's outcome with the line's number."""
+        """Yield line number and outcome of each line."""
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -205,7 +208,7 @@ class Journal:
             yield number, outcome
 
     def spent_this_month(self) -> Decimal:
-        """Return the US dollars that this month's other runs cost.
+        """Return the dollars that other runs spent this month.
 
         These are the runs beside this one that began in this month (UTC). A shared run counts once, whether its shards,
         the merged run or both are there.
@@ -273,11 +276,11 @@ class Journal:
         return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
-        """Return the paid answers of an attempt in progress."""
+        """Return the store of paid answers of an unfinished attempt."""
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
-        """Return the written attempt, or None."""
+        """Return a recorded attempt, graded or not, or None."""
         path = self._transcript(candidate, problem, sample)
         if not os.path.lexists(path):
             return None
@@ -290,17 +293,23 @@ class Journal:
         return attempt
 
     def record_assurances(self, found: Sequence[Assurance]) -> None:
-        """Record the sandboxes' assurances, the newest of each place."""
+        """Record the verified isolation of the run's sandboxes.
+
+        Of two records of the same backend and environment the newer one counts.
+        """
         kept = {one.place: one for one in (*self.assurances(), *found)}
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
 
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return the recorded assurances of the run's sandboxes."""
+        """Return the recorded isolation of the run's sandboxes."""
         path = self.folder / _SANDBOX
         return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
 
     def record_soundness(self, record: SoundnessRecord) -> None:
-        """Record which problems are sound here, for the whole run."""
+        """Record which problems can be graded on this machine.
+
+        The record is for the whole run.
+        """
         self._write_record(_SOUNDNESS, record)
 
     def _write_record(self, name: str, record: SandboxRecord | SoundnessRecord) -> None:
@@ -308,7 +317,7 @@ class Journal:
             _write_model(self.folder / name, record)
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems are sound; None if never checked."""
+        """Return which problems can be graded; None if never checked."""
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
@@ -318,9 +327,9 @@ class Journal:
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far, without unsound problems.
+        """Return the run so far, with its confirming run.
 
-        Its confirming run is included.
+        Unsound problems are left out.
         """
         again = self.confirmation()
         confirmation = again._load() if again is not None else None

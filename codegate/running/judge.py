@@ -64,7 +64,7 @@ _VERDICT: Final = re.compile(r"^VERDICT: (pass|fail)[ \t]*$", re.MULTILINE)
 
 
 class JudgeHeader(Strict):
-    """First line of ``judge.jsonl``: the judge and its prompt's version."""
+    """First line of ``judge.jsonl``: judge and version of its prompt."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
     judge: str = Field(description="Label of the judge.")
@@ -73,7 +73,7 @@ class JudgeHeader(Strict):
 
 
 class Judgement(Strict):
-    """The judge's verdict on one attempt.
+    """One line of ``judge.jsonl``: the judge's verdict on an attempt.
 
     ``passed`` is None if the answer has no verdict.
     """
@@ -87,25 +87,25 @@ class Judgement(Strict):
 
     @property
     def of(self) -> tuple[str, str, int]:
-        """Return the key of the outcome."""
+        """Return the key of the judged outcome."""
         return (self.candidate, self.problem, self.sample)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The judge of a run, and its judgements."""
+    """A run's judge and all of its judgements."""
 
     header: JudgeHeader
     judgements: tuple[Judgement, ...]
 
     @property
     def verdicts(self) -> dict[tuple[str, str, int], bool | None]:
-        """Return the verdicts by key of the outcome."""
+        """Return the verdicts by the judged outcome's key."""
         return {each.of: each.passed for each in self.judgements}
 
 
 def verdict_in(answer: str) -> bool | None:
-    """Return whether the answer's last line says pass, or None.
+    """Return the verdict in the answer's last line, or None.
 
     None: the last line is no verdict, or another line is one too.
     """
@@ -114,7 +114,7 @@ def verdict_in(answer: str) -> bool | None:
 
 
 def questions(statement: str, patch: str) -> tuple[Message, Message]:
-    """Return the messages that ask about one patch.
+    """Return system and user message that ask about one patch.
 
     Untrusted text stands between lines with a marker that its author cannot guess.
     """
@@ -147,7 +147,10 @@ def read_judged(folder: Path) -> Judged | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge each new graded attempt; return how many faults occurred."""
+    """Judge the graded attempts that have no judgement yet.
+
+    Returns how many could not be judged, because of faults.
+    """
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

@@ -14,7 +14,7 @@ from codegate.sandbox import STOP_SECONDS, Backend, Choice, close_soon, select_b
 
 @contextmanager
 def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
-    """Yield a backend; remove all its sandboxes at the end."""
+    """Open a backend for the block; remove its sandboxes afterwards."""
     backend = select_backend(sandbox, run_id)
     try:
         backend.sweep()
@@ -30,7 +30,10 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
 ) -> Iterator[dict[str, Provider | None]]:
-    """Yield the providers by candidate key; close them afterwards."""
+    """Connect to the candidates' providers for the block.
+
+    Yielded are the providers by candidate key.
+    """
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:
@@ -45,11 +48,11 @@ def opened_providers(
 
 @contextmanager
 def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
-    """Set ``stop`` and close ``backend`` on Ctrl-C or SIGTERM.
+    """Stop the block on Ctrl-C or SIGTERM.
 
-    The block has to watch ``stop``; it then ends with ``Interrupted``. At its end it waits at most two seconds for
-    ``backend`` to remove the sandboxes. A second signal ends the process. Outside of the main thread, where signals
-    cannot be caught, this does nothing.
+    The signal sets ``stop`` and closes ``backend``. The block has to watch ``stop``; it then ends with ``Interrupted``.
+    At its end it waits at most two seconds for ``backend`` to remove the sandboxes. A second signal ends the process.
+    Outside of the main thread, where signals cannot be caught, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -122,7 +122,7 @@ class Outcome(Strict):
         return json_text(self)
 
     def words(self) -> str:
-        """Return the outcome in a few words, for people."""
+        """Describe the outcome in a few words, for people."""
         if self.grade is None:
             return f"infrastructure: {self.fault.cause}" if self.fault else "infrastructure"
         if self.grade.resolved:
@@ -131,12 +131,12 @@ class Outcome(Strict):
 
     @property
     def reused(self) -> bool:
-        """Return whether the attempt was reused from an earlier run."""
+        """Return whether the attempt comes from an earlier run."""
         return self.attempt is not None and self.attempt.reused
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return (candidate, problem, sample)."""
+        """Return candidate, problem and sample, which identify the outcome."""
         return (self.candidate, self.problem, self.sample)
 
 
@@ -240,7 +240,10 @@ class RunManifest(Strict):
 
     @property
     def of_problems(self) -> int:
-        """Return the whole run's number of problems, shard or not."""
+        """Return the number of problems of the whole run.
+
+        A shard's manifest has fewer.
+        """
         return self.shard.problems if self.shard is not None else len(self.problems)
 
     @property
@@ -254,20 +257,26 @@ class RunManifest(Strict):
 
     @property
     def sequential(self) -> bool:
-        """Return whether the gate compares during the run."""
+        """Return whether verdicts are computed before all samples are made.
+
+        The run has several looks then.
+        """
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
-        """Return (problem, sample) of each planned outcome, sample by sample."""
+        """Return problem and sample of each outcome, in running order."""
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
-        """Return the key of each planned outcome, sample by sample."""
+        """Return candidate, problem and sample of each planned outcome.
+
+        They are ordered by sample, problem and candidate.
+        """
         candidates = [candidate.key() for candidate in self.candidates]
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
     def fingerprint(self) -> str:
-        """Return the digest of the plan.
+        """Return a digest that is the same for equal plans.
 
         A repeated gate reuses the run with the same fingerprint, because repeating a gate until it passes would defeat
         it.
@@ -276,7 +285,7 @@ class RunManifest(Strict):
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
 
     def only(self, problems: Collection[str]) -> "RunManifest":
-        """Return the manifest with only these problems."""
+        """Return a copy restricted to these problems."""
         kept = {
             name: {problem: value for problem, value in getattr(self, name).items() if problem in problems}
             for name in BY_PROBLEM
@@ -284,7 +293,7 @@ class RunManifest(Strict):
         return self.model_copy(update=kept)
 
     def without(self, unsound: Mapping[str, str]) -> "RunManifest":
-        """Return the manifest with ``unsound`` problems excluded as quarantined."""
+        """Return a copy that excludes the ``unsound`` problems as quarantined."""
         return self.model_copy(
             update={
                 "problems": {name: value for name, value in self.problems.items() if name not in unsound},
@@ -312,7 +321,7 @@ class SandboxRecord(Strict):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return one line of ASCII JSON.
+    """Return ``model`` as one line of ASCII JSON.
 
     Workflow commands of a CI system in it are escaped.
     """
@@ -335,7 +344,7 @@ class Run(BaseModel):
     confirmation: "Run | None" = None
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:
-        """Return the outcomes of the candidate with this key."""
+        """Return one candidate's outcomes, by its key."""
         return tuple(outcome for outcome in self.outcomes if outcome.candidate == candidate)
 
 
@@ -345,7 +354,7 @@ _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prom
 
 
 def result_text(run: Run) -> str:
-    """Return ``result.json``: ASCII JSON in the plan's order."""
+    """Return the text of ``result.json``, in the plan's order."""
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}

@@ -1,4 +1,4 @@
-"""Paid answers of an attempt, kept until it is complete.
+"""Keep an unfinished attempt's paid answers on disk.
 
 They are for runs that are killed: a resumed run starts the attempt again, answers the turns that were paid before from
 here, and sends all others to the model.
@@ -20,9 +20,9 @@ from codegate.solving.attempt import ModelCall
 
 
 class PaidAnswers:
-    """The paid answers of one attempt, on disk. Thread-safe.
+    """The paid answers of one unfinished attempt, on disk. Thread-safe.
 
-    ``redactor`` removes what must not be stored.
+    ``redactor`` removes secrets from them.
     """
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
@@ -36,10 +36,7 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return the next kept answer to a turn, or None.
-
-        Each answer is returned once.
-        """
+        """Return a turn's next stored answer, once; else None."""
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
@@ -52,9 +49,10 @@ class PaidAnswers:
             append_line(self._path, json.dumps(line).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
-        """Return ``call``, with turns that were paid answered from here.
+        """Return a model call that answers paid turns from disk.
 
-        It is for one conversation. A turn is identified by its number, because the test output in it differs each time.
+        Other turns use ``call``. It is for one conversation. A turn is identified by its number, because the test
+        output in it differs each time.
         """
         turns = count()
 

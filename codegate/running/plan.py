@@ -26,7 +26,7 @@ from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of
 
 
 class RunLimits(Strict):
-    """What ends a run early."""
+    """The limits that end a run early."""
 
     max_model_calls: int | None = Field(
         default=None,
@@ -66,7 +66,7 @@ FullTestSuite = Annotated[
 
 
 class RunOptions(RunLimits):
-    """How a run is carried out.
+    """How to execute a run: limits, concurrency, folders.
 
     Only ``transcripts``, ``precheck``, ``cache`` and ``full_test_suite`` change its results.
 
@@ -96,11 +96,14 @@ class RunOptions(RunLimits):
 
     @property
     def budgeted(self) -> bool:
-        """Return whether dollars are limited: prices must be known."""
+        """Return whether a limit in dollars is set.
+
+        Prices must be known then.
+        """
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
     def within_month(self, spent: Decimal) -> "RunOptions":
-        """Return the options with what the month's budget leaves.
+        """Return the options with the rest of the month's budget.
 
         ``spent``: US dollars of this month's other runs.
         """
@@ -120,7 +123,7 @@ class AttemptJob:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return (candidate, problem, sample), as outcomes have it."""
+        """Return candidate, problem and sample, as of the outcome."""
         return (self.candidate.key(), self.problem.id, self.sample)
 
 
@@ -181,7 +184,7 @@ def plan_run(
 
 
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return a problem's tags as ``name:value``, for slices of results.
+    """Return a problem's tags as ``name:value``, for grouped results.
 
     Its date and kind are added, and its language unless it has a tag `language`.
     """
@@ -206,7 +209,7 @@ def origin_of(found: Provenance) -> ProblemOrigin:
 
 
 def suite_model(suite: Suite) -> RateModel:
-    """Return a typical suite's pass-rate model, for this suite."""
+    """Return a typical distribution of pass rates over the suite."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -214,7 +217,10 @@ def suite_model(suite: Suite) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return, by problem, the change it shares with other problems."""
+    """Return the pull request or commit behind each problem.
+
+    Problems that share theirs with no other problem are left out.
+    """
     projects = {_project(problem) for problem in problems}
 
     def source(problem: Problem) -> str | None:
@@ -233,12 +239,12 @@ def _project(problem: Problem) -> str:
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return a candidate's settings and prompt version, by field."""
+    """Return a candidate's settings and prompt version, by field name."""
     return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Raise UsageError if suite, grader or a prompt changed."""
+    """Raise UsageError if a run's suite, grader or prompts changed."""
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -258,7 +264,7 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
-    """Raise UsageError if the run began on other base images."""
+    """Raise UsageError if the run began with other base images."""
     for key, name in place_of(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
         if before != name:
@@ -283,7 +289,7 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 
 @dataclass(frozen=True)
 class CallNeeds:
-    """Most model calls of a baseline and of a gate.
+    """The most model calls that baseline and gate can need.
 
     The gate includes its confirming run. Retries are not counted.
     """
@@ -293,7 +299,7 @@ class CallNeeds:
 
     @property
     def limit(self) -> int:
-        """Return a call limit that lets each run finish.
+        """Return a limit of calls that lets both runs finish.
 
         It leaves room for retries.
         """
@@ -304,7 +310,7 @@ class CallNeeds:
 def call_needs(
     problems: int, candidates: Sequence[CandidateSpec], policy: GatePolicy, samples: int | None = None
 ) -> CallNeeds:
-    """Return the most model calls of baseline and gate.
+    """Return the most model calls that baseline and gate need.
 
     ``samples`` defaults to the policy's most. The pinned model is assumed to need as many calls as the candidate that
     needs the most.

@@ -1,4 +1,4 @@
-"""Run or grade the patches of a predictions file.
+"""Use a predictions file's patches in place of model calls.
 
 Models in the file become candidates and its patches their attempts; no model is called. A run keeps the predictions in
 its folder, so that it can be resumed without the file.
@@ -36,7 +36,7 @@ _MAX_LABEL: Final = 200
 
 @dataclass(frozen=True)
 class PredictedCandidates:
-    """Candidates and answers of a predictions file.
+    """The candidates of a predictions file, with their answers.
 
     Each model in the file is a candidate, identified by its name and the content of its answers. ``samples`` is the
     number that every answered problem has from every model; further answers are not used.
@@ -48,7 +48,7 @@ class PredictedCandidates:
 
 
 def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
-    """Return the candidates and answers of a predictions file.
+    """Read the candidates and answers of a predictions file.
 
     ``label`` renames the only candidate; raises UsageError if there are several.
     """
@@ -77,7 +77,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
 
 def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
-    """Write the predictions of a run as its attempts.
+    """Write a run's predictions into its folder, as attempts.
 
     Attempts that exist stay. Announces missing and unused answers. A problem without an answer gets an empty one, which
     fails as ``no_patch``. Raises UsageError if the answers in the run's folder are missing, or differ from those that
@@ -119,9 +119,10 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 
 
 def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:
-    """Return runs as predictions, and the number of lost samples.
+    """Return the patches of runs as predictions.
 
-    With ``suite`` (and its repository's ``slug``) instances have the ids of an exported suite, else the problems' ids.
+    The second value is the number of samples without one, because of a fault. With ``suite`` (and its repository's
+    ``slug``) instances have the ids of an exported suite, else the problems' ids.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -188,7 +189,7 @@ def grade_predictions(
     repository: Path | None,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each prediction, in order.
+    """Grade the predictions; yield their outcomes in order.
 
     Several predictions of one model for one problem are its samples.
     """

@@ -10,7 +10,7 @@ from codegate.running.outcome import Outcome
 
 @dataclass(frozen=True)
 class Progress:
-    """How many outcomes of a run are done.
+    """The progress of a run: outcomes done, current work.
 
     ``outcome`` is the newest and ``candidate`` its candidate's label; reports between outcomes have ``doing`` instead.
     """
@@ -23,12 +23,12 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """Return the newest outcome, or the current work, as text."""
+        """Describe the newest outcome or the current work."""
         return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
 
 
 class Doing:
-    """The current work of an execution, except model calls. Thread-safe.
+    """Counts the work in progress, except model calls. Thread-safe.
 
     Attributes:
         preparing: the work before the first job; empty afterwards.
@@ -51,6 +51,6 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Return the current work as text, ``calls`` first."""
+        """Describe the work in progress, ``calls`` first."""
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

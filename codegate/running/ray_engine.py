@@ -62,7 +62,7 @@ def _check_reachable(address: str) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The data that a node needs about the run."""
+    """The data about the run that a node needs."""
 
     version: str
     run: str
@@ -73,7 +73,7 @@ class _Plan:
 
 
 class RayCluster:
-    """An ``Engine`` on the cluster that ``connect_cluster`` connected to."""
+    """Runs tasks on the cluster of ``connect_cluster``; an ``Engine``."""
 
     def __init__(
         self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str], repository: Path | None = None
@@ -91,7 +91,7 @@ class RayCluster:
 
     @property
     def words(self) -> str | None:
-        """Return the assurances of the nodes' sandboxes, or None."""
+        """Describe the nodes' sandboxes and their verified isolation, or None."""
         with self._lock:
             return "; ".join(self._words)[:1000] or None
 
@@ -132,7 +132,7 @@ class RayCluster:
         return result  # type: ignore[no-any-return]
 
     def stop(self) -> None:
-        """Kill the processes of tasks under way, and their sandboxes."""
+        """Kill all running tasks and their sandboxes."""
         with self._lock:
             self._stopped = True
             running = list(self._under_way)

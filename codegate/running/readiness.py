@@ -34,7 +34,7 @@ SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 
 
 def check_images(suite: Suite) -> None:
-    """Raise UsageError for images and secrets that are not allowed.
+    """Raise UsageError if a suite wants forbidden images or secrets.
 
     A suite is untrusted. The daemon fetches a recipe's image with the daemon's own registry credentials, and the
     image's interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that the recipe
@@ -61,7 +61,7 @@ def check_images(suite: Suite) -> None:
 def check_installed(
     suite: Suite, problems: Iterable[Problem], total: int, backend: Backend, repository: Path | None
 ) -> None:
-    """Raise UsageError if the sandbox lacks what recipes ask for.
+    """Raise UsageError if the sandbox lacks what recipes need.
 
     That is a toolchain, a package or an image. A mined environment costs only its problems, unless these are too many
     of the run's ``total``: an old commit may ask for what is no longer available.
@@ -108,7 +108,7 @@ def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
 
 
 def prepare_environments(sandboxes: Sandboxes, problems: Iterable[Problem], stop: threading.Event) -> dict[str, Fault]:
-    """Build the environments of ``problems``; return faults by id."""
+    """Build the problems' environments; return faults by environment id."""
     broken: dict[str, Fault] = {}
     for environment in {problem.environment.id: problem.environment for problem in problems}.values():
         try:
@@ -132,7 +132,10 @@ def check_soundness(
     stop: threading.Event,
     checked: Callable[[int, int], None],
 ) -> dict[str, Fault]:
-    """Record which unchecked problems are sound; return faults by problem.
+    """Record which problems can be graded here; return faults.
+
+    A problem is sound if the reference fix passes and the unchanged tree fails. The faults of problems that could not
+    be checked are by problem id.
 
     Raises:
         CallLimitReached: no time is left; the problems found sound so far are recorded.
@@ -174,10 +177,10 @@ def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
 
 
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
-    """Raise InfrastructureError if too many problems are unsound.
+    """Raise InfrastructureError if too many problems cannot be graded.
 
-    The same for problems that could not be run. ``found`` may have only some of the run's ``total`` problems; a share
-    of ``total`` decides.
+    They are unsound or could not be run. ``found`` may have only some of the run's ``total`` problems; a share of
+    ``total`` decides.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}

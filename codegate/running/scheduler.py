@@ -37,7 +37,7 @@ def execute(
     probe: bool = True,
     pilot: int | None = None,
 ) -> Run:
-    """Execute the rest of the run, and return the run.
+    """Execute the rest of a run; return the run.
 
     Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
     (``settled`` returns its key) gets no more samples, and samples that were lost to faults are repeated at the next
@@ -105,7 +105,7 @@ def execute(
 
 
 class _Execution:
-    """One execution of a run.
+    """The threads and counters of one execution of a run.
 
     Its threads are daemons, so that a blocked one cannot keep the process alive.
     """
@@ -132,15 +132,15 @@ class _Execution:
         self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
     def prepare(self, left: list[AttemptJob]) -> None:
-        """Build environments and check the problems of these jobs."""
+        """Build environments and check problems for the jobs ``left``."""
         self._total = len(left)
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return the jobs on the first problems.
+        """Return the jobs on the first problems, to run first.
 
-        They run before the other problems are checked.
+        The other problems are not checked yet then.
         """
         if not self._setup.options.precheck:
             return []
@@ -148,7 +148,7 @@ class _Execution:
         return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
 
     def probe(self, first: list[AttemptJob], left: list[AttemptJob], over: Callable[[Run], Collection[str]]) -> None:
-        """Run one job of each new candidate, at most three.
+        """Run up to three jobs of each candidate without answers.
 
         A second and a third job follow while a limit cuts the candidate's answers. Candidates that are settled
         (``over``) or were probed before are left out.
@@ -188,7 +188,7 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
-        """Execute these jobs; raise the error that ends them early.
+        """Execute the jobs ``left``; raise an error that stops them.
 
         The progress counts ``done`` earlier jobs and ``later`` ones that follow.
         """
@@ -213,7 +213,10 @@ class _Execution:
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
-        """Raise InfrastructureError that names the fault of most lost samples."""
+        """Raise InfrastructureError because candidates lost most samples to faults.
+
+        ``down`` has their keys. The message names the most frequent fault.
+        """
         faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
         raise InfrastructureError(
@@ -222,7 +225,7 @@ class _Execution:
         )
 
     def give_up(self, run: Run, left: list[AttemptJob]) -> None:
-        """Record jobs as lost to their candidate's most frequent fault."""
+        """Record remaining jobs as lost to their candidate's commonest fault."""
         made = {outcome.key for outcome in run.outcomes}
         for key in {job.candidate.key() for job in left}:
             faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)
@@ -230,7 +233,7 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Release waiting sandboxes, unless an interrupt already does."""
+        """Close the unused sandboxes, unless an interrupt does."""
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
 
@@ -299,7 +302,7 @@ class _Execution:
         self._doing.preparing = ""
 
     def _fault(self, problem: Problem) -> Fault | None:
-        """Return why ``problem`` cannot run here, or None."""
+        """Return the fault that keeps ``problem`` from running, or None."""
         return self._broken.get(problem.environment.id) or self._not_run.get(problem.id)
 
     def _work(self, pending: "queue.SimpleQueue[AttemptJob]") -> None:

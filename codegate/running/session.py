@@ -1,4 +1,4 @@
-"""Start or resume a run, from plan to result."""
+"""Start or resume a run, from its plan to its result."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth shar
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What to run.
+    """The request for a run: what to run, and where.
 
     Attributes:
         candidates: ignored when a run is resumed.
@@ -84,7 +84,7 @@ class RunSpec:
 def run_suite(
     spec: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
-    """Return a run, new or resumed, with its journal."""
+    """Execute a run, new or resumed; return run and journal."""
     time_limit = TimeLimit(spec.options.max_minutes)
     suite = load_suite(spec.suite)
     warn_of_expired(suite, announce)
@@ -164,7 +164,10 @@ def run_suite(
 
 
 def check_same_plan(folder: Path, spec: RunSpec) -> None:
-    """Raise UsageError, naming the difference, if ``spec`` plans another run."""
+    """Raise UsageError if ``spec`` plans another run than ``folder`` has.
+
+    The message names the difference.
+    """
     before = Journal.open(folder).manifest
     now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
     if spec.shard is not None:
@@ -184,7 +187,10 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
 
 
 def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
-    """Return a shared run's id and at most ``of`` parts."""
+    """Split a run into parts for several machines.
+
+    There are at most ``of`` parts, and at least one problem in each.
+    """
     return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
 
 
@@ -217,7 +223,7 @@ def _new_journal(
 
 
 def _unfinished(journal: Journal, suite: Suite, settled: Collection[str]) -> tuple[Problem, ...]:
-    """Return the problems with jobs that have no grade yet."""
+    """Return the problems that have jobs without a grade."""
     run = journal.load()
     graded = {outcome.key for outcome in run.outcomes if outcome.grade is not None}
     left = (job for job in jobs(run.manifest, suite) if job.key not in graded and job.candidate.key() not in settled)
@@ -301,7 +307,10 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return a function that lists settled candidates, or None."""
+    """Return a function that returns settled candidates' keys, or None.
+
+    A candidate is settled if more samples cannot change its verdict. None for a run without a gate.
+    """
     check_gate(manifest, gate)
     if manifest.shard is not None:
         check_planned_gate(manifest, gate)
@@ -325,7 +334,7 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
 
 
 def _connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> Callable[..., Engine] | None:
-    """Connect to the cluster and return its engine's class.
+    """Connect to the cluster; return the engine's class to use.
 
     None for this machine.
     """

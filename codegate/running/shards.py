@@ -45,7 +45,7 @@ _CENT: Final = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """Part ``number`` of ``of`` of a run, from 1."""
+    """The choice of part ``number`` (from 1) of ``of`` parts."""
 
     number: int
     of: int
@@ -54,19 +54,22 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A shared run: id, parts, samples per problem."""
+    """A shared run: its id, parts, and samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
     samples: int
 
     def document(self) -> dict[str, Any]:
-        """Return a workflow's outputs: the id and a matrix."""
+        """Return the outputs for a workflow: run id and matrix."""
         return {"run_id": self.run_id, "matrix": {"shard": list(self.shards)}}
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Return the part chosen as ``2/3``, or None."""
+    """Parse the chosen part of a run, such as ``2/3``.
+
+    None if no part is chosen.
+    """
     if shard is None and run_id is None:
         return None
     if shard is None or run_id is None:
@@ -84,14 +87,14 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
 
 
 def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
-    """Return ``of`` parts of ``plan``, at most one per problem."""
+    """Split ``plan`` into ``of`` parts, at most one per problem."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return a plan's digest, equal on every machine."""
+    """Return a digest of a plan that machines agree on."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
@@ -114,7 +117,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 
 
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
-    """Return the whole run's manifest, joined from its shards'.
+    """Join the shards' manifests to the whole run's.
 
     Raises UsageError if it does not have the digest that the run's id ends with.
     """
@@ -136,7 +139,7 @@ def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
 
 
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
-    """Return ``options`` with the shard's share of the limits."""
+    """Return ``options`` with limits divided among the shards."""
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
     calls, budget = options.max_model_calls, options.budget_usd
     if calls is not None:
@@ -167,7 +170,7 @@ class _Part:
 
 
 def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the runs in and below ``folders``.
+    """Return the folders of runs in and below ``folders``.
 
     Raises UsageError if a folder has none. In a folder of downloaded artifacts a run is one level down, or in a folder
     ``run`` there, beside its reports.
@@ -195,7 +198,7 @@ def _runs_in(folder: Path) -> list[Path]:
 def merge_shards(
     folders: Sequence[Path], out: Path | None = None, *, run_id: str | None = None, gate: Gate | None = None
 ) -> Journal:
-    """Merge shards into one run and return its journal.
+    """Merge a run's shards; return the whole run's journal.
 
     The shards' folders stay unchanged. ``gate_run`` makes the verdict.
 

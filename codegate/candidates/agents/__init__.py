@@ -1,4 +1,4 @@
-"""How to install and start each coding agent, by name.
+"""All coding agents, by name: their installation and start.
 
 To add one: a file with a class that has the methods of ``Agent``, and a line in this table. The settings were tried
 with the versions that the files name. How an agent may be used is between its maker and its user, so codegate ships
@@ -47,7 +47,7 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each part of a harness, and a pattern.
+    """Yield each part's name and a pattern of its use.
 
     A line of a request that matches the pattern shows that the agent used the part. No request shows a hook: the
     agent's own output does, so a hook's pattern matches nothing.

@@ -20,7 +20,10 @@ class Aider(Agent):
     leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``; the tree's settings could name another address."""
+        """See ``Agent.start``.
+
+        The command line sets the model's address, because the tree's settings could name another one.
+        """
         read = [one.path for one in task.harness.laid or ()] if task.harness is not None else []
         return Start(
             (

@@ -77,7 +77,7 @@ class ClaudeCode(Agent):
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
         """See ``Agent.hooks``.
 
-        None before the version of ``tried``, which does not start with ``--include-hook-events``.
+        Versions before ``tried`` show no hooks: they are started without ``--include-hook-events``.
         """
         if _numbers(version or "") < _numbers(self.tried):
             return ()

@@ -1,4 +1,4 @@
-"""Any program as an agent.
+"""An agent that is any program of the user's.
 
 It works in its current folder; environment variables name its model, the address and the key.
 """
@@ -33,7 +33,7 @@ class OwnCommand(Agent):
         self._files = {f"{_FOLDER}/{name}": text for name, text in (files or {}).items()}
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``; variables configure both providers' SDKs."""
+        """See ``Agent.start``; variables configure OpenAI's and Anthropic's SDKs."""
         values = {
             "{prompt}": task.prompt, "{model}": task.model, "{address}": task.address, "{files}": f"{HOME}/{_FOLDER}",
         }  # fmt: skip
@@ -56,9 +56,9 @@ class OwnCommand(Agent):
 
 
 def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command whose ``{python}`` finds the agent's packages.
+    """Return a command whose ``{python}`` can import the agent's packages.
 
-    Programs that it starts do not find them.
+    Programs that it starts cannot.
     """
     match command:
         case ("{python}", "-m", *arguments):

@@ -34,17 +34,17 @@ PYTHON_FILE = (*PYTHON_MODULE[:3], PYTHON_MODULE[3].replace("run_module", "run_p
 
 @dataclass(frozen=True)
 class Task:
-    """An agent's task, and the address of its model.
+    """What an agent is given: prompt, model address and files.
 
     Attributes:
         prompt: the task, as a person would give it.
-        model: the candidate's.
-        protocol: which one the gateway speaks.
-        address: of the gateway, without ``/v1``.
+        model: name of the candidate's model.
+        protocol: name of the protocol that the gateway speaks.
+        address: address of the gateway, without ``/v1``.
         key: stands for a key in the sandbox; worthless outside.
         files: paths of source files, for an agent that edits only files that it is given.
         harness: files in the tree for it to read; None: it reads no instructions from the tree.
-        version: of the agent, as the candidate names it.
+        version: the agent's version, as the candidate names it.
     """
 
     prompt: str
@@ -57,12 +57,18 @@ class Task:
     version: str | None = None
 
     def model_of(self, role: Role) -> str:
-        """Return the harness's model for a role, else the candidate's."""
+        """Return the model that the harness sets for ``role``.
+
+        Without one, return the candidate's model.
+        """
         return self.harness.models.get(role, self.model) if self.harness is not None else self.model
 
     @property
     def sdk_variables(self) -> dict[str, str]:
-        """Return the variables that configure OpenAI's and Anthropic's SDKs."""
+        """Return environment variables for OpenAI's and Anthropic's SDKs.
+
+        They set the address and the key.
+        """
         return {
             "OPENAI_BASE_URL": f"{self.address}/v1",
             "OPENAI_API_KEY": self.key,
@@ -88,14 +94,14 @@ class Start:
 
 
 class Agent(ABC):
-    """A coding agent. Stateless.
+    """How to install, start and observe one coding agent. Stateless.
 
     Attributes:
-        name: what a candidate calls it.
+        name: its name in a candidate.
         registry: where it is installed from; None: it is in the sandbox already.
-        package: its name there.
+        package: its name in the registry.
         tried: the version that was tried.
-        protocols: which its client speaks, the one it does best first.
+        protocols: names of the protocols that its client speaks, the best one first.
         beside: further requirements, without which that version does not work.
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that do not belong to its answer.
@@ -122,10 +128,10 @@ class Agent(ABC):
 
     @abstractmethod
     def start(self, task: Task) -> Start:
-        """Return how to start it on one task."""
+        """Return the command that starts the agent on ``task``."""
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """Yield patterns of further files that a harness file needs.
+        """Yield patterns of the files that a harness file needs.
 
         The patterns start at the tree's top. They cover at least the programs of MCP servers and hooks.
 
@@ -159,23 +165,26 @@ class Agent(ABC):
         return found
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """Return the hook events whose runs the agent's output shows."""
+        """Return the hook events that the agent's output reports."""
         del harness, version
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """Yield each hook run's event, and its error or ""."""
+        """Yield the event of each hook run, and its error.
+
+        The error is "" if the hook succeeded.
+        """
         del output
         yield from ()
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
-        """Return the warnings in ``output``."""
+        """Return the agent's warnings in its ``output``."""
         del output
         return ()
 
 
 def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects in an output's lines."""
+    """Yield each line of ``output`` that is a JSON object."""
     for line in output.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)
@@ -184,7 +193,7 @@ def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def _document(path: str, text: str) -> Any:
-    """Return the content of JSON or TOML; {} for others.
+    """Return a JSON or TOML file's data; {} for others.
 
     Raises:
         ValueError: the file is broken.

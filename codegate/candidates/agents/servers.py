@@ -38,7 +38,7 @@ class ServerPackage:
 
 
 def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield name and settings of a harness's MCP servers."""
+    """Yield the name and settings of each MCP server."""
     for file in harness.laid or ():
         if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
             with contextlib.suppress(ValueError):  # the folder of a run may hold anything
@@ -46,7 +46,7 @@ def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[s
 
 
 def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
-    """Return the packages that MCP servers are started from.
+    """Return the packages that the harness's MCP servers run from.
 
     A server that is started from an address or a path has none: it does not start, and the report on the harness's
     parts shows that.

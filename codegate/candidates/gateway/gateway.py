@@ -55,14 +55,14 @@ class Forwards(Protocol):
 
 
 class Keeps(Protocol):
-    """Keeps paid answers by the digest of their ``ModelProtocol.turn``."""
+    """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return and use up the next answer to a turn."""
+        """Return the next answer to a turn, once."""
         ...
 
     def keep(self, turn: str, answer: Forwarded) -> None:
-        """Keep an answer."""
+        """Store an answer to a turn."""
         ...
 
 
@@ -119,7 +119,10 @@ class Gateway:
 
     @property
     def limited(self) -> str | None:
-        """Return the limit that ended calls: ``calls``, ``tokens`` or ``usd``."""
+        """Return the limit that ended the calls, or None.
+
+        It is ``calls``, ``tokens`` or ``usd``.
+        """
         return self._meter.reached
 
     @property
@@ -128,7 +131,7 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of all calls and of waiting.
+        """Return the seconds of all calls, and those of waiting.
 
         A call waits for its turn, for a provider's retries and the like. Calls at the same time count once. Time counts
         as waiting while no call is being answered; while the candidate's own model is called, answers of helpers do not
@@ -143,7 +146,7 @@ class Gateway:
         return whole, _covered(own) - _covered(answered) + whole - _covered(own + helped)
 
     def answer(self, connection: socket.socket) -> None:
-        """Answer all requests on ``connection``, until it ends."""
+        """Serve the HTTP requests on ``connection`` until it ends."""
         http = HttpConnection(connection, room=self._room)
         with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
             for request in http.requests():
@@ -211,7 +214,7 @@ class Gateway:
                 self.prompt = AgentPrompt(parts=parts)
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
-        """Send a call's result; None, a failure, ends the agent."""
+        """Send a call's answer to the agent; None ends it."""
         if forwarded is None:
             status, body, kind = 400, self._error("the model cannot be called any more"), _JSON
         elif not forwarded.content:
@@ -229,7 +232,7 @@ class Gateway:
     def _make(
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
     ) -> Forwarded | None:
-        """Make a call; return its answer, None after a failure."""
+        """Make a model call; return its answer, None on failure."""
         answers: list[Forwarded] = []
         model = cleaned["model"]
         timed = _Timed(own=model == self._candidate.model)
@@ -293,7 +296,7 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """When a call began, was last sent, and ended."""
+    """The times of a call: begun, last sent, ended."""
 
     own: bool
     begun: float = field(default_factory=time.monotonic)
@@ -311,7 +314,7 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 class _Waiting:
-    """A model call in its own thread."""
+    """A model call that runs in its own thread."""
 
     def __init__(self, action: Callable[[], Forwarded | None]) -> None:
         self.result: Forwarded | None = None
@@ -328,14 +331,14 @@ class _Waiting:
 
 
 def _by_helper(answer: Forwarded, model: str) -> Forwarded:
-    """Return an answer with its tokens counted as a helper's."""
+    """Return an answer whose tokens count as the helper ``model``'s."""
     usage = answer.completion.usage
     usage = usage.model_copy(update={"helpers": {model: usage}})
     return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
 
 
 def _declined(error: Exception) -> Forwarded | None:
-    """Return the answer to a declined request, None otherwise."""
+    """Return an empty answer for a declined request, else None."""
     fault = error if isinstance(error, ProviderError) else error.__cause__
     if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
         return None
@@ -361,14 +364,17 @@ def _document(request: HttpRequest) -> dict[str, Any]:
 
 
 def _lasting(text: str, model: str) -> tuple[str, ...]:
-    """Return a prompt's lines without day, kernel or model."""
+    """Return a prompt's lines that do not change between runs.
+
+    Lines with today's date, the kernel's release or the model's name are left out.
+    """
     names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
     left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
     return tuple(line for line in text.split("\n") if not left_out.search(line))
 
 
 def _date_pattern(now: datetime) -> str:
-    """Return a pattern of a day as programs write it."""
+    """Return a pattern that matches a day in usual formats."""
     # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
     year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
     between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"

@@ -34,7 +34,7 @@ class Meter:
         self.reached: str | None = None
 
     def begin(self, request_bytes: int) -> bool:
-        """Reserve a call's worst cost; return whether it is allowed."""
+        """Reserve a call's highest cost; return whether it is allowed."""
         limits = self._limits
         with self._lock:
             if self.reached is not None:
@@ -51,7 +51,10 @@ class Meter:
             return self.reached is None
 
     def settle(self, request_bytes: int, usage: Usage) -> None:
-        """Replace a call's reserved cost by its cost, if known."""
+        """Replace a call's reserved cost by the real one.
+
+        An unknown cost stays as reserved.
+        """
         known = cost(usage, self._candidate.prices)
         most = request_bytes + self._candidate.sampling.output_limit
         whole = usage.input_tokens is not None and usage.output_tokens is not None

@@ -52,7 +52,10 @@ class ChatCompletions(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``; a stream reports tokens on request only."""
+        """See ``ModelProtocol.clean``.
+
+        Streams are asked for token counts, which they report on request only.
+        """
         cleaned = super().clean(request, model, sampling)
         if cleaned.request.get("stream"):
             cleaned.request["stream_options"] = {"include_usage": True}

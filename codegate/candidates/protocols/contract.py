@@ -13,24 +13,27 @@ MAX_MESSAGE_CHARACTERS: Final = 200_000
 
 
 class RequestRefused(Exception):
-    """An agent's request is refused; the text says why."""
+    """The gateway refuses an agent's request; the text says why."""
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """A request to send, and names of its dropped parts."""
+    """An agent's request with only allowed parts.
+
+    The dropped parts are listed by name.
+    """
 
     request: dict[str, Any]
     dropped: tuple[str, ...] = ()
 
 
 class ModelProtocol(ABC):
-    """One wire format; has no state.
+    """A model API's wire format, for requests and answers.
 
-    Requests come from a sandbox and answers from a server: both are untrusted.
+    It has no state. Requests come from a sandbox and answers from a server: both are untrusted.
 
     Attributes:
-        name: how candidates and agents call it.
+        name: its name in candidates and agents.
         path: path of its one endpoint, below the version.
         fields: fields that a request may have. All others are dropped: they are about what the provider stores, whom it
             bills and what it runs by itself.
@@ -51,9 +54,7 @@ class ModelProtocol(ABC):
     ping: ClassVar[bytes] = b": waiting\n\n"
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """Return the request to send in place of an agent's.
-
-        It has the candidate's settings.
+        """Return an agent's request with allowed fields and candidate settings.
 
         Raises:
             RequestRefused: the request is not for ``model``, its conversation holds more than text and tool calls, or
@@ -80,7 +81,10 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop the provider's tools from ``kept``; return their names."""
+        """Drop tools that the provider would run; return their names.
+
+        They are in the request ``kept``.
+        """
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
@@ -91,7 +95,7 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Separate the agent's own tools from the provider's.
+        """Split tools by who runs them: agent or provider.
 
         Returns:
             The tools that the agent runs, and those that the provider would run.
@@ -107,14 +111,16 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """Drop parts of the conversation in ``kept``; return their names.
+        """Drop forbidden parts from the conversation; return their names.
+
+        The conversation is in the request ``kept``.
 
         Raises:
             RequestRefused: the conversation holds something other than text, tool calls and their results.
         """
 
     def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
-        """Return a digest that recognises a repeated request.
+        """Return a digest that is equal for a repeated request.
 
         A repeated attempt finds its paid answers by it. Of tool results only the number counts, because clocks and
         process ids in them differ each time. The messages leave out ids that the client makes anew.
@@ -131,7 +137,7 @@ class ModelProtocol(ABC):
         return digest([messages, rest])
 
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the request fields of the candidate's settings.
+        """Return the request fields that set the candidate's sampling.
 
         Output limit and stop texts are not among them. Other values in the same field are kept from ``request``.
         """
@@ -148,11 +154,11 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer that a stream's events make up."""
+        """Return the whole answer, put together from stream events."""
 
     @abstractmethod
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """Return an answer as a completion.
+        """Return an answer, parsed.
 
         Raises:
             ProviderError: ``malformed``.
@@ -163,12 +169,15 @@ class ModelProtocol(ABC):
         """Yield the messages of a request, for the transcript."""
 
     def error(self, message: str) -> dict[str, Any]:
-        """Return OpenAI's error object for a request not to repeat."""
+        """Return an error object that tells clients not to retry.
+
+        It has the form of OpenAI's.
+        """
         return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
 def objects(value: object, place: str) -> list[dict[str, Any]]:
-    """Return ``value``, a list of objects.
+    """Return ``value`` if it is a list of objects.
 
     Raises:
         RequestRefused: it is anything else; the error names ``place``.
@@ -197,17 +206,17 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
 
 
 def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
-    """Return the error for a part that is not allowed."""
+    """Return the error for a forbidden part of a message."""
     return RequestRefused(f"`{place}` may hold text, tool calls and their results, not {str(part.get('type'))[:60]!r}")
 
 
 def tool_name(tool: Mapping[str, Any]) -> str:
-    """Return a dropped tool's name for people."""
+    """Return the name of a dropped tool, for messages."""
     return f"the tool {as_text(tool.get('name')) or as_text(tool.get('type')) or 'without a type'}"[:100]
 
 
 def parts(value: object) -> Iterator[dict[str, Any]]:
-    """Yield every object in ``value``."""
+    """Yield every JSON object in ``value``, however deep."""
     stack = [value]
     while stack:
         match stack.pop():
@@ -219,22 +228,22 @@ def parts(value: object) -> Iterator[dict[str, Any]]:
 
 
 def dicts(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list; of anything else none."""
+    """Return the objects of a list; for anything else, none."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return a field's object with the candidate's effort added."""
+    """Return a field's object with the candidate's effort set."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
 def as_text(value: object) -> str:
-    """Return ``value``, truncated, if it is a text, else ""."""
+    """Return ``value`` truncated if it is text, else ""."""
     return value[:MAX_MESSAGE_CHARACTERS] if isinstance(value, str) else ""
 
 
 def text_of_parts(content: object) -> str:
-    """Return a message content's text: a string or any parts."""
+    """Return a message's text, joined if it is in parts."""
     if isinstance(content, list):
         return "".join(as_text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
     return as_text(content)

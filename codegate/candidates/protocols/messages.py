@@ -163,7 +163,7 @@ class Messages(ModelProtocol):
 
 
 def as_events(document: Mapping[str, Any]) -> bytes:
-    """Return a whole answer as a stream's server-sent events."""
+    """Return an answer as server-sent events, as if streamed."""
     ended = {name: document.get(name) for name in ("stop_reason", "stop_sequence")}
     begun = {**document, "content": [], **dict.fromkeys(ended)}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
@@ -202,7 +202,10 @@ def _object(source: str) -> object:
 
 
 def _usage(raw: object) -> Usage:
-    """Return the usage; unlike the API's, input includes cached tokens."""
+    """Return the token usage; input includes cached tokens.
+
+    The API counts those apart.
+    """
     if not isinstance(raw, dict):
         return Usage()
     fresh = token_count(raw.get("input_tokens"))
