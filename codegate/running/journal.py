@@ -69,10 +69,7 @@ RUN_FILES: Final = re.compile(
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a file exists, in a folder that is real.
-
-    A linked folder counts as absent.
-    """
+    """Return whether a file exists, outside of linked folders."""
     return not path.parent.is_symlink() and os.path.lexists(path)
 
 

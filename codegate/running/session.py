@@ -1,4 +1,4 @@
-"""Start or resume a run, from its plan to its result."""
+"""Start or resume a run, and execute it."""
 
 import contextlib
 import os
@@ -189,7 +189,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
 def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
     """Split a run into parts for several machines.
 
-    There are at most ``of`` parts, and at least one problem in each.
+    There are at most ``of`` parts, each with at least one problem.
     """
     return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
 
