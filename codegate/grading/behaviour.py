@@ -1,4 +1,4 @@
-"""Record what the code under test tried to do.
+"""Record which unusual actions the code under test attempted.
 
 Python's test drivers count actions inside the process, by an audit hook (``behaviour_driver.py``). For all languages,
 the sandbox adds what it saw from outside (exceeded limits, and packets without a route) and the failing tests add their
@@ -43,7 +43,7 @@ _SHOWN: Final[dict[AttemptKind, str]] = {
 
 
 class Behaviour(Strict):
-    """What tests tried to do, and the limits they reached.
+    """The actions that tests attempted, and the limits they reached.
 
     Attributes:
         watched: a hook counted inside every process that ran tests; without it, only what was seen from outside is
@@ -61,21 +61,25 @@ class Behaviour(Strict):
 
     @property
     def notable(self) -> bool:
-        """Return whether the run did something unusual for honest code."""
+        """Return whether the run did something unusual for honest code.
+
+        That is: it used the network, touched forbidden files, sent signals, or reached a limit.
+        """
         return bool(self.limits) or any(self.counts.get(kind) for kind in ("network", "files", "writes", "signals"))
 
     @property
     def summary(self) -> str:
-        """Return one line such as ``network 3, limit: memory``.
-
-        It is empty if there is nothing to report.
-        """
+        """Return one line, ``network 3, limit: memory``, or ""."""
         parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
         return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
 
 
 def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
-    """Return the behaviour of one process that a runner started."""
+    """Return the behaviour of one test process.
+
+    It comes from the process's records (``attempted``), the exceptions of failed tests, and the limits that the sandbox
+    saw.
+    """
     parts = [
         Behaviour(
             watched=True,
@@ -130,12 +134,12 @@ def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:
 
 
 def reaches_out(crash: Crash) -> bool:
-    """Return whether an exception came from a missing network."""
+    """Return whether an exception shows that network access failed."""
     return crash.errno in UNREACHABLE or _NO_LOOK_UP in crash.causes
 
 
 def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
-    """Return whether a refused action caused an exception.
+    """Return whether the sandbox refused an action, which raised ``crash``.
 
     Such actions are a connection without a route, the use of a forbidden file that the exception names, and use of
     processes or disk space without bounds. An attempt alone is not enough: honest code, and honest tests, start
@@ -157,7 +161,10 @@ def _lacks_processes(crash: Crash) -> bool:
 
 
 def _forbidden(crash: Crash) -> str | None:
-    """Return the forbidden file that an exception names, or None."""
+    """Return ``use PATH`` for a forbidden file in an exception.
+
+    None if access to none was refused.
+    """
     found = _FORBIDDEN.search(crash.message) if crash.errno in _REFUSED or "PermissionError" in crash.parents else None
     return f"use {found.group()[:200]}" if found else None
 

@@ -28,7 +28,7 @@ def classify_failure(
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
     tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
     the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are the
-    ``expected`` tests that did not pass; it is empty if all passed in a run that proves nothing.
+    ``expected`` tests that did not pass; it is empty if all passed in a run whose passes do not count.
     """
     if report.tampering:
         return "tampering", report.tampering
@@ -72,7 +72,7 @@ def _unstable_id_hint(report: TestReport, failing: Sequence[TestResult], expecte
 
 
 def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:
-    """Return the first collection error that lost an expected test."""
+    """Return the first error that kept expected tests from loading."""
     missing = [test.id for test in failing if test.status == "missing"]
     for error in report.collection_errors:
         if any(test.startswith(f"{error.id}::") for test in missing):
@@ -102,7 +102,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
 
 
 def is_assertion(crash: Crash) -> bool:
-    """Return whether an exception is a failed assertion."""
+    """Return whether an exception is an assertion that failed."""
     return not _ASSERTIONS.isdisjoint((*crash.parents, crash.exception))
 
 

@@ -78,14 +78,14 @@ class LintResult(Strict):
 
 
 class OwnTests(Strict):
-    """The results of an answer's own tests; not graded."""
+    """Results of the tests that an answer added; not graded."""
 
     passed: int = Field(ge=0, description="Tests in the answer's test files that pass on the answer.")
     proved: int = Field(ge=0, description="Tests among these that fail without the answer's source files.")
 
 
 class Regressions(Strict):
-    """Newly failing tests of the repository's suite; not graded."""
+    """Tests of the repository that newly fail; not graded."""
 
     compared: int = Field(ge=1, description="Tests that pass on the base tree and, twice, with the reference fix.")
     failing: int = Field(ge=0, description="Tests among these that do not pass with the answer, twice.")
@@ -96,23 +96,24 @@ class Grade(Strict):
     """The result of grading a patch by execution.
 
     Attributes:
-        resolved: every expected test was reported and passed, the run ended by itself within its limits, and
-            nothing was tampered with.
-        score: 0-100, the share of expected tests that passed; 100 only when resolved; 0 when the patch does not
-            apply or compile, tampered, or when every test passed in a run that proves nothing.
+        resolved: every expected test was reported and passed, the run ended by itself within its limits, and nothing
+            was tampered with.
+        score: 0-100, the share of expected tests that passed; 100 only when resolved; 0 when the patch does not apply
+            or compile, tampered, or when every test passed in a run whose passes do not count.
         applied: the patch applied; None when there was none.
         compiled: the changed files compile and the hidden test files could be imported; None before that stage.
         tests_passed: of ``tests_total`` expected ids.
         failure: None when resolved.
         exit_code: the worst exit status of the test processes.
-        stderr_class: class of the last telling line of their output; None when none ran.
+        stderr_class: class of the test processes' output, by its last recognised line; None when none ran.
         seconds: wall-clock time of the test processes; None when none ran.
-        peak_memory_bytes: largest resident size among them.
+        peak_memory_bytes: largest resident size of a test process.
         output: the last part of the test output, for people; untrusted text.
         suspicious: signs in the patch of an attempt to fool the grader: evidence for people, no ground for a verdict.
-        controlled: every fail-to-pass test of a patch that resolves the problem was able to expect something wrong, and
-            failed then; False where some test cannot: there a forged pass is easier. None: nothing to control.
-        behaviour: what the code under test tried to do; None when no test process ran.
+        controlled: every fail-to-pass test of a patch that resolves the problem also ran with a wrong expectation, and
+            failed then; False if some test has no such control: there a forged pass is easier. None: nothing to
+            control.
+        behaviour: unusual actions of the code under test; None when no test process ran.
     """
 
     resolved: bool

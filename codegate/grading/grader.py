@@ -25,8 +25,9 @@ GRADER_VERSION = "14"
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Return the grade of ``patch``, a unified diff, on ``base``.
 
-    Apply and compile the patch, then run the hidden tests once together with changed copies of them. If all tests
-    passed, those without copies run a second time, changed. The patch is untrusted text.
+    Apply and compile the patch, then run the hidden tests once, together with copies in which a value is changed and
+    which have to fail. If all tests passed, the tests without copies run a second time with a changed value. The patch
+    is untrusted text.
 
     Raises:
         SandboxError: the sandbox or its daemon failed; there is no grade then.
@@ -74,8 +75,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
 def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     """Return the grade of an answer to a question.
 
-    It depends only on whether the answer, or a file that came with it, contains code; nothing is run. A blank answer is
-    wrong.
+    It depends only on whether the answer, or an attached file, contains code; nothing is run. A blank answer is wrong.
     """
     (test,) = problem.tests.expected
     failure: FailureClass | None = None
@@ -95,9 +95,9 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None
 ) -> tuple[Grade, ControlAudit | None]:
-    """Return the grade and the controls of a problem's fix.
+    """Return the reference fix's grade, and the tests' controls.
 
-    The controls are those that ``find_flips`` returns; None if no test was run. ``unproven`` is as in ``find_flips``.
+    The controls come from ``find_flips``; None if no test was run. ``unproven`` is as in ``find_flips``.
     """
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unproven)
@@ -114,7 +114,11 @@ def _with(problem: Problem, audit: ControlAudit) -> Problem:
 
 
 def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
-    """Return the report, the survivors, and whether all are cross-checked."""
+    """Run the hidden tests beside altered copies.
+
+    Return the report on the tests, the tests with a copy that wrongly passed, and whether every fail-to-pass test has a
+    control whose value a patch cannot recognise.
+    """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
     texts, generator = cached_texts(problem, base, sandboxes), secrets.SystemRandom()

@@ -72,7 +72,7 @@ def _version_module(path: str, version: str) -> str:
 
 
 class _Project:
-    """A tree's build configuration."""
+    """The build configuration of a tree's Python project."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -95,8 +95,8 @@ class _Project:
     def version(self, name: str) -> str:
         """Return the project's version.
 
-        The first that is valid counts: a version that the configuration states, one in its modules, its newest change
-        log entry, or a stand-in.
+        It is the first valid one of: the version in the configuration, in a module, in the newest change log entry, or
+        a placeholder.
         """
         stated = (
             self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),
@@ -199,5 +199,8 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _line(value: object) -> str:
-    """Return ``value`` as one bounded line, or ""."""
+    """Return a text on one line and of bounded length.
+
+    "" for other values.
+    """
     return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""

@@ -1,7 +1,7 @@
 """Read the records of a test driver, strictly.
 
-The driver shares its process with the code under test, so a record is that process's claim. It counts only with the
-token, which only the driver got. Anything else in the channel was written by someone else, and is reported as forged.
+The driver shares its process with the code under test, so a record may be forged. It counts only with the token, which
+only the driver got. Anything else in the channel was written by someone else, and is reported as forged.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class Crash(Record):
         message: its text, truncated.
         parents: the builtin classes that it derives from, itself included.
         causes: its class, and the classes of the exceptions that it was raised from or while handling.
-        errno: of the first OSError among those.
+        errno: error number of the first OSError among these.
         dependency: the top-level module that could not be imported, if the repository has none of that name.
         place: the innermost file of the workspace in its traceback, and the function; None if unknown.
     """
@@ -51,8 +51,8 @@ class Phase(Record):
     """A phase of a test: set-up, call or tear-down.
 
     Attributes:
-        receipts: the tokens of the marks that ran in it (see ``controls``).
-        text: how the runner describes a failure, if the test has copies; the output does not have it then.
+        receipts: the tokens of the marks that ran in it (see ``controls/copies.py``).
+        text: the runner's description of a failure, if the test has copies; the output lacks it then.
     """
 
     kind: Literal["phase"]
@@ -67,7 +67,7 @@ class Phase(Record):
 
 
 class CollectionFailure(Record):
-    """A file or part that could not be collected."""
+    """A test file, or part of one, that cannot load."""
 
     kind: Literal["collection_error"]
     id: str
@@ -108,7 +108,7 @@ class Records:
 
     Attributes:
         phases: by test id, in the order of their arrival.
-        failures: files and parts that could not be collected.
+        failures: test files, or parts of them, that failed to load.
         status: the exit status in the end record; None without one.
         forged: something other than the driver wrote to the pipe.
         attempted: the actions of the process, in parts; empty from drivers that do not watch it.
@@ -122,7 +122,7 @@ class Records:
 
 
 def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-    """Return the receipts of all phases of each test."""
+    """Return, by test, the mark tokens of all its phases."""
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 
@@ -143,10 +143,11 @@ def read_records(data: bytes, token: str) -> Records:
 
 
 def read_frames(data: bytes, token: str, parse: Callable[[bytes], _Read | End]) -> tuple[list[_Read], int | None, bool]:
-    """Return the records, the announced status, and whether forged.
+    """Return records, exit status, and whether any line was forged.
 
-    The records are those before the end record. Forged means that the pipe has other lines. A last line without its end
-    is neither a record nor a forgery. ``parse`` reads a line without the token, or raises a ``ValidationError``.
+    The records are those before the end record, which has the status. A line counts as forged if it lacks the token or
+    has another form. A last line without its end is neither a record nor a forgery. ``parse`` reads a line without the
+    token, or raises a ``ValidationError``.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

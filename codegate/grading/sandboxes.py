@@ -52,7 +52,7 @@ _MOST_SEARCHED: Final = 32
 
 @dataclass
 class RunCount:
-    """Sandboxes started, test runs, and their processor seconds."""
+    """Number of started sandboxes and test runs, with processor seconds."""
 
     sandboxes: int = 0
     runs: int = 0
@@ -64,7 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Add this thread's runs to ``into``, not to outer counts."""
+    """Count this thread's runs inside the block, only in ``into``."""
     token = _counting.set(into)
     try:
         yield
@@ -115,7 +115,7 @@ class Sandboxes:
     """Opens sandboxes for environment manifests. Thread-safe.
 
     Attributes:
-        texts: the hidden tests of the last problems with their units; ``controls/flips.py`` fills it.
+        texts: cache of the last problems' hidden test files, which ``controls/flips.py`` reads.
 
     Args:
         ahead: how many sandboxes are started ahead of need.
@@ -143,7 +143,7 @@ class Sandboxes:
 
     @classmethod
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
-        """Return sandboxes for ``suite``; base trees are as in ``load_tree``."""
+        """Return sandboxes for ``suite``; ``load_tree`` reads its base trees."""
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
     def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
@@ -173,7 +173,7 @@ class Sandboxes:
         return done.stdout.decode().strip()
 
     def learn(self, environment: Environment) -> None:
-        """Register an environment; it is built when needed."""
+        """Register an environment, to be built when it is needed."""
         self._environments[environment.id] = environment
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
@@ -200,13 +200,16 @@ class Sandboxes:
 
     @property
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return the assurance of each checked kind of environment."""
+        """Return how strongly each kind of environment is isolated.
+
+        Only environments that were prepared are among them.
+        """
         with self._checking:
             return tuple(self._assurances.values())
 
     @property
     def words(self) -> str | None:
-        """Return the assurances in a few words, or None."""
+        """Return the isolation of all environments as text, or None."""
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
@@ -278,7 +281,7 @@ class Sandboxes:
             yield self._with_services(environment, sandbox), versions if installed else None
 
     def _install(self, environment: Environment) -> Built | None:
-        """Return a package's build; None if a server's build fails."""
+        """Return a package's build; None if an MCP server's fails."""
         try:
             return self._obtain(environment)
         except BuildFailed as error:
@@ -303,8 +306,8 @@ def base_images(
 ) -> dict[str, str]:
     """Return the base images of environments, by version of Python.
 
-    Only environments whose identity names no image count. Images are named by their content; those of earlier samples
-    (``wanted``) are used if available.
+    Environments that name an image themselves are left out. The returned names identify the images' content. ``wanted``
+    are the images of earlier samples, which are used if available.
 
     Raises:
         SandboxError: an image is neither on this machine nor can be pulled.
@@ -316,14 +319,14 @@ def base_images(
 
 
 def manifest_key(environment: EnvironmentManifest) -> tuple[str, ...]:
-    """Return the key of an environment within a suite."""
+    """Return id, recipe and versions, which identify an environment."""
     return environment.id, environment.recipe, environment.resolved
 
 
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:
     """Return a problem's limits in the sandbox's units.
 
-    Half of the lifetime may pass while a sandbox waits in the pool; the other half is for the tests, and for
+    Half of the lifetime may pass while a started sandbox waits for its use; the other half is for the tests, and for
     set-up and inspection around them.
     """
     return SandboxLimits(

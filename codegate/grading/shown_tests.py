@@ -27,7 +27,7 @@ that hangs takes a whole limit for each file."""
 
 
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
-    """Return the result of the public tests, for a model.
+    """Return the public tests' results as text for a model.
 
     They run on its ``changes`` to ``base``. Raises as ``run_tests``.
     """
@@ -40,7 +40,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
-    """Run an answer's own tests with and without ``patch``; count.
+    """Count passing tests of an answer, with and without ``patch``.
 
     No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
 
@@ -66,7 +66,7 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
 
 
 def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
-    """Return the repository's tests that the fix leaves passing.
+    """Return the ids of the repository's tests that reliably pass.
 
     They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run gets half of
     the time that an answer gets. Fail-to-pass tests and quarantined ones are left out.
@@ -88,11 +88,11 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
 def find_regressions(
     problem: Problem, base: Tree, patch: str, passing: frozenset[str], sandboxes: Sandboxes
 ) -> Regressions | None:
-    """Return the repository's tests that fail with ``patch``, or None.
+    """Return which of the ``passing`` tests fail with ``patch``.
 
-    Only source files of the patch count. A test that a run does not report in its limits does not pass; none passes in
-    a forged run. Tests of files that the runs have no time for are not compared. None: no test was compared.
-    ``passing`` is what ``run_full_test_suite`` returned.
+    Return None if no test could be compared. ``passing`` is what ``run_full_test_suite`` returned. Only source files of
+    the patch are applied. A test that is not reported within a run's limits counts as failing, and so do all tests of a
+    run with forged results. Tests of files for which the time was too short are not compared.
 
     Raises:
         PatchError: ``patch`` does not apply to ``base``.
@@ -115,7 +115,7 @@ def find_regressions(
 
 
 def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
-    """Return the test files that the problem's runner runs."""
+    """Return the ``paths`` of test files for the problem's runner."""
     classifier = PathClassifier.of(base)
     return tuple(
         path

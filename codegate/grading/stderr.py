@@ -1,6 +1,6 @@
-"""Classify error output by its last line that matches.
+"""Classify error output by its last recognised line.
 
-This is for people who sort many attempts. The failure class comes from what tests reported, never from this.
+People use the class to sort many attempts. The failure class comes from the results of tests, never from this.
 """
 
 import re
@@ -56,7 +56,7 @@ _SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
     """Return the class of a failing run's output.
 
-    A limit that the run reached comes before its text.
+    If the run reached a limit, that decides and not the text.
     """
     if memory_exceeded:
         return "memory"

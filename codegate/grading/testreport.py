@@ -19,21 +19,21 @@ class TestSelection:
 
     Attributes:
         files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
-        runner: what runs them.
-        command: the words of what runs the tests: of the runner ``junit``, the program and its arguments; of others,
-            the project's own command, whose options count.
+        runner: name of the test runner.
+        command: words of the command line that runs the tests: of the runner ``junit``, the program and its arguments;
+            of others, the project's own command, whose options are used.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
         folder: where the tests run, relative to the tree, by the runners of Python and JavaScript; empty: its root.
-        order: of the tests within a file, where the runner can turn it.
+        order: order of the tests within a file, if the runner can change it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
-        clock_days: how far the tests' clock is ahead of the real one, in days, where the runner can turn it.
-        timezone: of the tests, by its name in the tz database.
-        isolated: ids of tests that each run in a process of their own, before the others, where the runner can.
-        busy: processes that compete with the tests for one processor, where the runner can start them.
-        repeat: how often tests run, where the runner can repeat them: Go's all do, pytest's isolated ones.
-        timeout_seconds: for all files together.
-        output_bytes: cap of the output that is kept of each file.
-        copies: replace the files' texts; empty: the files run as they are.
+        clock_days: how many days the tests' clock is ahead of the real one, if the runner can change it.
+        timezone: the tests' time zone, by its name in the tz database.
+        isolated: ids of tests that each run in a process of their own, before the others, if the runner can do that.
+        busy: number of processes that compete with the tests for one processor, if the runner can start them.
+        repeat: how often tests run, if the runner can repeat them: all tests of Go, isolated ones of pytest.
+        timeout_seconds: time limit for all files together.
+        output_bytes: most bytes of output that are kept for each file.
+        copies: test files with marks and copies, in place of the tree's; empty: the files run as they are.
         service: a fake service for the tests; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: folders that Python imports from beside those of the environment.
@@ -88,7 +88,7 @@ class CollectionError:
     Attributes:
         id: the file, or a node id in it.
         text: the last part of the runner's message.
-        crash: the exception, if there was one; not the runner's own that wraps it.
+        crash: the exception, if there was one, without the runner's own that wraps it.
     """
 
     id: str
@@ -110,8 +110,9 @@ class ReportedTests:
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
         receipts: by test id, the tokens of the marks that ran in it.
-        texts: by id of a failed test that has copies, how the runner describes the failure.
-        unsteady: ids of repeated tests of which only some repetitions passed; their result is the worst.
+        texts: by id of a failed test that has copies, the runner's description of the failure.
+        unsteady: ids of repeated tests of which only some repetitions passed; their result is that of the worst
+            repetition.
     """
 
     results: Mapping[str, TestResult]
@@ -127,11 +128,12 @@ class TestReport(ReportedTests):
     """The results of a test run.
 
     Attributes:
-        behaviour: what the code under test was seen to try.
-        complete: every file was run to its end record and ended with the announced status, so that no result is
+        behaviour: unusual actions of the code under test.
+        complete: the driver of every file sent its last record and ended with the status in it, so that no result is
             missing.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
-        unprepared: why the tests did not run: a command before them failed; empty when none did.
+        unprepared: the failure of a command before the tests, because of which they did not run; empty when there is
+            none.
         output: the last part of the output, marked where it was truncated; untrusted text.
     """
 
@@ -160,7 +162,7 @@ class TestReport(ReportedTests):
 
     @property
     def summary(self) -> str:
-        """Return counts and the output's end, for a model."""
+        """Return result counts and the output's end, for a model."""
         counts = Counter(result.status for result in self.results.values())
         head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
         return f"{head}{'; stopped at the time limit' if self.timed_out else ''}\n{self.output[-8000:]}"

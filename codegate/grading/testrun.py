@@ -1,6 +1,6 @@
 """Run test files in a sandbox, and report each test.
 
-Results come from the supervisor's channel; nothing is parsed from the tests' output. A test counts as passed only if
+Results come through a pipe of the supervisor; nothing is parsed from the tests' output. A test counts as passed only if
 its report is complete. Every file (of Go: every package) gets a sandbox of its own, because tests can write to the
 environment too.
 """
@@ -62,7 +62,7 @@ def run_tests(
     before the tests fails.
 
     Raises:
-        FilesRefused: the tree cannot be put: it is too large, or its own paths are in each other's way.
+        FilesRefused: the tree does not fit into the sandbox: it is too large, or its paths conflict.
         SandboxError: a sandbox failed; the tests' own failures are in the report.
     """
     runner = find_runner(selection.runner)
@@ -113,7 +113,7 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
 
 
 def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return the digests of files that no run should rewrite."""
+    """Return digests of the test and conftest files, by path."""
     # These are the test files, and the conftest files above them.
     paths = set(files)
     for file in files:
@@ -123,7 +123,11 @@ def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
-    """Run the commands before the tests; return the report."""
+    """Run the commands that come before the tests.
+
+    Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
+    environment.
+    """
     # It has their time, their failure, and changes of watched files.
     report = TestReport(results={})
     if not selection.before:
@@ -161,7 +165,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 
 def _programs(sandbox: Sandbox) -> set[str]:
-    """Return a line per file that the driver may run."""
+    """Return a line per file that test drivers may execute."""
     # And for the target of each link. New byte code does not count, because imports make it, but nothing removes or
     # rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
@@ -230,7 +234,7 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
 
 
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
-    """Return the report with tampering if watched files changed."""
+    """Return the report; it has tampering if watched files changed."""
     command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
     given = "\0".join(word for each in watched.items() for word in each).encode("utf-8", "surrogateescape")
     done = sandbox.run(replace(command, stdin=given))

@@ -1,1 +1,1 @@
-"""Check by marks and changed copies that passes are earned."""
+"""Check by marks and altered copies that tests really passed."""

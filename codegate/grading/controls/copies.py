@@ -1,8 +1,11 @@
-"""Write hidden tests with marks and copies, for one run.
+"""Write test files with marks and altered copies of tests.
 
-Marks are calls that are inserted after statements and that leave a token. The copies of a test and the test itself have
-names that only this run has, in a random order: without the right answer, code under test cannot tell which of them is
-the real one. Afterwards the ids of the run are mapped back.
+Marks are calls that are inserted after statements; each sends a secret token when it runs. The copies of a test and the
+test itself have names that only this run has, in a random order: without the right answer, code under test cannot tell
+which of them is the original. Afterwards the ids of the run are mapped back.
+
+A ``Unit`` is a test as the text of its file has it. A ``Site`` is a place in it, such as a literal, that a copy can
+change; such a change is a flip.
 """
 
 import re
@@ -32,18 +35,18 @@ Key = tuple[str, str]
 
 
 class UnitsUnknown(SandboxError):
-    """Hidden tests cannot be read, so none can be marked."""
+    """Hidden test files could not be searched for tests."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The unchanged test files, and their units."""
+    """The unchanged test files, and the tests in their text."""
 
     files: Mapping[str, bytes]
     units: Mapping[Key, Unit]
 
     def owners(self, test: str) -> list[Unit]:
-        """Return the units that may declare a test id.
+        """Return the tests that may have a run's test id.
 
         There are several if classes may inherit tests, or if titles are not known before the run.
         """
@@ -61,13 +64,13 @@ class Texts:
 
 
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
-    """Return the test ``files`` of a tree with their units.
+    """Return test files of a tree, with their tests' positions.
 
-    A file that is not in the runner's language has no units. The author of a patch may know ``older`` versions of the
-    files.
+    A file that is not in the runner's language has none. ``older``: the tree with earlier versions of the files, which
+    the author of a patch may know.
 
     Raises:
-        UnitsUnknown: the search for units failed.
+        UnitsUnknown: the search for tests failed.
         SandboxError: this machine cannot search.
     """
     data, before = (
@@ -101,9 +104,10 @@ def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SiteFlip:
-    """A site with one of its other texts.
+    """One change of a test: a site with another text.
 
-    ``ends`` is the statement at which the reference fix fails with it, -1 if unknown.
+    ``number`` is the index of that text in ``site.texts``; ``ends`` the index of the statement at which the changed
+    test fails with the reference fix, -1 if unknown.
     """
 
     site: Site
@@ -112,7 +116,7 @@ class SiteFlip:
 
     @property
     def name(self) -> str:
-        """Return a name that stays the same between runs."""
+        """Return the flip's name, the same in every run."""
         return f"{self.site.name}.{self.number}"
 
 
@@ -121,7 +125,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test with its flips; without any, the real one."""
+    """A test with one copy's changes; the original has none."""
 
     unit: Unit
     flips: Flips = ()
@@ -133,9 +137,10 @@ class Copies:
 
     Attributes:
         files: text of each file.
-        variants: tests that have copies, and the copies, by the random word in their name.
-        marks: by token, the statement, and the word of its test (its unit if that has no copies).
-        mark: name of the driver's function in the texts.
+        variants: the copies, and the tests that have copies, by the random word that was put into the name of each.
+        marks: by token, the random word of the marked test (its file and name if it has no copies) and the index of the
+            statement.
+        mark: name that the function which sends a token has in the texts.
         texts: the unchanged files.
         seconds: time limit of each copy and of each test that has copies, if the runner can set one.
     """
@@ -148,43 +153,53 @@ class Copies:
     seconds: float | None = None
 
     def place(self, tree: Tree) -> Tree:
-        """Return ``tree`` with these texts instead of its own."""
+        """Return ``tree`` with its test files replaced by these."""
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
-        """Return settings for a driver, without each copy's role."""
+        """Return settings for the test driver.
+
+        They do not say which variants are copies and which are original tests.
+        """
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
-        """Return a run's output without marks and random words."""
+        """Return a run's output with marks and random words removed."""
         if self.mark:
             made = rf" #!\[allow\([\w, ]+\)\] extern crate std as {self.mark};.*?(?={self.mark}!)"
             text = re.sub(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})', "", text)
         return self._words.sub("", text)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
-        """Return the parts of a copy's id, or None.
+        """Split a run's test id at its random word.
 
-        They are the random word, the id without it, and what stands before the test's name.
+        Return the random word, the id without it, and the part of the id before the test's name; None without a random
+        word.
         """
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def places(self, test: str) -> list[str | Key]:
-        """Return the words or units whose marks a test runs."""
+        """Return the keys under which ``marks`` has a test's marks.
+
+        That is the random word in its id, else the files and names of the tests that the id may belong to.
+        """
         found = self.variant(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
 
     def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the statements whose marks a word or unit left.
+        """Return the indexes of the statements that a test passed.
 
-        ``left`` are the tokens of its run.
+        ``test`` is its key in ``marks``, and ``left`` are the tokens that its run sent.
         """
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return each test's tokens, for runners that mix them up."""
+        """Return, by test, the tokens of its own marks.
+
+        Some runners report a token with another test than its own.
+        """
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
@@ -193,7 +208,7 @@ class Copies:
 
     @cached_property
     def marked(self) -> frozenset[str | Key]:
-        """Return the units and words that have marks."""
+        """Return the keys of all tests that have marks."""
         return frozenset(name for name, _ in self.marks.values())
 
     @cached_property
@@ -209,10 +224,11 @@ def make_copies(
     real: float | None = None,
     instead: Mapping[Key, Flips] | None = None,
 ) -> Copies:
-    """Return files with marked ``units`` and ``copies`` of some.
+    """Return test files with marks in ``units``, and with copies.
 
-    ``copies`` has, by unit, the flips of each copy, and ``instead`` the flips of units that are changed themselves.
-    ``real`` is the position of the real test among its copies, from 0 (before all) to 1 (behind all); None: random.
+    ``copies`` has, by test, the flips of each of its copies, and ``instead`` the flips that are applied to a test
+    itself. ``real`` is the position of the original test among its copies, from 0 (before all) to 1 (behind all); None:
+    random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}

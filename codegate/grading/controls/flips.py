@@ -1,7 +1,7 @@
-"""Find flips of fail-to-pass tests that fail the reference fix.
+"""Find changes of tests that make the reference fix fail.
 
-Controls are drawn from these. A test that does not pass in one run with its own copies keeps no flip, and neither does
-a test that fails in one run with the copies of others.
+Such a change is a flip; the controls of a grade are drawn from them. A test that does not pass in one run with its own
+copies keeps no flip, and neither does a test that fails in one run with the copies of others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,10 +44,12 @@ _PLACES: Final = (0.0, 1.0, 0.5)
 
 
 def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
-    """Return the markable hidden tests with their units, cached.
+    """Return the hidden test files, with their tests' positions.
+
+    They are cached by problem.
 
     Raises:
-        UnitsUnknown: the search for units failed.
+        UnitsUnknown: the search for tests failed.
         SandboxError: this machine cannot search.
     """
     audit = problem.manifest.controls
@@ -61,9 +63,9 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
-    """Return the flips that fail the fix, and unmarkable files.
+    """Return the flips that the fix fails, and unmarkable files.
 
-    The controls that the problem already has do not count. ``unproven`` is a run of the marked tests on the base tree;
+    The controls that the problem already has are ignored. ``unproven`` is a run of the marked tests on the base tree;
     None: it is run here. Raises as ``run_tests``.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
@@ -90,7 +92,9 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
 
 
 def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies | None:
-    """Return marked test files without copies; None if unreadable.
+    """Return test files with marks and no copies.
+
+    None if no test was found in their text.
 
     Raises:
         SandboxError: this machine cannot read them.
@@ -119,17 +123,17 @@ def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
 
 @dataclass
 class _Search:
-    """The state of one audit.
+    """The state of a search for a problem's flips.
 
     Attributes:
-        units: the units to mark.
-        tests: by unit, its fail-to-pass tests.
+        units: the tests to mark, as their text has them.
+        tests: by unit, the ids of its fail-to-pass tests.
         left: by unit, sites that were not tried yet, in the order to try them.
-        killed: by test and site, the flips that failed it.
+        killed: by test and site, the flips with which the test failed.
         tried: names of flips.
         first: by test, the first statement that the unfixed code fails.
         broken: units with a copy that did not load or did not end.
-        alone: for tests that keep no copies, flips that failed them in a separate run.
+        alone: for tests that cannot run beside copies, the flips with which they failed in a separate run.
     """
 
     problem: Problem
@@ -152,7 +156,7 @@ class _Search:
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
-        """Begin with two runs without copies.
+        """Take over two runs without copies.
 
         ``real`` ran with the fix and ``unproven`` without it; ``unfit`` files are left out.
         """
@@ -170,9 +174,9 @@ class _Search:
             self.left[key] = _order_to_try(self.texts.units[key].sites, _SITES + 2 * len(self.tests[key]))
 
     def next(self) -> dict[Key, list[Flips]]:
-        """Return the copies to try next.
+        """Return the copies to run next, by unit.
 
-        They have other texts of sites that count, and further sites of tests that have none yet.
+        They flip known good sites in further ways, and new sites of tests that have no good one yet.
         """
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():
@@ -186,7 +190,7 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies with all texts of the sites that count."""
+        """Return copies that try all texts of the best sites."""
         # Sites of different rows are flipped in one copy.
         together: list[list[Site]] = []
         rows: list[set[str]] = []
@@ -206,7 +210,7 @@ class _Search:
         return list(filter(None, copies))
 
     def _affordable(self, key: Key) -> int:
-        """Return how many sites of a unit one run tries."""
+        """Return how many sites of a unit to try next."""
         count = _SITES + 2 * len(self.tests[key]) + _WEAK
         seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
         most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
@@ -220,7 +224,10 @@ class _Search:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
     def _counting_sites(self, key: Key) -> list[Site]:
-        """Return a unit's best sites, or those of its rows."""
+        """Return the best flippable sites of a unit.
+
+        Each test of the unit (a row, for example) has its own best ones.
+        """
         # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
         found: dict[str, Site] = {}
         for test in self.tests[key]:
@@ -241,7 +248,11 @@ class _Search:
         seconds: float | None = None,
         instead: Mapping[Key, Flips] | None = None,
     ) -> Folded:
-        """Run the fix on files that share processes with ``copies``."""
+        """Run the reference fix on marked tests with ``copies``.
+
+        Without ``copies``, all files run; with them, only the files that share a process with a copy. See
+        ``make_copies``.
+        """
         made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
         selection = replace(test_selection(self.problem), copies=made)
         if copies:
@@ -255,7 +266,7 @@ class _Search:
         return fold(made, run_hidden_tests(self.problem, self.fixed, self.sandboxes, selection), self.texts)
 
     def attempt(self, copies: Mapping[Key, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
-        """Run flipped copies beside their tests; record the killed flips.
+        """Run copies beside their tests; record flips that fail.
 
         If an unflipped test fails in this run, its copies may have caused it: they are run again in smaller groups.
         After ``_MOST_RUNS`` runs it does nothing. ``place``: position of the unflipped test among its copies, from 0
@@ -299,7 +310,7 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Attempt two halves of copies that stopped a run."""
+        """Run again, in two halves, copies that broke a run."""
         # A single copy is dropped.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
@@ -318,9 +329,9 @@ class _Search:
                 known.setdefault(own[0].site.name, []).append(replace(own[0], ends=ends))
 
     def flip_alone(self) -> None:
-        """Flip tests whose copies do not count, in separate runs.
+        """Flip tests that cannot run beside copies, in separate runs.
 
-        A test is changed itself then, at one site in each run.
+        The test itself is changed then, at one site in each run.
         """
         units = self.real.units if self.real else {}
         left = {
@@ -341,7 +352,7 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the flips that fail the fix, outside ``unfit`` files."""
+        """Return the found flips, except those in ``unfit`` files."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}
@@ -363,13 +374,13 @@ class _Search:
 
 
 def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
-    """Return the numbers of the statements that left ``tokens``."""
+    """Return the statement indexes that are in the marks' ``tokens``."""
     numbers = (token.rpartition("_")[2] for token in tokens)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return all sites, the most useful first."""
+    """Return all sites, the most promising ones first."""
     # At most ``most`` strong ones and a few weak ones come first.
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]
@@ -378,7 +389,7 @@ def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
 
 
 def _is_killed(copied: Copied, flip: SiteFlip) -> bool:
-    """Return whether the reference fix failed a copy."""
+    """Return whether a copy failed because of its flip."""
     # A flip of a value has to fail by an assertion, because anything else fails any patch.
     if copied.result is None or not copied.result.failed:
         return False

@@ -1,6 +1,6 @@
-"""Decide by copies whether a patch solved the tests.
+"""Decide by copies whether a patch really passes the tests.
 
-Each real test must pass and leave all of its marks, and each copy must fail.
+Each original test must pass and leave all of its marks, and each altered copy must fail.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,9 +32,10 @@ class Copied:
     """The result of a copy of a test.
 
     Attributes:
-        result: None if it was not reported.
-        passed: the statements that it passed.
-        cut: it is a subtest that did not begin, because its outer test failed before.
+        flips: the changes in this copy.
+        result: the copy's test result; None if it was not reported.
+        passed: indexes of the statements whose marks ran.
+        cut: the copy is a subtest that did not begin, because its outer test failed before.
     """
 
     flips: Flips
@@ -49,11 +50,11 @@ class Folded:
     """A run mapped back to the tests' own ids.
 
     Attributes:
-        report: of the real tests.
-        passed: by test, the statements that left their marks.
+        report: results of the original tests, without copies.
+        passed: by test, indexes of the statements whose marks ran.
         short: tests reported as passed that did not leave all of their marks.
-        units: by test, the unit that ran.
-        copies: by test, its copies.
+        units: by test id, file and name of the test in the text.
+        copies: by test id, the results of its copies.
     """
 
     report: TestReport
@@ -64,10 +65,10 @@ class Folded:
 
 
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
-    """Return a run mapped back to the tests' own ids.
+    """Return a run with copies separated from the original tests.
 
-    The first row of a copy is matched with the first row of the real test, and so on. Code under test can add tests of
-    any name, so of several results with one id the worst counts.
+    Test ids are those of the unchanged files. The first row of a copy is matched with the first row of the original
+    test, and so on. Code under test can add tests of any name, so of several results with one id the worst counts.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
@@ -132,7 +133,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether a test failed only by copies inside it."""
+    """Return whether only copies inside a test made it fail."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.failed]
@@ -141,7 +142,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the innermost tests; outer ones fail whenever they do."""
+    """Return the ``tests`` that contain no other of them."""
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -150,9 +151,9 @@ class Drawn:
     """The controls of one run.
 
     Attributes:
-        made: the test files.
-        flips: by fail-to-pass test, the names of flips that the reference fix fails.
-        strong: the tests with a flip of a value that a patch cannot recognise.
+        made: the test files with marks and copies.
+        flips: by flipped fail-to-pass test, the names of the flips with which the reference fix fails it.
+        strong: tests with a flip that a patch cannot tell from the original text.
     """
 
     made: Copies
@@ -161,7 +162,10 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Draw random copies of each fail-to-pass test."""
+    """Return test files with random copies of fail-to-pass tests.
+
+    Each copy has randomly drawn flips.
+    """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)
@@ -187,9 +191,10 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 
 
 def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
-    """Draw a flip of each test without copies in ``beside``.
+    """Return test files in which tests without copies are flipped.
 
-    The tests themselves are changed, for a separate run.
+    These are tests that have no copy in ``beside``. They are for a separate run, because the tests themselves are
+    changed.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
@@ -208,7 +213,10 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
 
 
 def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequence[Unit]) -> dict[Key, list[_Usable]]:
-    """Return, by unit, the usable flips of its sites."""
+    """Return the usable flips, by unit, site and test.
+
+    ``known`` has, by test, the manifest's text of its flips.
+    """
     # ``known`` are the manifest's flips, by test.
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
@@ -230,14 +238,14 @@ def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequenc
 
 
 def survivors(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the flipped tests that passed and should have failed."""
+    """Return the flipped tests that passed, although they must fail."""
     return list(filter(folded.report.passes, drawn.flips))
 
 
 def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
-    """Return the sites that every copy flips.
+    """Return the sites that are flipped in every copy.
 
-    If some copy kept a site's real text, that text would be the most frequent one, which reveals it. So there is at
+    If some copy kept a site's original text, that text would be the most frequent one, which reveals it. So there is at
     most one site for each test of a unit. A test has no copy if no further site reaches it alone, or if its site has
     only one other text, which would leave one copy to all tests: such tests are flipped in a separate run.
     """
@@ -262,7 +270,7 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_
 
 
 def _common_flips(site: _Usable) -> list[SiteFlip]:
-    """Return the flips that fail all tests of a site."""
+    """Return the flips that make all the site's tests fail."""
     numbers = set.intersection(*({flip.number for flip in flips} for flips in site.values()))
     return [flip for flip in next(iter(site.values())) if flip.number in numbers]
 
@@ -276,9 +284,9 @@ def _is_strong(site: _Usable) -> bool:
 
 
 def most_copies(units: int) -> int:
-    """Return how many copies each of ``units`` tests has.
+    """Return how many copies each of ``units`` flipped tests gets.
 
-    It is the least number by which a guess is right once in ``GUESSES`` times at most.
+    With so many, random guessing passes once in ``GUESSES`` times at most.
     """
     most = 1
     while (most + 1) ** max(units, 1) < GUESSES:
@@ -287,7 +295,7 @@ def most_copies(units: int) -> int:
 
 
 def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
-    """Return the units of the expected tests."""
+    """Return the tests in the text whose results are graded."""
     owners = {id(unit): unit for test in problem.tests.expected for unit in texts.owners(test)}
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))
 
@@ -308,7 +316,7 @@ def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
 
 
 def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the tests with a copy that should have failed."""
+    """Return the tests with a copy that did not fail."""
     copies = {test: [one for one in folded.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
               for test, names in drawn.flips.items()}  # fmt: skip
     return [
@@ -319,7 +327,10 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 
 
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
-    """Return whether a copy failed early enough."""
+    """Return whether a copy failed early enough.
+
+    It has to fail no later than with the reference fix. ``names`` are the flips of the test.
+    """
     # It has to fail at the latest at the statement where the fix fails.
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.failed

@@ -22,7 +22,7 @@ _OWN: Final = "codegate.grading.drivers"
 
 @cache
 def driver_source(file: str, package: str = _OWN) -> str:
-    """Return the text of a program of a package."""
+    """Return the source of the driver ``file`` in ``package``."""
     name = file if "." in file else f"{file}.py"
     return resources.files(package).joinpath(name).read_text("utf-8")
 
@@ -57,14 +57,14 @@ def driver_command(
 
 @cache
 def _program(driver: str, package: str) -> str:
-    """Return the text of a driver and its imports."""
+    """Return a driver's source together with its imported drivers."""
     found = _with_imports(driver, package)
     texts = (_IMPORT.sub("", driver_source(name, place)).replace(_FUTURE, "") for place, name in found)
     return _FUTURE + "\n".join(texts)
 
 
 def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
-    """Return a driver and its imports, dependencies first."""
+    """Return (package, name) of a driver and its imported drivers."""
     # Each is a package and a name.
     found: dict[tuple[str, str], None] = {}
     for place, name in _IMPORT.findall(driver_source(driver, package)):

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def plain(value: Any, limit: int) -> str:
-    """Return the text of ``value``, cut and encodable as UTF-8."""
+    """Return ``value`` as text of at most ``limit`` characters."""
     try:
         text = str(value)
     except Exception:

@@ -1,10 +1,10 @@
 """Compile and lint changed files inside a sandbox.
 
-Nothing of the repository runs there before, and the interpreter is the one that the tests have. The changed files are
-in the workspace's folders ``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there
-before}, "modules": [...], "compiler": Node's program that compiles JavaScript}``; argument 2 is the folder with ruff,
-argument 3 the environment's packages. It answers in lines of JSON as it goes, so that a file which ends the compiler is
-known by its absence.
+No code of the repository has run in it before, and the interpreter is that of the tests. The changed files are in the
+workspace's folders ``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there before},
+"modules": [...], "compiler": Node's program that compiles JavaScript}``; argument 2 is the folder with ruff, argument 3
+the environment's packages. It answers in lines of JSON as it goes, so that a file which ends the compiler is known by
+its absence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def send(**record: Any) -> None:
 
 
 def compile_error(side: str, path: str) -> str | None:
-    """Return why the interpreter rejects a file, or None."""
+    """Return the compiler's error for a Python file, or None."""
     with open(os.path.join(side, path), "rb") as file:
         data = file.read()
     try:
@@ -45,7 +45,7 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return, by path, new compile errors of JavaScript and TypeScript."""
+    """Return, by path, compile errors that are new since ``before``."""
     # A script counts only if it compiled before. Without Node there are no errors.
     node = shutil.which("node")
     known = [path for path, was_there in files.items() if was_there]

@@ -1,7 +1,8 @@
 """Search a sandbox for the answer to its problem.
 
-It can look at what code that a model has started can see, with the base tree in the workspace. Standard input brings
-the search request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON document.
+The search sees the same files and network as code that a model starts, with the base tree in the workspace. Standard
+input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON
+document.
 """
 
 from __future__ import annotations
@@ -63,15 +64,15 @@ def toolchains() -> tuple[str, ...]:
 
 
 def printable_path(text: str) -> str:
-    """Return a path or name, cut and encodable as UTF-8."""
+    """Return a path or name, shortened and valid as UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")[:200]
 
 
 def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], None]) -> Iterator[tuple[str, int]]:
-    """Yield path and size of the reachable regular files.
+    """Yield path and size of the regular files to search.
 
-    The system has too many files of its own: only those that ``wants`` accepts by folder and name, and parts of git
-    repositories, are yielded. If there are too many files, ``report`` gets a line, because files that are not searched
+    System folders have too many files: of these, only files that ``wants`` accepts by folder and name, and parts of git
+    repositories, are yielded. ``report`` gets a line if there are too many files, because files that are not searched
     may leak.
     """
     count, folders = 0, ["/dev/shm", "/"]
@@ -104,7 +105,7 @@ def entries_of(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def read_start(path: str, limit: int = 4 << 20) -> bytes:
-    """Return a file's first bytes, or none if unreadable."""
+    """Return a file's first bytes, b"" if it is unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(limit)
@@ -113,7 +114,7 @@ def read_start(path: str, limit: int = 4 << 20) -> bytes:
 
 
 class LeakSearch:
-    """The findings of a search."""
+    """Searches files for the answer, and collects the findings."""
 
     def __init__(self, wanted: dict[str, Any], workspace: str) -> None:
         self.workspace = workspace + "/"
@@ -153,7 +154,7 @@ class LeakSearch:
         self.note("fix_lines", found[0], path, found[1])
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a system file's name makes it relevant."""
+        """Return whether a system file's name suggests the answer."""
         # There are too many system files to read all of them.
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
@@ -162,7 +163,7 @@ class LeakSearch:
         return stem not in COMMON or os.path.basename(home) in self.folders
 
     def look(self, path: str, size: int) -> None:
-        """Search one file, and the files packed in it."""
+        """Search one file, and the archive members in it."""
         own = path[len(self.workspace) :] if path.startswith(self.workspace) else ""
         if own in self.base:
             self.look_at_own(path, own)
@@ -184,7 +185,7 @@ class LeakSearch:
                 self.look_at_compiled(path)
 
     def look_for_release(self, path: str) -> None:
-        """Record an installed copy of the project."""
+        """Record the path if it belongs to an installed release."""
         distribution, package, cached = DISTRIBUTION.fullmatch(path), PACKAGE.fullmatch(path), self.cached.match(path)
         if distribution:
             name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
@@ -223,7 +224,7 @@ class LeakSearch:
         return any(copies) or (bool(self.releases) and not copies)
 
     def look_at_compiled(self, path: str) -> None:
-        """Search a file that may be compiled from the project."""
+        """Search a binary file for the fix's and tests' names."""
         data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
             self.note("fix_lines", 1, path, self.answer.is_built_from_fix(path, data))
@@ -238,7 +239,7 @@ class LeakSearch:
         return path[-41:].replace("/", "") in self.blobs
 
     def look_at(self, name: str, data: bytes, foreign: bool) -> None:
-        """Search a file outside of the base tree."""
+        """Search the content of a file outside the base tree."""
         if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
             self.note("hidden_files", 1, name, "is a hidden test")
         if name.endswith(".pyc"):
@@ -252,7 +253,7 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a base file."""
+        """Search a file that the base tree has, too."""
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
@@ -276,7 +277,7 @@ class LeakSearch:
 
 
 def is_editable(record: bytes) -> bool:
-    """Return whether a RECORD lists path files, but no code."""
+    """Return whether a wheel's RECORD lists only links to code."""
     # Tox installs an editable project from such a wheel. A release may have a path file too, beside its code.
     files = [line for line in record.splitlines() if line and not DESCRIBED.match(line)]
     return any(b".pth," in line for line in files) and all(map(REDIRECTS.match, files))
@@ -298,7 +299,7 @@ def version_numbers(version: str) -> "tuple[int, ...]":
 
 
 def network() -> list[str]:
-    """Return the addresses and names that answered; none should."""
+    """Return the reachable internet addresses and names; none should be."""
     answered = []
     for address in ADDRESSES:
         with contextlib.suppress(OSError), socket.create_connection(address, timeout=0.3):
@@ -311,7 +312,7 @@ def network() -> list[str]:
 
 
 def main() -> None:
-    """Search all files and the network; send the findings."""
+    """Search all files and the network; send findings as JSON."""
     wanted = json.load(sys.stdin)
     global SYSTEM
     SYSTEM += toolchains()

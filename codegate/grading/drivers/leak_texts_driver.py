@@ -1,7 +1,8 @@
 """Recognise the answer to a problem in a file.
 
-The answer may be there as source, as a patch, packed, compiled, or by the names of its tests. ``leak_driver.py`` finds
-the files. They are read, and none is run: byte code is searched for names, archives are read within bounds.
+``leak_driver.py`` finds the files and passes their content. The answer may be there as source, as a patch, in an
+archive, compiled, or by the names of its tests. Nothing is executed: byte code is searched for names, archives are read
+within bounds.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ def lines_of(data: bytes) -> set[bytes]:
 
 
 def encoded_lines(lines: list[str]) -> set[bytes]:
-    """Return lines as the bytes that they are in files."""
+    """Return ``lines`` as stripped UTF-8 bytes."""
     return {line.encode("utf-8", "replace") for line in lines}
 
 
 def squeezed(data: bytes) -> bytes:
-    """Return a text without blanks, quotes and backslashes."""
+    """Return a text without whitespace, quotes and backslashes."""
     # So it is the same however it is wrapped or embedded.
     if b"\\n" in data:
         data = data.replace(b"\\r", b"").replace(b"\\n", b"").replace(b"\\t", b"")
@@ -53,7 +54,10 @@ def squeezed(data: bytes) -> bytes:
 
 
 def patched(data: bytes) -> bytes:
-    """Return a patch's text after the change; other text unchanged."""
+    """Return a patch's text as it is after the change.
+
+    Other text is returned unchanged.
+    """
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -61,7 +65,7 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a file may have the fix."""
+    """Return whether a file's lines look like the fixed version."""
     # It does not if it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
@@ -73,7 +77,7 @@ class Unpacker:
 
     Attributes:
         left: bytes that may still be unpacked.
-        unread: archives that the bounds left closed.
+        unread: archives that were too large to unpack.
     """
 
     def __init__(self, suffixes: tuple[str, ...], stems: set[str]) -> None:
@@ -82,7 +86,11 @@ class Unpacker:
         self.unread: list[str] = []
 
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-        """Yield name and content of each text in a file."""
+        """Yield name and content of each file in an archive.
+
+        A file that is no archive is yielded itself. ``every``: all members; else only those named like the answer's
+        files.
+        """
         # A file that is no archive is one text. Of an archive, all members are read (``every``), or those whose names
         # are like the answer's.
         packed = depth < DEEPEST and is_packed(data)
@@ -165,15 +173,15 @@ def is_tar(data: bytes) -> bool:
 
 
 def is_packed(data: bytes) -> bool:
-    """Return whether a file is an archive, compressed, or git's."""
+    """Return whether content is an archive, compressed, or git's object."""
     deflated = data[:1] == b"x" and len(data) > 2 and not (data[0] * 256 + data[1]) % 31
     return deflated or is_tar(data) or data.startswith((b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
 
 
 class KnownAnswer:
-    """Recognises the answer in a file.
+    """Recognises the answer in a file's content.
 
-    The request that ``codegate.mining.proving.leak`` sends has the lines and names to look for.
+    Its lines and names come from the search request of ``codegate.mining.proving.leak``.
     """
 
     def __init__(self, wanted: dict[str, Any]) -> None:
@@ -194,7 +202,11 @@ class KnownAnswer:
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
-        """Return how many lines repeat the fix, and how."""
+        """Return how much of the fix a file has.
+
+        The number counts lines or changed places; it is 0 if the file does not have the fix. The text describes the
+        finding.
+        """
         # The file is outside of the base tree. The number is 0 if it does not repeat the fix.
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
@@ -219,7 +231,10 @@ class KnownAnswer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return how many changed places a text has as fixed."""
+        """Return how many changed places a file has as fixed.
+
+        The number is 0 if these are fewer than half. The text describes the finding.
+        """
         # The number is 0 if these are fewer than half.
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
@@ -234,7 +249,10 @@ class KnownAnswer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return how byte code may repeat the fix, or ""."""
+        """Return a finding if byte code may have the fix.
+
+        "" if it does not.
+        """
         # ``source``: its source is there too.
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
@@ -252,7 +270,10 @@ class KnownAnswer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return how a compiled file reveals the fix, or ""."""
+        """Return a finding if a compiled file reveals the fix.
+
+        "" if it does not.
+        """
         # It names a changed file, and most names that the fix adds.
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
@@ -264,7 +285,10 @@ class KnownAnswer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return how a compiled file reveals a test, or ""."""
+        """Return a finding if a compiled file reveals hidden tests.
+
+        "" if it does not.
+        """
         # It names a hidden test's file, and a test that is new in it.
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
@@ -273,7 +297,10 @@ class KnownAnswer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return how a file names a hidden test, or ""."""
+        """Return a finding if a file names a hidden test.
+
+        "" if it does not.
+        """
         # The test is new in the hidden files. A file that defines a test of that name does not count.
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:

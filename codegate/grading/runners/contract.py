@@ -1,7 +1,7 @@
 """The contract of a test runner: start tests, read reports.
 
-A runner is one small class. It names a command whose process writes to the records pipe, opened by a token that only
-the command's standard input holds. It reads those records on the host, strictly, as written by a suspect.
+A runner is one small class. It returns a command whose process writes records to a pipe, each behind a secret token
+that only the command's standard input brings. It reads the records on the host, as untrusted input.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class RunnerReport(ReportedTests):
 
 
 def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-    """Return the files in groups, one group for each place."""
+    """Return the files in groups of equal ``place(file)``."""
     found: dict[str, list[str]] = {}
     for file in files:
         found.setdefault(place(file), []).append(file)
@@ -51,5 +51,5 @@ class Runner(Protocol):
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """Return the report of a completed command; never raise."""
+        """Return a completed command's report; raise nothing."""
         ...

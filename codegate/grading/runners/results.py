@@ -25,7 +25,7 @@ def status_of(phases: Phases) -> TestStatus:
 
 
 def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
-    """Return, by test id, failure texts of tests with copies."""
+    """Return, by test id, the runner's descriptions of failures."""
     failing = ((test, first_failure(found)) for test, found in phases.items())
     return {test: phase.text for test, phase in failing if phase and phase.text}
 
@@ -37,7 +37,7 @@ def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collect
 
 
 def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
-    """Return the result of a test with this ``status``."""
+    """Return a test's result, with its ``status`` and first exception."""
     failing = first_failure(phases)
     crash = failing.crash if failing else None
     return TestResult(
@@ -63,10 +63,10 @@ def runner_report(
     *,
     repeated: bool = False,
 ) -> RunnerReport:
-    """Return a driver's report on ``files``.
+    """Return a driver's records on ``files`` as a report.
 
-    ``receipts`` finds the receipts of each test in the phases of all tests. Several results of one id come from a test
-    that was ``repeated``, or else from several tests with the same title.
+    ``receipts`` returns, by test, the mark tokens in the phases of all tests. Several results of one id come from a
+    test that was ``repeated``, or else from several tests with the same title.
     """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(
