@@ -9,7 +9,7 @@ from codegate.grading.controls.flips import cached_texts, find_flips
 from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import inspect
-from codegate.grading.policy import sort_patch, suspicious_signs
+from codegate.grading.policy import classify_patch, suspicious_signs
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport, test_selection
@@ -41,18 +41,18 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         changes = apply_patch(base, patch)
     except PatchError as error:
         return _failed(total, "patch_does_not_apply", str(error), applied=False)
-    sorted_patch = sort_patch(problem, base, changes)
-    dropped = tuple(map(escaped_bytes, sorted_patch.dropped))
-    if sorted_patch.hostile:
-        return _failed(total, "tampering", "; ".join(sorted_patch.hostile), applied=False, dropped=dropped)
-    if not sorted_patch.applied:
+    classified = classify_patch(problem, base, changes)
+    dropped = tuple(map(escaped_bytes, classified.dropped))
+    if classified.hostile:
+        return _failed(total, "tampering", "; ".join(classified.hostile), applied=False, dropped=dropped)
+    if not classified.applied:
         detail = "the patch changes tests, configuration or documentation only" if changes else "the patch is empty"
         return _failed(total, "no_patch", detail, dropped=dropped)
-    tree = base.overlay(sorted_patch.applied)
+    tree = base.overlay(classified.applied)
     try:
         # Inspection reads texts and runs none of them, so that a lease is enough.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
-            inspection = inspect(lease, base, sorted_patch.applied, sorted_patch.new_modules)
+            inspection = inspect(lease, base, classified.applied, classified.new_modules)
         if inspection.shadowed:
             detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
             return _failed(total, "tampering", detail, applied=False, dropped=dropped)
@@ -68,7 +68,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     if result.resolved and wrong:
         report = _with_tampering(report, wrong, "passes, and passes as well when it expects something else")
         result = _grade_report(problem, report, inspection.lint, dropped)
-    suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
+    suspicious = suspicious_signs(base, classified.applied, problem.fix)
     return result.model_copy(update={"suspicious": suspicious, "controlled": strong if result.resolved else None})
 
 

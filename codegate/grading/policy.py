@@ -57,7 +57,7 @@ _COMPILED: Final = {sign: re.compile(pattern) for sign, pattern in _SIGNS.items(
 
 
 @dataclass(frozen=True)
-class SortedPatch:
+class ClassifiedPatch:
     """The paths of a patch, by what happens to them.
 
     Attributes:
@@ -73,7 +73,7 @@ class SortedPatch:
     new_modules: frozenset[str]
 
 
-def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
+def classify_patch(problem: Problem, base: Tree, changes: Changes) -> ClassifiedPatch:
     """Classify a patch's paths as applied, dropped or hostile.
 
     Paths that the reference fix also changes are applied. Those that are not source (such as configuration) get the
@@ -117,7 +117,7 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
         else:
             applied[path] = file
             modules |= new
-    return SortedPatch(applied, tuple(dropped), tuple(hostile), frozenset(modules))
+    return ClassifiedPatch(applied, tuple(dropped), tuple(hostile), frozenset(modules))
 
 
 def _hostile(path: str, roots: frozenset[str]) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from codegate.grading.grade import OwnTests, Regressions, file_of
-from codegate.grading.policy import sort_patch
+from codegate.grading.policy import classify_patch
 from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, test_selection
@@ -50,7 +50,7 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
     """
     written = apply_patch(base, tests)
     files = _runnable(problem, base, written)
-    fixed = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied)
+    fixed = base.overlay(classify_patch(problem, base, apply_patch(base, patch)).applied)
     if not files:
         return OwnTests(passed=0, proved=0)
     try:
@@ -98,7 +98,7 @@ def find_regressions(
         PatchError: ``patch`` does not apply to ``base``.
         SandboxError: a sandbox failed.
     """
-    tree = base.overlay(sort_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
+    tree = base.overlay(classify_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
     failing = compared = passing
     for _ in range(2):  # a test that passes in the second run is flaky
         ends = time.monotonic() + _SUITE_LIMITS * problem.manifest.limits.seconds

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes
-from codegate.grading.policy import SortedPatch, sort_patch
+from codegate.grading.policy import ClassifiedPatch, classify_patch
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import TreeFile
 from tests.grading.worlds import SOURCE, Files, World
@@ -35,8 +35,8 @@ def world(bwrap_backend: BubblewrapBackend) -> World:
     return World(Sandboxes(bwrap_backend, {}), base=BASE, fix={SOURCE: "", "shop/egg-info/x.egg-info": ""})
 
 
-def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> SortedPatch:
-    return sort_patch(world.problem, world.base, changes(dict.fromkeys(paths, data)))
+def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> ClassifiedPatch:
+    return classify_patch(world.problem, world.base, changes(dict.fromkeys(paths, data)))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_could_only_fool_is_hostile(world: World, path: str) -> None:
     ],
 )
 def test_a_link_is_taken_for_all_that_it_may_lead_to(world: World, path: str, target: str, end: str) -> None:
-    found = sort_patch(world.problem, world.base, {path: TreeFile(target.encode(), "120000")})
+    found = classify_patch(world.problem, world.base, {path: TreeFile(target.encode(), "120000")})
     hostile = [line.partition(":")[0] for line in found.hostile]
     ends = {"applied": [*found.applied], "dropped": [*found.dropped], "hostile": hostile}
     assert ends == {each: [path] if each == end else [] for each in ends}

@@ -14,7 +14,7 @@ import pytest
 from codegate.grading import Grade, Sandboxes, TestReport, grade, grader, records
 from codegate.grading.controls import verdict
 from codegate.grading.grade import TestResult
-from codegate.grading.policy import SortedPatch
+from codegate.grading.policy import ClassifiedPatch
 from codegate.languages.python.runners import Pytest
 from codegate.sandbox import Command
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -38,10 +38,10 @@ def _marks(patch: pytest.MonkeyPatch) -> None:
 
 
 def _path_policy(patch: pytest.MonkeyPatch) -> None:
-    def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
-        return SortedPatch(dict(changes), (), (), frozenset())
+    def classify_patch(problem: Problem, base: Tree, changes: Changes) -> ClassifiedPatch:
+        return ClassifiedPatch(dict(changes), (), (), frozenset())
 
-    patch.setattr(grader, "sort_patch", sort_patch)
+    patch.setattr(grader, "classify_patch", classify_patch)
 
 
 def _exact_ids(patch: pytest.MonkeyPatch) -> None:
