@@ -58,7 +58,7 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 
 
 class PooledRun(Strict):
-    """A run whose samples are in the baseline.
+    """One of the runs whose samples make up the baseline.
 
     ``finished`` is the time of its last sample; ``samples`` is how many each problem has.
     """
@@ -69,7 +69,7 @@ class PooledRun(Strict):
 
 
 class Pinning(Strict):
-    """One change of a baseline: who, when and why.
+    """One entry in the baseline's history of changes.
 
     Attributes:
         action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
@@ -128,7 +128,7 @@ class Baseline(Strict):
         return self.model_copy(update={"digest": self.computed_digest()})
 
     def age(self, now: datetime | None = None) -> "Age":
-        """Return the age of the newest samples.
+        """Return how old the newest samples are.
 
         Older samples do not count: a refresh compared them with the newest.
         """
@@ -141,7 +141,7 @@ class Baseline(Strict):
 
 @dataclass(frozen=True)
 class Age:
-    """The age of a baseline's newest samples, in whole days.
+    """How old a baseline's newest samples are, in whole days.
 
     ``days`` is None if they are dated in the future. ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired`` from
     ``EXPIRE_DAYS`` on.
@@ -151,7 +151,7 @@ class Age:
     state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
-        """Return a warning for people; "" while fresh."""
+        """Return a warning if the samples are old, else ""."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -202,7 +202,7 @@ _FileT = TypeVar("_FileT", bound=BaseModel)
 
 
 def samples_each(samples: CandidateSamples) -> int:
-    """Return the most samples of any problem."""
+    """Return the largest number of samples that a problem has."""
     return max((len(entries) for entries in samples.samples.values()), default=0)
 
 
@@ -231,7 +231,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Return a baseline from its file, verified; raises UsageError."""
+    """Read a baseline file and verify its digest; raises UsageError."""
     return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
@@ -241,7 +241,10 @@ def write_lock(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a lock that pins ``baseline_path``; raises UsageError."""
+    """Write ``codegate.lock``, which pins the baseline file ``baseline_path``.
+
+    Raises UsageError if that file is broken, or is not below the lock's folder.
+    """
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
     try:
@@ -265,7 +268,7 @@ def write_lock(
 
 
 def load_lock(lock_path: Path) -> Lock:
-    """Return the lock in ``codegate.lock``.
+    """Read and check ``codegate.lock``.
 
     Raises UsageError if the file is missing or broken, or names a baseline outside its folder.
     """
@@ -273,7 +276,7 @@ def load_lock(lock_path: Path) -> Lock:
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Return the lock in ``data``; errors name ``place``."""
+    """Parse a lock's bytes; errors name ``place``."""
     lock = parsed(f"lock {place}", data, Lock, _REPIN)
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
@@ -281,14 +284,17 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Return the pinned baseline; raises UsageError for any other bytes."""
+    """Read the baseline that a lock pins.
+
+    Raises UsageError if the file's bytes are not the pinned ones.
+    """
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
-    """Return the baseline in ``data`` if ``lock`` pins it.
+    """Parse baseline bytes, after checking that ``lock`` pins them.
 
     Raises UsageError otherwise; its text names ``lock_place`` and ``place``.
     """
@@ -326,7 +332,10 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
 
 
 def encoded(file: Baseline | Lock) -> bytes:
-    """Return the file's bytes; raises UnicodeEncodeError for a lone surrogate."""
+    """Return the bytes of a baseline or lock file.
+
+    Raises UnicodeEncodeError for a lone surrogate.
+    """
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -339,7 +348,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 
 
 def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
-    """Return strict JSON as ``model``; raises UsageError with ``remedy``."""
+    """Parse strict JSON as ``model``; raises UsageError with ``remedy``."""
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)
@@ -352,7 +361,7 @@ def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> 
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return place and kind of the first error."""
+    """Return place and kind of a validation's first error."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "top level"
     return shown(f"{place[:200]}: {first['msg'][:200]}")

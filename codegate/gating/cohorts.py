@@ -26,7 +26,7 @@ ALL: Final = "all"
 def cohorts(
     pairs: Mapping[str, Pair], tags: Mapping[str, tuple[str, ...]], policy: GatePolicy, level: float
 ) -> tuple[Cohort, ...]:
-    """Return the cohorts to report, sorted by tag.
+    """Return the results of each tag's problems, sorted by tag.
 
     These are all tags that some, but not all, compared problems carry, and all tags that have a floor. The critical
     floors share ``level`` (Bonferroni). The interval of a rate is the exact one for n problems, so repeated samples do
@@ -70,25 +70,25 @@ def cohorts(
 
 
 def below_floor(cohort: Cohort) -> bool:
-    """Return whether the candidate is below the floor beyond chance."""
+    """Return whether a candidate's rate is significantly below the floor."""
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
 def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
-    """Return the critical cohorts below their floor beyond chance."""
+    """Return the critical cohorts whose floor the candidate significantly misses."""
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 
 
 def problems_of(cohort: Cohort) -> str:
-    """Return a phrase that names the cohort's problems."""
+    """Return a phrase for the cohort's problems, with their number."""
     counted = count_of(cohort.problems, "problem")
     return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the candidate's rate on a cohort as text.
+    """Return the share of a cohort that the candidate solves.
 
-    A cohort with a floor has the interval of the rate, too.
+    It is text. A cohort with a floor has the interval of the rate, too.
     """
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
@@ -97,7 +97,7 @@ def solved_words(cohort: Cohort) -> str:
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
-    """Return the tags with a floor that no problem carries.
+    """Return tags with a floor that no compared problem has.
 
     Each has the end of a sentence: a similar tag as suggestion, or a full stop.
     """
@@ -107,7 +107,7 @@ def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str
 
 
 def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
-    """Return warnings for cohorts that dropped or miss their floor.
+    """Return warnings about tags with a drop or missed floor.
 
     A drop counts after Holm's adjustment, and only if the verdict on all problems is not ``regressed`` already.
     """

@@ -44,7 +44,7 @@ _MODEL: Final = frozenset({"provider", "model", "base_url"})
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences between baseline and candidate.
+    """What differs between baseline and candidate, besides the samples.
 
     Attributes:
         mismatches: differences that forbid a comparison.
@@ -60,7 +60,7 @@ class Differences:
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
-    """Return the differences between the two sides, sorted by field.
+    """Find what differs between baseline and candidate, sorted by field.
 
     A problem is the field ``problem <id>``; the model is not listed. Conditions and problems must be equal; places may
     differ if the suite was proved to grade the same in both. Settings may differ if ``compared`` is ``candidate``, and
@@ -96,14 +96,17 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
 
 def _parts_that_differ(harness: Mismatch) -> Mismatch:
-    """Return the mismatch without the files that are equal."""
+    """Return the harness mismatch, reduced to files that differ."""
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return differences of prompt and tools, if both are known."""
+    """Return what differs in the agents' system prompts and tools.
+
+    Nothing if one of them is unknown.
+    """
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [
@@ -119,7 +122,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if the name serves another model now."""
+    """Return a warning if a name now serves another model."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -132,7 +135,10 @@ def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) ->
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:
-    """Return how the conditions differ; ``proved`` places may."""
+    """Return the differing conditions of two runs.
+
+    Places (sandbox, images) in ``proved`` may differ, because the suite grades the same there.
+    """
     unequal = tuple(
         one
         for one in _unequal(there, here)
@@ -163,7 +169,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without quarantined problems, and those removed."""
+    """Return both sides without quarantined problems, and these as exclusions."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -176,10 +182,9 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without the problems that are not identical.
+    """Return both sides with identical problems only, and the exclusions.
 
-    The third value lists these problems. The suite's own digest is no condition any more: any change of a problem
-    changes it.
+    The suite's own digest is no condition any more: any change of a problem changes it.
     """
     old, new = baseline.problem_digests, candidate.problem_digests
     gone: dict[str, str] = {}
@@ -202,12 +207,15 @@ def _without_both(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without the problems in ``gone``."""
+    """Return the samples without the problems in ``gone``.
+
+    ``gone`` has the reason of each.
+    """
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
-    """Return whether the baseline holds every graded candidate answer."""
+    """Return whether all graded candidate answers are in the baseline."""
     stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
     answers = [
         (problem, sample.answer)
@@ -230,7 +238,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Raise UsageError if the samples contradict each other."""
+    """Raise UsageError if one side's samples contradict each other."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

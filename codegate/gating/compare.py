@@ -64,7 +64,10 @@ _POPULATION_LEVEL: Final = 0.7
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Both sides, without ``left_out``, and the terms of their comparison."""
+    """The samples and terms of one comparison.
+
+    The problems in ``left_out`` are removed from both sides.
+    """
 
     baseline: CandidateSamples
     candidate: CandidateSamples
@@ -81,7 +84,7 @@ class _Comparison:
         return unseen_floors(carried, self.terms.policy)
 
     def verdict(self, kind: VerdictKind, reason: str, **evidence: Any) -> Verdict:
-        """Return the verdict; ``evidence`` are its other fields."""
+        """Return a verdict of this comparison; ``evidence`` sets other fields."""
         terms = self.terms
         return Verdict(
             kind=kind,
@@ -167,7 +170,10 @@ def compare(
 
 
 def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str, Any]) -> Verdict:
-    """Return the verdict on comparable samples; copied answers count once."""
+    """Return the verdict on comparable samples.
+
+    Copied answers count once.
+    """
     terms, policy = sides.terms, sides.terms.policy
     baseline, candidate = without_copies(sides.baseline), without_copies(sides.candidate)
     warnings = [*served_otherwise(sides.baseline, sides.candidate)]
@@ -237,7 +243,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
 
 def _blocked(sides: _Comparison) -> str | None:
-    """Return why a pass is impossible, and the remedy."""
+    """Return why no candidate can pass, with the remedy."""
     policy, compared = sides.terms.policy, sides.baseline.problem_digests
     if not compared:
         return "There are no problems to compare."
@@ -256,7 +262,7 @@ def _blocked(sides: _Comparison) -> str | None:
 
 
 def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
-    """Raise UsageError for a ``must_pass`` problem that no side knows."""
+    """Raise UsageError if a ``must_pass`` problem is on neither side."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -266,7 +272,7 @@ def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, pol
 
 
 def never_solved(policy: GatePolicy, pairs: Mapping[str, Pair]) -> tuple[str, ...]:
-    """Return the ``must_pass`` problems that the candidate never solved."""
+    """Return the ``must_pass`` problems without any pass."""
     return tuple(sorted(name for name in set(policy.must_pass) & pairs.keys() if not pairs[name].candidate_passed))
 
 
@@ -279,7 +285,10 @@ def _demands(
     *,
     pending: bool,
 ) -> tuple[Decision, str] | None:
-    """Return the decision, if floors or ``must_pass`` change it."""
+    """Return the decision that floors and ``must_pass`` force, or None.
+
+    The second value is the end of its reason.
+    """
     policy = sides.terms.policy
     if broken := broken_floors(groups):
         worst = broken[0]
@@ -311,7 +320,7 @@ def _demands(
 
 
 def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
-    """Return what the comparison shows about bugs like these."""
+    """Return the estimate for bugs beyond the suite."""
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)

@@ -26,7 +26,7 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict, with a regression checked against fresh samples.
+    """Compare; check a regression against fresh samples. Return the verdict.
 
     Arguments are those of ``compare``. If fresh and stored samples differ (exact stratified test, two-sided p below 1
     %), the candidate is compared with the fresh samples alone, otherwise with both pooled. The regression is confirmed
@@ -64,7 +64,10 @@ def confirm(
 
 
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
-    """Return a phrase if fresh samples alone do not confirm."""
+    """Return why fresh samples alone do not confirm a regression.
+
+    None if they do.
+    """
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None
@@ -76,7 +79,10 @@ def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdic
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
-    """Return how fresh and stored samples differ; copies count once."""
+    """Compare fresh samples of the pinned model with the stored.
+
+    Copied answers count once.
+    """
     left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
     before, after = counts_of(left), counts_of(right)
     change = change_between(before, after)
@@ -93,16 +99,16 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return the baseline with the fresh samples of its problems."""
+    """Return stored and fresh samples together, for the stored problems."""
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()
 
 
 def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
-    """Return the policy without demands that the pinned model misses.
+    """Drop demands that the pinned model itself does not meet.
 
-    The second value has a warning for each.
+    Returns the policy without these floors and ``must_pass`` problems, and a warning for each.
     """
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)
@@ -124,7 +130,7 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
 
 
 def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool) -> str:
-    """Return the end of a confirmation's reason.
+    """Return the end of the sentence about a confirmation.
 
     ``both``: its baseline is stored and fresh samples.
     """

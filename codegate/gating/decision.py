@@ -1,4 +1,7 @@
-"""Decide one look from its counts alone; ``plan`` simulates it."""
+"""Decide about a candidate from counts of passes and samples.
+
+``power`` simulates gates with the same decision.
+"""
 
 import math
 from collections import Counter
@@ -32,7 +35,7 @@ NEAR: Final = 1e-9
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of one look.
+    """The policy and sample plan that one comparison is under.
 
     ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` share the
     error of a regression. ``confirming``: fresh samples of the baseline were added because a regression was seen.
@@ -46,39 +49,39 @@ class Terms:
 
     @property
     def look(self) -> int:
-        """Return the number of the look, from 1."""
+        """Return the number of this planned comparison, from 1."""
         return look_number(self.looks, self.samples)
 
     @property
     def pending(self) -> bool:
-        """Return whether another look is planned."""
+        """Return whether another planned comparison follows."""
         return self.samples < self.looks[-1]
 
     @cached_property
     def level(self) -> float:
-        """Return the one-sided level of ``p_noninferior``."""
+        """Return the one-sided error level that ``p_noninferior`` must be below."""
         return level(self.looks, self.samples, self.policy.alpha)
 
     @cached_property
     def level_regressed(self) -> float:
-        """Return the one-sided level of ``p_regression``."""
+        """Return the one-sided error level that ``p_regression`` must be below."""
         return self.policy.alpha if self.confirming else self.level / self.candidates
 
     @property
     def reach(self) -> float:
-        """Return the smallest measured drop that counts as regressed."""
+        """Return the smallest measured drop that can be a regression."""
         return self.policy.margin * (CONFIRMED_REACH if self.confirming else REACH)
 
     @property
     def fewest_problems(self) -> int:
-        """Return how many compared problems a pass needs."""
+        """Return how many compared problems a pass takes at least."""
         if self.policy.min_problems is not None:
             return self.policy.min_problems
         return FEWEST_SAMPLED_WELL if self.looks[-1] >= 10 else FEWEST_PROBLEMS
 
 
 def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
-    """Compare the counts by the test that suits them.
+    """Compare the counts by the suite's test or the population's.
 
     If most problems have a single baseline sample (copies count once), sampling noise cannot be separated from the
     differences between problems. Then the test for bugs like these decides: it counts both as noise.
@@ -88,16 +91,15 @@ def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
 
 
 def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
-    """Return whether there are too few problems for a pass."""
+    """Return whether a pass needs more problems than these."""
     return len(pairs) < terms.fewest_problems
 
 
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
-    """Decide one look: pass, regressed or inconclusive.
+    """Decide one planned comparison: pass, regressed or inconclusive.
 
-    A look is a planned comparison of the samples made so far. A pass is tested before a regression, so that a
-    significant drop smaller than the margin passes. A significant gain passes even if the baseline's rate is too low to
-    drop by the margin: non-inferiority shows nothing there.
+    A pass is tested before a regression, so that a significant drop smaller than the margin passes. A significant gain
+    passes even if the baseline's rate is too low to drop by the margin: non-inferiority shows nothing there.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"
@@ -111,17 +113,20 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
 
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
-    """Return whether the baseline's rate could drop by the margin."""
+    """Return whether the baseline's rate is above the margin.
+
+    If not, no drop of the margin is possible.
+    """
     return found.baseline_rate > policy.margin
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
-    """Return the smallest drop that most runs call regressed.
+    """Return the smallest drop that 4 of 5 runs find.
 
-    It is approximate, for these problems, and for 4 of 5 runs that take all looks. The measured drop varies with
-    sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a candidate that lost the drop m in equal
-    shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without repeated baseline samples, and if
-    not even the loss of everything would show.
+    A run finds it by a verdict ``regressed``. It is approximate, for these problems, and for runs that take all looks.
+    The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a candidate
+    that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without
+    repeated baseline samples, and if not even the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -156,7 +161,7 @@ _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is sh
 
 
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
-    """Return the verdict if too few samples are graded.
+    """Return a verdict if too few samples are graded.
 
     The next look samples lost ones again. The verdict is ``infrastructure`` after the last look, and before it if most
     problems have no sample.
@@ -179,7 +184,10 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
 
 
 def too_thin(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
-    """Return a reason if many problems lack half their samples."""
+    """Return a reason if many problems lack half their samples.
+
+    The samples were lost to faults. ``name`` is the side's, for the text.
+    """
     planned = max((len(entries) for entries in samples.samples.values()), default=0)
     thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
     if thin <= max(1, int(TOLERATED_PROBLEMS * len(problems))):
@@ -200,7 +208,7 @@ def survives_losses(
     matched: Matched,
     terms: Terms,
 ) -> bool:
-    """Return whether a pass holds with losses counted as failures.
+    """Return whether a pass remains with lost samples as failures.
 
     Problems without a graded sample always count as failed, single samples as in ``with_losses``.
     """
@@ -213,7 +221,7 @@ def survives_losses(
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
-    """Return the counts with lost samples as failures.
+    """Return counts per problem, with lost samples counted as failed.
 
     A sample counts as lost if any of its tries ended in a fault that the answer may have caused, even if a later try
     has a grade: such answers are not lost at random. If many samples are lost, those with other faults count too.
@@ -223,7 +231,10 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
-    """Return a warning with the verdict that losses would give."""
+    """Return a warning if many samples were lost, else None.
+
+    It names the verdict with these samples counted as failed.
+    """
     share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:
         return None
@@ -235,13 +246,16 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) ->
 
 
 def lost_words(candidate: CandidateSamples) -> str:
-    """Return the lost answers by fault, in brackets."""
+    """Return the numbers of lost answers by fault, in brackets."""
     lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
     return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return which limits to raise for the failures ``cut``."""
+    """Return advice on raising the limits that truncated answers.
+
+    ``cut`` has the failures that the truncation caused.
+    """
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
@@ -251,10 +265,10 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return the counts with samples that lost answers as failed.
+    """Return counts with each sample that lost answers as failed.
 
-    Its first try counts, whatever a later one showed: counting tries until a grade would favour those that fail. With
-    ``every``, samples without a grade count as failed too.
+    A sample's first try counts, whatever a later one showed: counting tries until a grade would favour those that fail.
+    With ``every``, samples without a grade count as failed too.
     """
 
     def held(name: str, pair: Pair) -> Pair:
@@ -275,9 +289,10 @@ def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
 def judge_limits(
     candidate: CandidateSamples, kind: VerdictKind, reason: str, again: Callable[[CandidateSamples], VerdictKind]
 ) -> tuple[VerdictKind, str]:
-    """Return verdict and reason; inconclusive if truncated answers decide it.
+    """Make the verdict inconclusive if truncated answers decide it.
 
-    They decide it if ``again``, the verdict on samples in which they passed, is another one.
+    They decide it if ``again``, the verdict on samples in which they passed, is another one. Returned are verdict and
+    reason, unchanged otherwise.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_cut, samples)))
@@ -295,13 +310,16 @@ def judge_limits(
 
 
 def _cut(sample: Sample) -> str | None:
-    """Return the failure class or fault of a truncated answer."""
+    """Return why an answer was truncated; None for whole answers.
+
+    It is the sample's failure class or fault.
+    """
     causes = [*sample.lost, *([sample.failure] if sample.passed is not None and sample.failure else [])]
     return next((cause for cause in causes if cause in CUT), None)
 
 
 def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
-    """Return the samples with each truncated answer counted as passed."""
+    """Return the samples with truncated answers counted as passed."""
 
     def passed(sample: Sample) -> Sample:
         return sample if _cut(sample) is None else Sample(index=sample.index, passed=True)

@@ -1,4 +1,4 @@
-"""Compare the samples of two occasions, or of two baselines."""
+"""Compare two sets of samples of one model."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Change:
     p_drop: float
 
     def words(self) -> str:
-        """Return the change as text, with n and uncertainty."""
+        """Describe the change in pass rate, with n and uncertainty."""
         problems = count_of(self.n, "problem")
         text = f"{self.before:.1%} then, {self.after:.1%} now on {problems}: {self.difference * 100:+.1f} pp"
         return f"{text}{f' ({interval_words(self.interval)})' if self.interval else ''}, {probability(self.p)}"
@@ -65,7 +65,7 @@ def pass_rate(counts: Counts) -> Estimate:
 
 
 def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float] | None:
-    """Return the 95 % t interval of a mean difference.
+    """Return the 95 % t interval of the differences' mean.
 
     The differences are in -1..1. None below two values or without any spread. ``floor`` is the least variance of a
     value, because sampling alone makes some.
@@ -82,7 +82,7 @@ def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float]
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return the change on the problems that both sides have."""
+    """Return how the pass rate changed on the common problems."""
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None
@@ -120,7 +120,7 @@ class ProblemRates:
 
 @dataclass(frozen=True)
 class BaselineDifference:
-    """What changed from one baseline to another.
+    """What differs between two versions of a baseline.
 
     ``conditions`` are the conditions and settings that differ. ``problems`` and ``change`` are of the problems that are
     identical in both, the largest drop first; ``altered`` problems are in both, but not identical.
@@ -136,7 +136,10 @@ class BaselineDifference:
 
 
 def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
-    """Return what changed; only identical problems' rates are compared."""
+    """Compare two baselines: conditions, problems and pass rates.
+
+    Rates are compared on identical problems only.
+    """
     old, new = before.samples.problem_digests, after.samples.problem_digests
     shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
     left, right = counts_of(before.samples), counts_of(after.samples)

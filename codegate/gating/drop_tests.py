@@ -87,7 +87,7 @@ def _stored_variance(passed: int, n: int) -> float:
 
 @functools.lru_cache(maxsize=65_536)
 def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
-    """Return the candidate rate's variance under the null hypothesis.
+    """Return a candidate rate's variance if the null hypothesis holds.
 
     ``kept`` is the share of the baseline's rate that the candidate keeps under it.
     """
@@ -97,7 +97,7 @@ def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
 
 
 def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
-    """Return each pair's variance of the difference from sampling alone.
+    """Return each problem's variance of the difference from sampling alone.
 
     It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments: m is the mean rate of
     all cells (problem and side), and the mean within a cell of p(1-p), m(1-m)s/(s+1), is ``within_variance``. If every
@@ -126,7 +126,7 @@ def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Unit:
-    """Mean rates of one problem or of one cluster's problems.
+    """Both sides' mean rates, of a problem or a cluster.
 
     ``floor`` is the sampling variance of their difference.
     """
@@ -174,23 +174,23 @@ def population_test(
     level_regressed: float = 0.05,
     clusters: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare candidate and baseline as samples of a larger population.
+    """Compare candidate and baseline on all bugs like the suite's.
 
-    p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean of ``sampling_variances``); p_noninferior =
-    T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance constrained by its null hypothesis, v0 = max(v,
-    mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the variance would be if the drop were the margin and the
-    problems lost were lost by half. With v alone a drop equal to the margin would pass in up to 13 % of cases instead
-    of 5 %, because after a drop the differences are skewed and their mean and variance move together. p_noninferior is
-    never below ``_chance_of_no_loss``.
+    The problems count as a sample of these bugs. p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean
+    of ``sampling_variances``); p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance
+    constrained by its null hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the
+    variance would be if the drop were the margin and the problems lost were lost by half. With v alone a drop equal to
+    the margin would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and
+    their mean and variance move together. p_noninferior is never below ``_chance_of_no_loss``.
 
     Args:
         pairs: one entry per problem, each with at least one sample on both sides.
         margin: largest tolerated drop, in (0, 0.25]; above that the constrained variance may vanish.
         level: one-sided level of ``p_noninferior``, in (0, 0.5), for the interval.
         level_regressed: the same of ``p_regression``.
-        clusters: what each pair belongs to; the test is then one of cluster means, which are independent where
-            problems of one pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization
-            Trials, ch. 6).
+        clusters: the cluster of each pair; the test is then one of cluster means, which are independent where problems
+            of one pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials,
+            ch. 6).
 
     Raises:
         ValueError: no pairs, or a level or the margin outside its range.
@@ -237,11 +237,10 @@ def population_test(
 
 
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
-    """Return the chance of so small a net loss.
+    """Return the chance to measure so small a loss.
 
-    If the true drop is the margin and breaks problems altogether, each breaks with the chance margin/rate, so n
-    problems lose no more than -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between
-    integers.
+    The true drop is the margin. It breaks problems altogether, each with the chance margin/rate, so n problems lose no
+    more than -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers.
     """
     if rate <= margin:
         return 1.0

@@ -38,7 +38,7 @@ class Estimate:
     of: str = "problems"
 
     def words(self) -> str:
-        """Return a share as text: ``83.3% [64–93%] n=24``."""
+        """Return a share as text, such as ``83.3% [64–93%] n=24``."""
         if self.value is None or self.low is None or self.high is None:
             return "unknown"
         return f"{self.value:.1%} [{self.low * 100:.0f}–{self.high * 100:.0f}%] n={self.n:,}"
@@ -73,10 +73,10 @@ def mean_share(rates: Iterable[float]) -> Estimate:
 
 
 def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
-    """Return sum(part) / sum(whole) of one (part, whole) per problem.
+    """Return a share of all problems' counts, with its interval.
 
-    Wilson's interval with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units
-    when everything within a problem is alike.
+    It is sum(part) / sum(whole), from one (part, whole) per problem. Wilson's interval with n = (sum w)^2 / sum w^2
+    (Kish 1965, Survey Sampling, 11.7): the number of independent units when everything within a problem is alike.
     """
     known = [(part, whole) for part, whole in parts if whole > 0]
     if not known:
@@ -119,7 +119,7 @@ def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
 
 
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
-    """Return sum(a) / sum(b), with Fieller's interval.
+    """Return the ratio sum(a) / sum(b), with Fieller's interval.
 
     ``pairs`` has one (a, b) per problem. Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a -
     R b) / problems. If mean(b) may be 0, the interval is unbounded; if it is 0, the ratio is unknown.

@@ -1,4 +1,4 @@
-"""Decide by critical floors and ``must_pass`` alone, without a baseline."""
+"""Decide without a baseline, by critical floors and ``must_pass``."""
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import (
@@ -21,7 +21,7 @@ from codegate.wording import count_of, few
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
-    """Return whether the candidate meets the policy's absolute demands.
+    """Return the verdict by critical floors and ``must_pass`` alone.
 
     ``regressed``: below a critical floor beyond chance, or a ``must_pass`` problem was never solved. ``pass``: every
     measured rate reaches its floor, with problems without a graded sample counted as failed, and lost samples as in

@@ -1,4 +1,4 @@
-"""``history.jsonl``: the results of finished runs, one candidate a line.
+"""Read and append ``history.jsonl``: finished runs, one candidate a line.
 
 Trends and the nightly watch read it. It is append-only, one process writes at a time, and no run is added twice. It is
 untrusted input. An incomplete last line is ignored.
@@ -35,7 +35,7 @@ _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class HistoryEntry(Strict):
-    """One candidate in one finished run.
+    """One line of the history: a candidate's finished run.
 
     Attributes:
         at: when its last sample was made.
@@ -80,7 +80,7 @@ class HistoryEntry(Strict):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return (run, candidate), which at most one entry has."""
+        """Return run and candidate, which identify the entry."""
         return (self.run, self.candidate)
 
     def line(self) -> bytes:
@@ -90,7 +90,7 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Return a candidate's entry; raises UsageError for an unfinished run."""
+    """Make a candidate's history entry; raises UsageError if unfinished."""
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):
@@ -127,7 +127,7 @@ def read_history(path: Path) -> tuple[HistoryEntry, ...]:
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Append the new entries and return them.
+    """Append entries that the file lacks; return these.
 
     Raises UsageError if the file is broken or locked, or has another entry for the same run and candidate.
     """
@@ -152,7 +152,10 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[History
 
 
 def _lines(path: Path) -> Iterator[HistoryEntry]:
-    """Yield each entry once; merged branches may have duplicated lines."""
+    """Yield each history entry, duplicate lines left out.
+
+    A merge of branches may duplicate lines.
+    """
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:
@@ -206,7 +209,10 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _repair_last_line(path: Path) -> None:
-    """Complete the last line if possible; else remove it."""
+    """Complete a last line without line break, or remove it.
+
+    It is removed if it is no whole entry.
+    """
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""How people solved the problems of a history.
+"""How often people solved the problems of a history.
 
 Their table is read from a CSV file; the counts go to a file beside the history, without names. They are shown on the
 dashboard only: no gate reads them.
@@ -27,7 +27,10 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class People(Strict):
-    """How many people tried; ``counts`` are (passes, tries) by problem."""
+    """How often people tried the problems and passed.
+
+    ``counts`` are (passes, tries) by problem.
+    """
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
     people: int = Field(ge=1, le=1_000_000)
@@ -46,12 +49,15 @@ class People(Strict):
 
 
 def people_path(history: Path) -> Path:
-    """Return the path of a history's file: ``history.people.json``."""
+    """Return the path of ``history.people.json`` beside a history."""
     return history.with_suffix(".people.json")
 
 
 def read_people(history: Path) -> People | None:
-    """Return the people's counts, if any; raises UsageError if broken."""
+    """Read people's counts beside a history; None without a file.
+
+    Raises UsageError if the file is broken.
+    """
     path = people_path(history)
     if not os.path.lexists(path):
         return None
@@ -59,9 +65,10 @@ def read_people(history: Path) -> People | None:
 
 
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
-    """Write the counts of the CSV file ``source`` beside ``history``.
+    """Count people's passes in a CSV file; write the counts.
 
-    Raises UsageError for a table that is broken, or names a problem that is not in ``problems``.
+    They are written beside ``history``. Raises UsageError for a table that is broken, or names a problem that is not in
+    ``problems``.
     """
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}

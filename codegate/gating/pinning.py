@@ -1,7 +1,7 @@
-"""Pin, refresh and reset a baseline, from all runs given.
+"""Make a baseline from the samples of finished runs.
 
-A choice among runs would bias the baseline: pinning the best of five single-sample runs turns 5 % of false alarms into
-20 %.
+All runs given are used. A choice among runs would bias the baseline: pinning the best of five single-sample runs turns
+5 % of false alarms into 20 %.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _PREFIX: Final = 12  # digits of a digest that name it
 
 
 class DriftShown(CodegateError):
-    """The pinned model's new samples differ beyond chance."""
+    """The pinned model's new samples differ significantly from the stored."""
 
     exit_code = ExitCode.INCONCLUSIVE
 
@@ -58,7 +58,10 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who pins, on which commit and when; None is unknown."""
+    """Who makes a baseline, on which commit and when.
+
+    None is unknown.
+    """
 
     who: str | None = None
     commit: str | None = None
@@ -66,10 +69,10 @@ class Origin:
 
 
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
-    """Return the samples of all ``parts`` as one set, renumbered.
+    """Join the samples of several runs into one set.
 
-    A problem that one run has in quarantine is left out. Raises UsageError for no run, a run given twice, an incomplete
-    run or one with several looks, and runs of different candidates, models or conditions.
+    Samples are renumbered. A problem that one run has in quarantine is left out. Raises UsageError for no run, a run
+    given twice, an incomplete run or one with several looks, and runs of different candidates, models or conditions.
     """
     if not parts:
         raise UsageError("no run was given.", "Name the folder of one run or more.")
@@ -96,7 +99,7 @@ def pin(
     min_samples: int = MIN_SAMPLES,
     replaced: Lock | None = None,
 ) -> Baseline:
-    """Return a baseline of the samples of all ``parts``.
+    """Make a baseline from the samples of all ``parts``.
 
     ``min_samples`` are per problem; ``replaced`` is the lock that the new baseline replaces. Raises UsageError as
     ``pool`` does, for too few samples, and if ``replaced`` pins another model.
@@ -120,7 +123,7 @@ def reset(
     origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> Baseline:
-    """Return a baseline of another model than the pinned one.
+    """Make a baseline of another model than the pinned one.
 
     ``old`` names what the caller expects to be pinned: the model, or at least the first 12 digits of the baseline's
     digest. Raises UsageError if something else is pinned, and as ``pin`` does.
@@ -152,10 +155,10 @@ def refresh(
     origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Change]:
-    """Return the refreshed baseline and the change of its model.
+    """Add new samples to a baseline; return baseline and change.
 
-    The new samples must have been made under the same conditions. With ``replace`` they replace the stored ones,
-    otherwise they are added.
+    The new samples must have been made under the same conditions. With ``replace`` they replace the stored ones. The
+    change is that of the model's pass rate.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
@@ -199,7 +202,7 @@ def _frozen(
     drift: float | None = None,
     reason: str = "",
 ) -> Baseline:
-    """Return the baseline of ``samples``, with ``action`` as last event.
+    """Make a baseline from ``samples``; record ``action`` in its history.
 
     If ``before`` is a baseline, its provenance is kept, and its runs unless they are replaced.
     """
@@ -252,7 +255,10 @@ def _pooled_run(part: RunSamples) -> PooledRun:
 
 
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
-    """Return both sides' samples, without problems that one quarantined."""
+    """Join two sets of samples of the same candidate.
+
+    Problems that one of them quarantined are left out; the names are for messages.
+    """
     left, right, _ = without_quarantined(left, right)
     if differing := differences(left, right, "model").mismatches:
         named = [

@@ -1,4 +1,4 @@
-"""The policy of a gate, and each look's error level.
+"""The gate's policy, and the error level of each comparison.
 
 A test that is repeated on growing data at its full level errs more often than that level (Armitage, McPherson and Rowe
 1969, JRSS A 132:235). The looks therefore share the error: a look that has more samples may spend more of it (spending
@@ -25,7 +25,7 @@ _SINGLE: Final = 0.04
 
 
 def level(looks: Sequence[int], samples: int, alpha: float) -> float:
-    """Return the one-sided level of a look.
+    """Return the one-sided error level of one planned comparison.
 
     All planned looks together err with ``alpha``. Calibrated at ``alpha`` = .05 and scaled in proportion for others.
     ``looks`` are samples per problem at each planned look, one entry for a run of a fixed size; raises ValueError for
@@ -40,7 +40,7 @@ def level(looks: Sequence[int], samples: int, alpha: float) -> float:
 
 
 def look_number(looks: Sequence[int], samples: int) -> int:
-    """Return the number of the look at ``samples``, from 1."""
+    """Return which planned comparison has ``samples``, counted from 1."""
     return max(sum(planned <= samples for planned in looks), 1)
 
 
@@ -155,17 +155,20 @@ class GatePolicy(Strict):
 
     @property
     def stands_alone(self) -> bool:
-        """Return whether critical floors let it decide without a baseline."""
+        """Return whether the policy can decide without a baseline.
+
+        It can if it has critical floors.
+        """
         return bool(self.critical_floors)
 
     @property
     def critical_floors(self) -> dict[str, float]:
-        """Return the floors of the critical tier by tag."""
+        """Return the pass rates that critical tags require."""
         return {tag: rule.floor for tag, rule in sorted(self.cohorts.items()) if rule.tier == "critical"}
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Return the samples per problem at each planned look."""
+        """Return the samples per problem at each planned comparison."""
         return LOOKS if self.max_samples == LOOKS[-1] else (1,)
 
     @model_validator(mode="before")

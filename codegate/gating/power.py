@@ -55,7 +55,7 @@ class RateModel:
 
     @property
     def units(self) -> int:
-        """Return the number of pull requests behind the problems."""
+        """Return how many pull requests the problems come from."""
         return len(set(self.clusters))
 
     def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
@@ -65,7 +65,10 @@ class RateModel:
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return a baseline's rate model; raises ValueError without graded samples."""
+    """Return the distribution of pass rates that a baseline shows.
+
+    Raises ValueError without graded samples.
+    """
     samples = without_copies(baseline).samples
     counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
     if not counts:
@@ -74,7 +77,7 @@ def baseline_model(baseline: CandidateSamples) -> RateModel:
 
 
 def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:
-    """Return the rate model that fits the counts.
+    """Fit the distribution of true pass rates to counts.
 
     ``counts`` has passes and samples of each problem; s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
     """
@@ -87,13 +90,16 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return the rate model of a suite without a baseline."""
+    """Return a typical suite's distribution of pass rates.
+
+    It is for suites without a baseline.
+    """
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The shares of verdicts of simulated gates.
+    """How often simulated gates end with each verdict.
 
     ``samples`` is the mean number of samples per problem that one candidate takes.
     """
@@ -112,21 +118,24 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Return how gates end if the candidate lost ``drop``."""
+    """Simulate gates for a drop; return the shares of verdicts.
+
+    ``drop`` is the candidate's loss of pass rate, in 0..1.
+    """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
     return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
 
 
 def _count(model: RateModel) -> int:
-    """Return how many gates to simulate."""
+    """Return how many gates to simulate; fewer for many problems."""
     return max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
 
 
 def _gates(
     model: RateModel, policy: GatePolicy, looks: tuple[int, ...] | None, candidates: int, drop: float
 ) -> Iterator[tuple[Decision, int]]:
-    """Yield each simulated gate's decision and its samples per problem."""
+    """Simulate gates; yield each one's decision and samples per problem."""
     planned = looks or policy.looks
     terms = [Terms(policy, planned, samples, candidates) for samples in planned]
     random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
@@ -135,7 +144,7 @@ def _gates(
 
 
 def _one_gate(model: RateModel, looks: Sequence[Terms], drop: float, random_: random.Random) -> tuple[Decision, int]:
-    """Return one simulated gate's decision and its samples per problem."""
+    """Simulate a gate; return its decision and samples per problem."""
     if model.counts:
         stored = list(model.counts)
         rates = [model.draw(random_, passed, n - passed) for passed, n in stored]
@@ -166,7 +175,7 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 
 @dataclass(frozen=True)
 class PowerStatement:
-    """The expected verdicts of a gate.
+    """A forecast of what the gate can detect.
 
     Drops and shares are in 0..1. Nothing passes below ``fewest_problems``. ``detectable_drop`` is called regressed in 4
     of 5 gates, None if no drop is. ``equal`` is the forecast for a candidate that lost nothing on these problems,
@@ -185,18 +194,18 @@ class PowerStatement:
 
     @property
     def expected_samples(self) -> tuple[int, int]:
-        """Return the fewest expected and the most possible samples."""
+        """Return the fewest samples to expect and the most possible."""
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
     def too_few_words(self) -> str:
-        """Return why nothing passes, or ""."""
+        """Return why no candidate can pass; "" if one can."""
         if self.problems >= self.fewest_problems:
             return ""
         return f"nothing passes below {count_of(self.fewest_problems, 'problem')} (`gate.min_problems`)"
 
     def found_words(self) -> str:
-        """Return a phrase on the smallest drop that gates find."""
+        """Return a phrase about the smallest drop that gates detect."""
         if self.detectable_drop is None:
             return (
                 "no drop, however large, is found in 4 of 5 gates: "
@@ -223,7 +232,7 @@ class PowerStatement:
 def power_statement(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> PowerStatement:
-    """Return the expected verdicts; arguments as for ``forecast``."""
+    """Return the forecast for a policy; arguments as for ``forecast``."""
     planned = looks or policy.looks
     return PowerStatement(
         problems=model.problems,
@@ -241,7 +250,7 @@ def power_statement(
 def least_drop(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> float | None:
-    """Return the smallest drop found in 4 of 5 gates."""
+    """Return the smallest drop that 4 of 5 gates detect."""
     steps = range(1, int(model.rate * 200) + 1)
 
     def found(step: int) -> bool:
@@ -264,7 +273,9 @@ LEAST_SAMPLES: Final = 4
 
 @dataclass(frozen=True)
 class Calibration:
-    """The gate's verdicts on random splits of one model's samples.
+    """The gate's false alarms, measured on one model's samples.
+
+    They are split at random into two halves, which the gate compares.
 
     Attributes:
         problems: problems with at least four independent samples; ``left_out`` have fewer.
@@ -293,15 +304,15 @@ class Calibration:
 
     @property
     def kept(self) -> bool:
-        """Return whether the false-alarm rate is consistent with ``alpha``.
+        """Return whether the false alarms agree with the promised ``alpha``.
 
-        It is if the lower end of its 95 % interval is at most ``alpha``.
+        They do if the lower end of the 95 % interval of their rate is at most ``alpha``.
         """
         return self.low <= self.alpha
 
 
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
-    """Return the gate's verdicts on random halves of the samples.
+    """Gate random halves of one model's samples against each other.
 
     Equal seeds give equal splits. Floors and ``must_pass`` are left out: alpha does not cover them. Raises UsageError
     if fewer than two problems have four independent samples.

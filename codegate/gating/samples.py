@@ -61,11 +61,11 @@ class CandidateSamples(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return conditions and settings; only samples with equal ones pool."""
+        """Return conditions and settings; samples are pooled if equal."""
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
-        """Return the samples numbered from 0 for every problem."""
+        """Return a copy whose samples count from 0 per problem."""
         numbered = {
             problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
             for problem, entries in self.samples.items()
@@ -78,7 +78,7 @@ _BEYOND_CHANCE: Final = 0.01
 
 @dataclass(frozen=True)
 class Matched:
-    """The problems with graded samples on both sides, by id.
+    """Both sides' passes and samples on their common problems.
 
     ``excluded`` are the other problems with reasons, ``failures`` the candidate's most frequent failure class by
     problem.
@@ -100,7 +100,10 @@ def tally(samples: Sequence[Sample]) -> tuple[int, int]:
 
 
 def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
-    """Pair both sides' counts by problem; exclude problems without both."""
+    """Count both sides' passes and samples by problem.
+
+    Problems without a graded sample on one side are excluded, with a reason.
+    """
     pairs: dict[str, Pair] = {}
     failures: dict[str, str | None] = {}
     excluded: list[Exclusion] = []
@@ -131,9 +134,9 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 
 
 def copied(samples: CandidateSamples) -> tuple[int, int]:
-    """Return how many problems repeat one answer, of how many.
+    """Return how many problems have only one repeated answer.
 
-    Only problems with several graded samples, all with known answers, are looked at.
+    The second number is of how many: only problems with several graded samples, all with known answers, are looked at.
     """
     several = [
         {sample.answer for sample in entries}
@@ -144,7 +147,7 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 
 
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
-    """Return the samples without copies, if most problems repeat answers.
+    """Drop repeated answers, if most problems have only one answer.
 
     A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
     would overstate the evidence. A few equal answers are kept: a problem may be easy. The first graded copy stays.
@@ -163,12 +166,12 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return each problem's cluster; without a source, its own."""
+    """Return the cluster of each problem: its source, or itself."""
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Return whether ``passed`` is below what the other side explains.
+    """Return whether ``passed`` is too low to be chance.
 
     The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
     puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
@@ -177,7 +180,7 @@ def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
 
 
 def flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
-    """Return (regressions, improvements), the largest change first."""
+    """Return newly failing and newly passing problems, largest change first."""
     changed = [
         Flip(
             problem=problem,

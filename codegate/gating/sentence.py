@@ -1,4 +1,7 @@
-"""The sentences of a verdict, rounded to agree with it."""
+"""Write the sentences of a verdict, with numbers that agree.
+
+Rounding never turns a number to the other side of a limit.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,10 +28,11 @@ def reason_of(
     *,
     pending: bool,
 ) -> str:
-    """Return the verdict's reason: how much, how sure, what next.
+    """Return the sentence that explains a verdict.
 
-    ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is
-    given if something else than the test decided. ``pending``: more samples follow if this is inconclusive.
+    It says how much, how sure and what next. ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases;
+    ``conclusion``, the end of a sentence, is given if something else than the test decided. ``pending``: more samples
+    follow if this is inconclusive.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
@@ -51,7 +55,7 @@ def _figures(found: Comparison, terms: Terms) -> str:
 
 
 def _difference(found: Comparison, margin: float, which: str) -> str:
-    """Return the difference and its interval, with ``which`` as name."""
+    """Return the difference as text; ``which`` names its interval."""
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
@@ -61,7 +65,7 @@ def _difference(found: Comparison, margin: float, which: str) -> str:
 
 
 def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
-    """Return the test's decision as the end of a sentence."""
+    """Return the test's decision, as the end of a sentence."""
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
@@ -86,7 +90,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
 
 
 def _against(p: float, level: float) -> str:
-    """Return a p value, with the level that it misses."""
+    """Return a p value as text; name a missed level."""
     needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
     return probability(p, level) + needed
 
@@ -102,7 +106,10 @@ def _advice(terms: Terms, *, pending: bool) -> str:
 
 
 def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
-    """Return the sentence about bugs like these; ``few``: too few."""
+    """Return the sentence about bugs beyond the suite.
+
+    ``few``: there are too few problems to say anything.
+    """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
     if few or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
@@ -123,7 +130,7 @@ def _points(share: float) -> str:
 
 
 def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
-    """Return ``value``, rounded without crossing ``limit``."""
+    """Return ``value`` rounded, on the same side of ``limit``."""
     for places in range(digits, digits + 4):
         shown = f"{value:{sign}.{places}f}"
         if (float(shown) < limit) == (value < limit) and (float(shown) > limit) == (value > limit):
@@ -132,14 +139,17 @@ def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
 
 
 def probability(p: float, level: float = 1.0) -> str:
-    """Return ``p=.012`` or ``p<.001``, rounded without crossing ``level``."""
+    """Return a p value as text: ``p=.012`` or ``p<.001``.
+
+    It is rounded without crossing ``level``.
+    """
     if p < min(0.001, level):
         return "p<.001"
     return "p=" + beside(p, level, 3).removeprefix("0")
 
 
 def mismatch_reason(found: Differences) -> str:
-    """Return why two sides cannot be compared, and what helps."""
+    """Return why two sides cannot be compared, and the remedy."""
     differing = found.mismatches
 
     def describe(item: Mismatch) -> str:
@@ -167,7 +177,7 @@ def mismatch_reason(found: Differences) -> str:
 
 
 def controls_words(problems: tuple[str, ...]) -> str:
-    """Return what to do about controls that a validation added."""
+    """Return the remedy for problems that gained controls in validation."""
     return (
         f"`codegate validate` has added controls to {few(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "
@@ -176,7 +186,7 @@ def controls_words(problems: tuple[str, ...]) -> str:
 
 
 def _proof(unproved: Sequence[Mapping[str, str]]) -> str:
-    """Return the commands that prove equal grading in these places."""
+    """Return the commands that prove that these places grade alike."""
     if not unproved:
         return ""
     commands = " and ".join(f"`{_command(place)}`" for place in unproved)

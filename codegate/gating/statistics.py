@@ -12,7 +12,10 @@ from typing import NamedTuple, TypeVar
 
 
 class Pair(NamedTuple):
-    """Passes and samples of a problem; neither side is empty."""
+    """Both sides' passes and samples of one problem.
+
+    Neither side is empty.
+    """
 
     baseline_passed: int
     baseline_n: int
@@ -73,7 +76,7 @@ def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
 def consistent(
     low: float, high: float, *, difference: float, dropped: bool, ruled_out: bool, margin: float, rate: float
 ) -> tuple[float, float]:
-    """Return the interval with its ends where the tests decided.
+    """Move an interval's ends to where the tests decided.
 
     An end is on the side of 0 or of -margin that the test decided. It already is up to rounding, except if a bound on
     the p-value decided, not the test itself. Both stay within what is possible: a baseline of ``rate`` cannot lose more
@@ -208,7 +211,10 @@ _TINY = 1e-300
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Return the incomplete beta's continued fraction (DLMF 8.17.22, Lentz's method)."""
+    """Return the continued fraction of the incomplete beta function.
+
+    DLMF 8.17.22, by Lentz's method.
+    """
     c = 1.0
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
@@ -230,9 +236,9 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
-    """Return I_x(a, b), regularised (DLMF 8.17.2).
+    """Return the regularised incomplete beta function I_x(a, b).
 
-    ``complement`` is 1 - x, which loses its digits near x = 1.
+    DLMF 8.17.2. ``complement`` is 1 - x, which loses its digits near x = 1.
     """
     if x <= 0.0:
         return 0.0
@@ -261,13 +267,13 @@ def sf(t: float, df: float) -> float:
 
 
 def cdf(t: float, df: float) -> float:
-    """Return P(T <= t) for Student's t."""
+    """Return P(T <= t) for Student's t with ``df`` degrees."""
     return sf(-t, df)
 
 
 @functools.lru_cache(maxsize=256)
 def quantile(p: float, df: float) -> float:
-    """Return the t with P(T <= t) = p."""
+    """Return the ``p`` quantile of Student's t."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a quantile needs a probability strictly between 0 and 1, not {p}")
     tail = min(p, 1.0 - p)

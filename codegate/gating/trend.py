@@ -1,4 +1,4 @@
-"""Trends of a history, and the nightly watch.
+"""Trends of a run history, and alarms of nightly runs.
 
 The watch compares each night's samples of the pinned model with the stored ones, by the exact stratified test of "no
 problem's rate fell". Seven nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop
@@ -46,7 +46,10 @@ AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "st
 
 @dataclass(frozen=True)
 class Slope:
-    """Change per 30 days by least squares, with its interval."""
+    """The pass rate's change per 30 days, with its interval.
+
+    It is fitted by least squares.
+    """
 
     value: float
     low: float
@@ -89,7 +92,7 @@ class MatrixCell:
 
 
 def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
-    """Return a history's series, one per candidate and conditions."""
+    """Group a history by candidate and conditions."""
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.candidate, entry.conditions_digest].append(entry)
@@ -119,7 +122,7 @@ def matrix_of(entries: Sequence[HistoryEntry]) -> tuple[MatrixCell, ...]:
 
 
 def pooled_counts(entries: Sequence[HistoryEntry]) -> dict[str, tuple[int, int]]:
-    """Return passes and graded samples by problem, summed over ``entries``."""
+    """Return each problem's passes and graded samples, summed over ``entries``."""
     pooled: dict[str, tuple[int, int]] = {}
     for entry in entries:
         for problem, (passed, n) in entry.counts.items():
@@ -175,7 +178,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Night:
-    """The runs of one UTC day against the stored samples.
+    """One UTC day's runs, compared with the stored samples.
 
     ``alone`` compares this day's runs; ``window`` the runs of the last ``nights`` days, this one included (at most
     seven).
@@ -190,7 +193,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Watch:
-    """The last nights, the excluded runs with reasons, and alarms."""
+    """The result of the nightly comparison: nights, exclusions and alarms."""
 
     nights: tuple[Night, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -198,12 +201,12 @@ class Watch:
 
     @property
     def pages(self) -> bool:
-        """Return whether any alarm has the level ``page``."""
+        """Return whether any alarm is urgent: level ``page``."""
         return any(alarm.level == "page" for alarm in self.alarms)
 
 
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
-    """Compare the pinned candidate's later runs with the pinned samples."""
+    """Compare the pinned candidate's nightly runs with its baseline."""
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
@@ -232,7 +235,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:
-    """Return why too few samples are left, or ""."""
+    """Return a reason if too many samples were lost."""
     made = entry.samples * len(entry.counts)
     enough = entry.lost < made and entry.lost <= max(1, TOLERATED_LOSSES * made)
     return "" if enough else f"{entry.lost} of {made} samples were lost to infrastructure faults"
@@ -285,7 +288,7 @@ def _drop_words(change: Change) -> str:
 def history_alarms(
     entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
 ) -> tuple[Alarm, ...]:
-    """Return the alarms that need no baseline, oldest entry first."""
+    """Return the alarms that a history raises without a baseline."""
     alarms = []
     for series in series_of(entries):
         before, last = series.entries[-2:][0], series.entries[-1]

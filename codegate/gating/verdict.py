@@ -22,7 +22,7 @@ EXIT_CODES: dict[VerdictKind, ExitCode] = {
 
 
 class Flip(Strict):
-    """A problem whose pass rate differs between the two sides.
+    """A problem with different pass rates on the two sides.
 
     Rates are in 0..1, with their n. ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs.
     Other single flips are noise.
@@ -38,7 +38,7 @@ class Flip(Strict):
 
 
 class Exclusion(Strict):
-    """A problem left out on both sides, and why."""
+    """A problem that neither side counts, and the reason."""
 
     problem: str
     side: Literal["baseline", "candidate", "both"]
@@ -54,7 +54,7 @@ class Mismatch(Strict):
 
 
 class Cohort(Strict):
-    """The problems that carry one tag, with their rates.
+    """The results on the problems that carry one tag.
 
     It gates only through a floor of the critical tier. ``p_regression`` is the one-sided p of "no drop", None below
     five problems; ``p_holm`` is adjusted for the number of cohorts. ``lower`` and ``upper`` are the exact interval of
@@ -76,7 +76,7 @@ class Cohort(Strict):
 
 
 class Drift(Strict):
-    """Fresh samples of the pinned model against the stored ones.
+    """The difference between the pinned model's fresh and stored samples.
 
     ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model.
     """
@@ -173,12 +173,12 @@ class Verdict(Strict):
 
     @property
     def confidence(self) -> float:
-        """Return the level of ``interval``."""
+        """Return the confidence level of ``interval``, such as 0.95."""
         return 1.0 - self.level - self.level_regressed
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return the exit code that stands for this verdict."""
+        """Return the command's exit code for this verdict."""
         return EXIT_CODES[self.kind]
 
 
