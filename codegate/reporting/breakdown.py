@@ -21,7 +21,7 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the tool loop, over all attempts.
+    """Attempts that reached one turn of the tool loop.
 
     Of the ``reached`` attempts that took so many turns, ``solved`` ended with it and solved their problem; ``by_then``
     is the share of all attempts that solved theirs in at most so many.
@@ -36,7 +36,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class FailureShare:
-    """One failure class: its share, compared with the baseline's.
+    """One failure class's share of samples, beside the baseline's share.
 
     ``p`` is of the two-sided exact sign test over the problems whose share differs, adjusted for the number of classes
     (Holm).
@@ -52,7 +52,7 @@ class FailureShare:
 
 @dataclass(frozen=True)
 class TagMeasures:
-    """Measures of the problems with one tag.
+    """The pass rates on the problems of one tag.
 
     ``baseline`` and ``difference`` are of the problems that both sides have; ``failure`` is the most frequent failure
     class.
@@ -67,7 +67,10 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return the turns that attempts reached; empty for one turn."""
+    """Return how many attempts reached and solved at each turn.
+
+    Empty if all took one turn. ``limit`` is the most turns of an attempt.
+    """
     solved_at = {
         problem: [
             (outcome.attempt.iterations, outcome.grade.resolved)
@@ -95,7 +98,7 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
-    """Return all failure classes, the candidate's most frequent first."""
+    """Return each failure class's share, the most frequent first."""
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
     theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}
@@ -120,7 +123,10 @@ def _rate(samples: Sequence[Graded], name: str) -> float:
 
 
 def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the two-sided sign test's exact p (Dixon, Mood 1946)."""
+    """Return the exact two-sided p of the sign test.
+
+    Dixon and Mood 1946.
+    """
     more = sum(a > b for a, b in zip(ours, theirs, strict=True))
     less = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)
@@ -129,7 +135,7 @@ def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
 def tag_measures(
     side: Samples, baseline: Samples, tags: Mapping[str, Sequence[str]], cutoff: date | None
 ) -> tuple[TagMeasures, ...]:
-    """Return the measures of the problems of each tag.
+    """Return the pass rates on each tag's problems.
 
     The tag ``date`` becomes before or after ``cutoff``, the day that the model's training data ends.
     """
@@ -139,7 +145,7 @@ def tag_measures(
 def tagged(
     problems: Collection[str], tags: Mapping[str, Sequence[str]], cutoff: date | None = None
 ) -> dict[str, list[str]]:
-    """Return the problems of each tag, sorted by tag.
+    """Group problems by tag, sorted by tag.
 
     Arguments are those of ``tag_measures``. A tag of all problems separates none, and one with more than 24 values is a
     name: neither is returned.

@@ -36,7 +36,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
-    """Return everything that a report says about the runs."""
+    """Compute everything that the reports on these runs show."""
     room, talk = Room(_REPORT_LIMIT), Room(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
@@ -88,7 +88,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the baseline's samples of problems identical in the run."""
+    """Return the baseline's samples on problems unchanged since."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -137,9 +137,9 @@ def _run(run: Run, terms: ReportTerms, verdicts: Sequence[Verdict]) -> RunView:
 
 
 def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
-    """Return how many outcomes an incomplete run has.
+    """Return a sentence about missing outcomes, or None.
 
-    None if a verdict needs no more of them: a gate may end the sampling early.
+    None, too, if a verdict needs no more of them: a gate may end the sampling early.
     """
     wanted = {*run.manifest.outcome_keys()}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
@@ -151,7 +151,10 @@ def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return a confirmation's cost as text; no candidate includes it."""
+    """Return the cost of the confirming run as text.
+
+    No candidate's cost includes it.
+    """
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
@@ -200,7 +203,7 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Return how the judge's verdicts agree with execution, if any."""
+    """Compare the judge's verdicts with execution; None without a judge."""
     if judged is None:
         return None
     verdicts = judged.verdicts
@@ -213,7 +216,10 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share judged as ``right``; None: as execution."""
+        """Return the share of attempts that the judge calls ``right``.
+
+        Only attempts whose result is in ``solved`` count. ``right`` None: the share on which judge and execution agree.
+        """
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
         return pooled_share(counts, of="attempts")
@@ -232,7 +238,10 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
 
 
 def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
-    """Return what the agent was refused, most frequent first."""
+    """Count the parts of requests that the gateway refused.
+
+    The most frequent comes first.
+    """
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
@@ -246,7 +255,10 @@ def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many attempts were planned, through the current look."""
+    """Return how many attempts were planned up to now.
+
+    In a run with several looks, these are the samples of the current look and before.
+    """
     planned = run.manifest.planned()
     if not run.manifest.sequential:
         return len(planned)
@@ -255,7 +267,7 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
 
 
 def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a doubt if several models answered."""
+    """Return a warning if several models answered under one name."""
     if len(models) < 2:
         return ()
     named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
@@ -263,7 +275,7 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return what answered if the model's name has no date."""
+    """Return which models answered, for a name without a date."""
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
@@ -271,7 +283,7 @@ def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return reasons to check some of the passes."""
+    """Return reasons to check a candidate's passes by hand."""
     graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
     lower = sorted({problem for problem, grade in passes if grade.controlled is False})
@@ -297,7 +309,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return signs that the model has seen the answers."""
+    """Return signs that the model has seen the fixes before."""
     if spec.provider == "reference":
         return ()
     recited = {outcome.problem for outcome in outcomes if outcome.recited}
@@ -327,7 +339,7 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
 
 
 def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
-    """Return how many harness parts were used, and which not."""
+    """Return a sentence on the used and unused harness parts."""
     if spec.agent is None or spec.harness is None:
         return ""
     attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]
@@ -342,7 +354,10 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
 
 
 def _agent_prompt(prompt: AgentPrompt | None) -> str:
-    """Return the parts of an agent's prompt with digests, bounded."""
+    """Return the agent's system prompt and tools, with digests.
+
+    It is text of limited length.
+    """
     if prompt is None:
         return ""
     digests = prompt.digests()
@@ -355,7 +370,7 @@ def _agent_prompt(prompt: AgentPrompt | None) -> str:
 
 
 def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
-    """Return the harness's difference from the baseline's, as diff lines."""
+    """Return the harness's changes since the baseline, as diff lines."""
     old, new = _harness_files(before), _harness_files(after)
     changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}
     try:

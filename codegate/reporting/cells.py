@@ -1,4 +1,4 @@
-"""Tables of a report, and the kinds of their cells.
+"""Tables for all report formats, and what their cells are.
 
 A cell is a ``Name`` (untrusted), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote untrusted
 text; a ``Title`` is a sentence with a link. Each format escapes them in its own way.
@@ -23,24 +23,27 @@ class Name(str):
 
 
 class ProblemName(Name):
-    """A problem's name, with its first failed attempt as ``anchor``."""
+    """A problem's name that links to its first failed attempt.
+
+    ``anchor`` is the id of the attempt's element.
+    """
 
     anchor: str
 
     def __new__(cls, text: str, anchor: str = "") -> "ProblemName":
-        """Return ``text`` with ``anchor``, the id of an element."""
+        """Return ``text``, linked to the element with id ``anchor``."""
         made = super().__new__(cls, text)
         made.anchor = anchor
         return made
 
 
 class Title(str):
-    """An untrusted title, with a page's address if known."""
+    """A bug's untrusted title, linked to a page if known."""
 
     address: str
 
     def __new__(cls, text: str, address: str = "") -> "Title":
-        """Return ``text`` with ``address``, which was checked."""
+        """Return ``text``, linked to ``address``, which must be checked already."""
         made = super().__new__(cls, text)
         made.address = address
         return made
@@ -48,7 +51,7 @@ class Title(str):
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table with a ``note``; ``id`` names its element."""
+    """A table with title and note; ``id`` names its element."""
 
     id: str
     title: str
@@ -58,7 +61,7 @@ class Table:
 
 
 def bug(change: ProblemOrigin | ProblemView) -> Title:
-    """Return a title like ``Keep the last cent (#41, 2025-03-02)``."""
+    """Return a bug's title: ``Keep the last cent (#41, 2025-03-02)``."""
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
     title = change.title.removesuffix(f"({number})").rstrip() if number else change.title
@@ -66,7 +69,7 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 
 
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
-    """Return a change's web addresses by name, as on GitHub."""
+    """Return web addresses on GitHub by name: issues, pull request."""
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}
     found = {}

@@ -1,4 +1,4 @@
-"""The report as a comment on GitHub.
+"""Render the report as a comment on GitHub.
 
 It has what a reviewer needs, and links to the rest. Tables are cut between rows until the comment fits.
 """
@@ -91,13 +91,13 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Move the failure to the second column, which phones show."""
+    """Move the failure column to second place, visible on phones."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 
 
 def _samples(view: ReportView, run: RunView) -> str:
-    """Return graded samples per problem, and planned ones if different."""
+    """Return the samples per problem: graded, and planned if different."""
     columns = [number for number, entry in enumerate(view.candidates) if entry.run == run.id]
     made = [row.cells[number].graded for row in view.problems if row.excluded is None for number in columns]
     least, most = min(made, default=0), max(made, default=0)
@@ -112,7 +112,7 @@ def _ungated(view: ReportView, missing: int) -> str:
 
 
 def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:
-    """Return a comment that says why there is no report.
+    """Render a comment that explains why there is no report.
 
     ``kind`` is what happened in a word or two; ``fault``: something is wrong, else everything is as it should be.
     """

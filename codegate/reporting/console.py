@@ -1,4 +1,4 @@
-"""The report as text for a terminal or a log."""
+"""Render the report as text for a terminal or log."""
 
 import io
 import re
@@ -25,14 +25,17 @@ _SILENCE_SECONDS: Final = 20.0
 
 
 class ProgressLines:
-    """Writes important steps at once, others after some silence."""
+    """Writes the progress of a command to a stream.
+
+    Important steps are written at once, others after some silence.
+    """
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
-        """Write a step; a ``waiting`` step less often."""
+        """Write one step; if ``waiting``, only after a longer silence."""
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()

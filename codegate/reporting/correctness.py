@@ -1,4 +1,4 @@
-"""How often a side is right: pass@1, pass@k, pass^k, score."""
+"""Compute pass rates and scores: pass@1, pass@k, pass^k."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,10 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 
 @dataclass(frozen=True)
 class Graded:
-    """One graded sample; ``score`` is 0..100, None if not kept."""
+    """A graded sample: whether it passed, and its score.
+
+    ``score`` is 0..100, None if not kept.
+    """
 
     passed: bool
     score: float | None
@@ -27,7 +30,7 @@ Samples = Mapping[str, Sequence[Graded]]
 
 @dataclass(frozen=True)
 class Correctness:
-    """Rates over problems, in 0..1; the score in 0..100.
+    """Pass rates in 0..1, and the mean score in 0..100.
 
     ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do, over the problems
     that have k.
@@ -54,7 +57,7 @@ def graded_baseline(baseline: CandidateSamples) -> Samples:
 
 
 def common_k(sides: Iterable[Samples]) -> int:
-    """Return the largest k that all sides have samples for.
+    """Return the largest k for which all sides have samples.
 
     A side has them if nearly all its problems have k graded samples; at least 1. pass@k of different k is not
     comparable: with equal models "any of 5" is points above "any of 3".
@@ -68,7 +71,7 @@ def _enough(side: Samples) -> int:
 
 
 def correctness(side: Samples, k: int) -> Correctness:
-    """Return pass@1, pass@k, pass^k and the score of samples.
+    """Compute pass@1, pass@k, pass^k and the score of samples.
 
     They are a candidate's or the baseline's; with ``k`` from ``common_k`` both can be compared.
     """

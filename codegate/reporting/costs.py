@@ -1,4 +1,4 @@
-"""What a candidate's attempts cost.
+"""Compute what a candidate's attempts cost.
 
 Tokens are priced as declared or listed, sandbox time at the declared rate.
 """
@@ -15,7 +15,9 @@ from codegate.running import Outcome
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs in US dollars, times in seconds; None is unknown.
+    """A candidate's costs in US dollars, and times in seconds.
+
+    None is unknown.
 
     Attributes:
         attempts: attempts that a model answered, graded or not: all were paid for, reused ones in an earlier run.
@@ -49,7 +51,10 @@ def costs_of(
     sandbox_hour_usd: Decimal | None,
     calls: int | None,
 ) -> Costs:
-    """Return a candidate's costs; ``calls`` include those of failed tries."""
+    """Compute a candidate's costs.
+
+    ``calls`` is the number of its model calls, failed tries included.
+    """
     paid: list[Decimal | None] = []
     pairs: list[tuple[float, float]] = []
     seconds = 0.0
@@ -83,7 +88,7 @@ def costs_of(
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:
-    """Return an outcome's sandbox time; without an attempt, 0."""
+    """Return an outcome's seconds in sandboxes; 0 without an attempt."""
     if outcome.attempt is None:
         return 0.0
     return math.fsum(

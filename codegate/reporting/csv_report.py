@@ -1,4 +1,4 @@
-"""The report as CSV, safe to open in a spreadsheet."""
+"""Render the report as CSV, safe to open in spreadsheets."""
 
 import csv
 import dataclasses
@@ -22,7 +22,7 @@ _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
 def _field(value: object) -> str:
-    """Return a value as a field that is no formula.
+    """Return a value as CSV field, never as a formula.
 
     Numbers are in full, unknown values empty. A leading apostrophe marks text (OWASP). The view's short texts already
     are single lines without control characters.
@@ -37,7 +37,7 @@ def _field(value: object) -> str:
 
 
 def render_csv(view: ReportView) -> str:
-    """Return one row per attempt; unknown values are empty."""
+    """Render a row per attempt; unknown values are empty."""
     runs = {run.id: run for run in view.runs}
     rows = []
     for row in view.problems:
@@ -51,7 +51,7 @@ def render_csv(view: ReportView) -> str:
 
 
 def render_measures_csv(view: ReportView) -> str:
-    """Return one row per candidate and numeric measure.
+    """Render a row per candidate and numeric measure.
 
     Names are the fields of ``Measures``, with dots between a field and its parts: ``correctness.pass_at_1``,
     ``failures.timeout.share``, ``cohorts.language:python.pass_rate``. Shares are in 0..1.
@@ -73,7 +73,7 @@ def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
-    """Yield a measure's numbers: name, value, low, high, n, unit."""
+    """Yield each number: name, value, low, high, n, unit."""
     match value:
         case Estimate():
             yield name, value.value, value.low, value.high, value.n, value.of
@@ -93,5 +93,5 @@ def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
 
 
 def _called(entry: object) -> str:
-    """Return the name, tag or number of a list's entry."""
+    """Return what identifies a list's entry: name, tag or number."""
     return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

@@ -1,4 +1,4 @@
-"""The dashboard: a history as one HTML page."""
+"""Render a history of runs as one HTML page."""
 
 import functools
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def chart_points(series: Series) -> tuple[Point, ...]:
-    """Return a point for each run with a pass rate."""
+    """Return a series' chart points, one for each known rate."""
     runs = [(entry, pass_rate(entry.counts)) for entry in series.entries]
     times = [datetime.fromisoformat(entry.at).timestamp() for entry, _ in runs]
     first, length = times[0], (times[-1] - times[0]) or 1.0
@@ -34,7 +34,7 @@ def chart_points(series: Series) -> tuple[Point, ...]:
 
 
 def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], people: People | None = None) -> str:
-    """Return a history's page, with people's results if known."""
+    """Render the history's page, with people's results if known."""
     cells = matrix_of(entries)
     rates: dict[str, dict[str, Estimate]] = {}
     for cell in cells:

@@ -1,6 +1,6 @@
-"""Further inputs of a report, read from disk.
+"""Read what a report shows besides runs and verdicts.
 
-If one is missing, the measures that need it are unknown.
+If something is missing, the measures that need it are unknown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ Problems = Callable[[str, str], ProblemRecord | None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Further inputs of a report.
+    """What a report needs besides runs and verdicts.
 
     ``calls`` are by run id and candidate key, ``judged`` by run id; ``baseline`` and ``harness`` are the pinned
     candidate's.
@@ -44,7 +44,10 @@ NO_EVIDENCE = Evidence()
 
 
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
-    """Return the evidence about the runs; ``terms`` override their prices."""
+    """Read the evidence from the runs' folders.
+
+    ``terms`` are prices, weights and limits that override those of the runs.
+    """
     by_run = {journal.manifest.id: journal for journal in journals}
 
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:
@@ -65,7 +68,10 @@ def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms:
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
-    """Return each candidate's model calls, if its journal is readable."""
+    """Return how many model calls each candidate made.
+
+    The keys are run id and candidate key. Runs without a readable call log are left out.
+    """
     found = {}
     for journal in journals:
         for candidate in journal.manifest.candidates:
@@ -84,7 +90,7 @@ def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
 
 
 def terms_of(settings: Config) -> ReportTerms:
-    """Return the report terms that a configuration declares."""
+    """Return the prices, weights and limits that a configuration sets."""
     return ReportTerms(
         settings.prices,
         settings.sandbox_hour_usd,

@@ -1,4 +1,4 @@
-"""Format rates, times and the unknown, alike in every format."""
+"""Format numbers as text, the same way in every report."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,16 @@ from codegate.wording import few
 
 
 class Figure(str):
-    """Text that needs no escaping; pages draw its ``estimate``."""
+    """Text made of numbers, which needs no escaping.
+
+    Pages draw its ``estimate``.
+    """
 
     estimate: Estimate | None
     is_share: bool
 
     def __new__(cls, value: object, estimate: Estimate | None = None, *, is_share: bool = False) -> "Figure":
-        """Return ``value`` as text."""
+        """Return ``value`` as a ``Figure``."""
         made = super().__new__(cls, str(value))
         made.estimate, made.is_share = estimate, is_share
         return made
@@ -47,12 +50,12 @@ VERDICT_GLYPHS = {
 
 
 def percent(value: float | None) -> Figure:
-    """Return a share of 0..1 in per cent."""
+    """Format a share of 0..1 in per cent."""
     return UNKNOWN if value is None else Figure(f"{value:.1%}")
 
 
 def points(value: float | None) -> Figure:
-    """Return a difference of shares in signed percentage points."""
+    """Format a difference of shares in signed percentage points."""
     return UNKNOWN if value is None else Figure(f"{_signed(value)} pp")
 
 
@@ -62,14 +65,14 @@ def _signed(value: float) -> str:
 
 
 def share(value: Estimate) -> Figure:
-    """Return a share as text: ``83.3% [64–93%] n=24``."""
+    """Format a share with interval and n: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
     return Figure(value.words(), value, is_share=True)
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
-    """Return an estimate as text: ``1.52 s [1.20 s–?] n=24``.
+    """Format an estimate with ``say``: ``1.52 s [1.20 s–?] n=24``.
 
     An end that the data do not bound is a question mark.
     """
@@ -84,56 +87,56 @@ def _end(value: float | None, say: Callable[[float | None], str]) -> str:
 
 
 def difference(value: Difference) -> Figure:
-    """Return a difference: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
+    """Format a difference: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
     return Figure(f"{points(value.value)} [{_signed(value.low)} to {_signed(value.high)} pp] n={value.n:,}")
 
 
 def number(value: float | None, digits: int = 1) -> Figure:
-    """Return a number with ``digits`` decimals."""
+    """Format a number with ``digits`` decimals."""
     return UNKNOWN if value is None else Figure(f"{value:.{digits}f}")
 
 
 def count(value: float | None) -> Figure:
-    """Return the nearest whole number, with thousands separated."""
+    """Format the nearest whole number, with thousands separated."""
     return UNKNOWN if value is None else Figure(f"{value:,.0f}")
 
 
 def seconds(value: float | None) -> Figure:
-    """Return a time in seconds, with decimals below ten."""
+    """Format a time in seconds, with decimals below ten."""
     if value is None:
         return UNKNOWN
     return Figure(f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
 
 
 def megabytes(value: int | None) -> Figure:
-    """Return bytes in MB (10^6)."""
+    """Format bytes in MB (10^6)."""
     return UNKNOWN if value is None else Figure(f"{value / 1e6:,.0f} MB")
 
 
 def dollars(value: float | None) -> Figure:
-    """Return US dollars."""
+    """Format US dollars."""
     return UNKNOWN if value is None else Figure(f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
 
 
 def p_value(value: float | None) -> Figure:
-    """Return a p-value."""
+    """Format a p-value."""
     return UNKNOWN if value is None else Figure("<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
 
 
 def fraction(part: int | None, whole: int | None) -> Figure:
-    """Return ``part/whole``."""
+    """Format ``part/whole``."""
     return UNKNOWN if part is None or whole is None else Figure(f"{part:,}/{whole:,}")
 
 
 def spaced(name: str) -> str:
-    """Return an identifier such as ``logic_error`` as words."""
+    """Return an identifier as words: ``logic error``."""
     return name.replace("_", " ")
 
 
 def cell(value: Cell) -> str:
-    """Return one candidate's result on one problem, in few words."""
+    """Describe a candidate's result on one problem in few words."""
     if value.status in {"excluded", "missing", "infrastructure"}:
         return value.status
     samples = f" {value.passed}/{value.graded}" if value.graded > 1 else ""
@@ -142,7 +145,10 @@ def cell(value: Cell) -> str:
 
 
 def attempted(value: BehaviourView | None) -> str:
-    """Return what the code under test tried, in few words."""
+    """Describe in few words what the tested code tried.
+
+    For example, to reach the network.
+    """
     if value is None:
         return UNKNOWN
     if not value.watched:
@@ -151,7 +157,10 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return what a candidate tried that honest code seldom does."""
+    """Return attempts of tested code that honest code seldom makes.
+
+    They are those of one candidate, as pairs of problem and text.
+    """
     column = view.candidates.index(candidate)
     return [
         (row.id, attempt.behaviour.summary)
@@ -162,7 +171,7 @@ def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]
 
 
 def interval(verdict: Verdict) -> Figure:
-    """Return the interval of a verdict's difference."""
+    """Format the confidence interval of a verdict's difference."""
     if verdict.interval is None:
         return UNKNOWN
     low, high = map(_signed, verdict.interval)
@@ -170,18 +179,18 @@ def interval(verdict: Verdict) -> Figure:
 
 
 def confidence(verdict: Verdict) -> Figure:
-    """Return the level of a verdict's interval."""
+    """Format the confidence level of a verdict's interval."""
     return Figure(f"{100 * verdict.confidence:.3g}%")
 
 
 def looks(verdict: Verdict) -> Figure:
-    """Return the look's number, and how alpha is split."""
+    """Format a planned comparison's number, and how alpha is split."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
 
 
 def baseline_samples(verdict: Verdict) -> Figure:
-    """Return the baseline's samples per problem, with their meaning."""
+    """Format the baseline's samples per problem, with their meaning."""
     if verdict.baseline_samples is None:
         return UNKNOWN
     each = f"{verdict.baseline_samples:.3g} per problem"
@@ -189,7 +198,7 @@ def baseline_samples(verdict: Verdict) -> Figure:
 
 
 def detectable(verdict: Verdict) -> Figure:
-    """Return the smallest drop found in four of five cases."""
+    """Format the smallest drop that 4 of 5 runs detect."""
     return UNKNOWN if verdict.detectable_drop is None else Figure(f"{verdict.detectable_drop * 100:.1f} pp")
 
 
@@ -205,7 +214,7 @@ def _brief(value: str) -> str:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """Return notes on a verdict, one sentence each."""
+    """Return remarks on a verdict, one sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
     if verdict.changes:
         found.append(f"also changed: {'; '.join(map(_change, verdict.changes))}")

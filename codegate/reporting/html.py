@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file."""
+"""Render the report as one self-contained HTML file."""
 
 import base64
 import functools
@@ -24,7 +24,10 @@ _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so th
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """An interval plot's marks, in pixels of ``WIDTH``."""
+    """Positions of an interval plot's marks, in pixels.
+
+    The plot is ``WIDTH`` pixels wide.
+    """
 
     zero: float
     margin: float
@@ -35,7 +38,7 @@ class IntervalPlot:
 
 
 def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return where a verdict's marks are; 0 is the middle."""
+    """Return the positions of a verdict's marks; 0 is central."""
     if verdict.interval is None or verdict.difference is None:
         return None
     low, high = verdict.interval
@@ -55,7 +58,10 @@ def interval_plot(verdict: Verdict) -> IntervalPlot | None:
 
 
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
-    """Return the filters that match a problem, separated by blanks."""
+    """Return the filters that show a problem's row.
+
+    They are separated by blanks.
+    """
     statuses = {cell.status for cell in cells}
     tags = {
         "failed": bool(statuses & {"failed", "mixed"}),
@@ -77,7 +83,10 @@ def _pass_rates(view: ReportView) -> Table:
 
 
 def _cost_points(view: ReportView) -> tuple[Point, ...]:
-    """Return pass rate by cost, if two costs are known."""
+    """Return chart points of pass rate by cost.
+
+    Empty unless two candidates have known costs.
+    """
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = known([
@@ -93,7 +102,10 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return a row's full bar, None without figures to compare."""
+    """Return the value that fills a row's bars.
+
+    None if the row has no figures to compare.
+    """
     drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
     if any(cell.is_share for cell in drawn):
         return 1.0
@@ -126,7 +138,10 @@ def _template() -> "Template":
 
 
 def render_html(view: ReportView) -> str:
-    """Return the report as one HTML page, reproducible in bytes."""
+    """Render the report as one HTML page.
+
+    Equal views give equal bytes.
+    """
     packed = _characters(view) > _PLAIN
     return _template().render(view=replace(view, verdicts=worst_first(view.verdicts)), packed=packed)
 
@@ -139,5 +154,8 @@ def _characters(view: ReportView) -> int:
 
 
 def _pack(html: str) -> str:
-    """Return escaped HTML as base64 of its reproducible gzip."""
+    """Compress HTML with gzip; return it as base64.
+
+    Equal texts give equal bytes.
+    """
     return base64.b64encode(gzip.compress(html.encode(), mtime=0)).decode()

@@ -29,7 +29,7 @@ _AGAIN: Final = (
 
 
 def render_json(view: ReportView) -> str:
-    """Return the whole view as JSON, in pure ASCII.
+    """Render the whole view as JSON, in pure ASCII.
 
     Without ``<``, ``>`` and ``&`` it is inert in a page and in a log. Keys are the fields of ``reporting.view`` and of
     ``gating.Verdict``; unknown values are null.
@@ -47,7 +47,7 @@ def render_json(view: ReportView) -> str:
 
 
 def read_result(data: bytes) -> ReportView:
-    """Return the view in ``data``; raises UsageError for other data."""
+    """Parse a JSON report; raises UsageError for other data."""
     if len(data) > MAX_RESULT_BYTES:
         raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
     try:

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one suite per candidate."""
+"""Render the report as JUnit XML, one suite per candidate."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ _EXCERPT = 4000  # characters of test output in one element
 
 
 def render_junit(view: ReportView) -> str:
-    """Return the report as JUnit XML, one case per problem.
+    """Render the report as JUnit XML, one case per problem.
 
     A case fails with its failure class as type unless every graded sample passed; it is an error if only infrastructure
     faults or no outcome are there instead of a grade, and is skipped if the problem was not run.

@@ -1,4 +1,4 @@
-"""The report as GitHub-flavoured Markdown, for a job summary.
+"""Render the report as Markdown for a GitHub job summary.
 
 Templates say what stands where. What they print is escaped unless it is a ``Figure``: a ``Name`` becomes a code span,
 in which nothing is markup, a link or a mention; a sentence is escaped where Markdown, HTML or GitHub would read it as
@@ -48,7 +48,7 @@ _ZERO_WIDTH: Final = "\u200b"
 
 @lru_cache(maxsize=1 << 16)  # a page that has to fit is rendered several times
 def escape(text: str) -> str:
-    """Return ``text`` as one line that has no markup.
+    """Escape ``text`` so that it is one line without markup.
 
     Neither Markdown, HTML nor GitHub reads it as more than text. What Markdown knows an escape for gets a backslash,
     and only if it would be markup. Mentions, references to issues and bare links have none: a zero-width space breaks
@@ -73,12 +73,15 @@ def code(text: str) -> str:
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """Return a row of a table, with vertical bars escaped."""
+    """Return a Markdown table row; vertical bars are escaped."""
     return "|" + "|".join(" " + re.sub(r"(?<!\\)\|", r"\\|", _cell(cell)) + " " for cell in cells) + "|"
 
 
 def _head(names: Sequence[str]) -> str:
-    """Return a table's header rows; only ``Name`` titles are escaped."""
+    """Return a Markdown table's first two rows.
+
+    Only titles that are a ``Name`` are escaped.
+    """
     titles = (name if isinstance(name, Name) else Figure(name) for name in names)
     return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 
@@ -94,7 +97,10 @@ def _cell(text: str) -> str:
 
 @cache
 def markdown_template(name: str) -> "Template":
-    """Return a template that escapes all but ``Markup`` and ``Figure``."""
+    """Return a template that escapes what it prints.
+
+    ``Markup`` and ``Figure`` are printed as they are.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
@@ -136,7 +142,7 @@ def markdown_template(name: str) -> "Template":
 
 
 def fitted(render: Callable[[int], str], limit: int, most: int) -> str:
-    """Return the page with the most rows that fit.
+    """Render with as many table rows as ``limit`` allows.
 
     ``render`` takes the rows of a table, at most ``most``; ``limit`` is in bytes of UTF-8. If even no row fits, the
     last lines are cut.
@@ -169,7 +175,7 @@ def _first_lines(text: str, limit: int) -> str:
 
 
 def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
-    """Return the report as Markdown of at most ``limit`` bytes."""
+    """Render the report as Markdown of at most ``limit`` bytes."""
     template = markdown_template("report.md.j2")
     view = replace(view, verdicts=worst_first(view.verdicts))
     return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))

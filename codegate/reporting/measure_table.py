@@ -1,4 +1,4 @@
-"""The table of all measures of the candidates."""
+"""Tables of the candidates' measures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return the known measures by candidate; a note lists others."""
+    """Return all known measures by candidate; a note lists others."""
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
@@ -29,7 +29,7 @@ def measures(view: ReportView) -> Table:
 
 
 def ranking(view: ReportView) -> Table:
-    """Return several candidates from best to worst, with main figures."""
+    """Return candidates from best to worst, with their main figures."""
     entries = [entry for entry in view.candidates if entry.pass_rate.value is not None]
     order = sorted(entries, key=lambda entry: _place(entry, entries))
     rows = []
@@ -67,7 +67,10 @@ _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
 
 
 def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
-    """Return an entry's sort key: its pass rate, then tie-breakers."""
+    """Return the key that sorts candidates from best to worst.
+
+    It is the pass rate, then tie-breakers that all equal candidates have.
+    """
     tied = [one for one in entries if _points(one.pass_rate) == _points(entry.pass_rate)]
     ties = (of for of in _TIES if all(of(one).value is not None for one in tied))
     return (_points(entry.pass_rate), *(_points(of(entry)) for of in ties))
@@ -78,7 +81,7 @@ def _points(share: Estimate) -> float:
 
 
 def judge_table(entries: Iterable[CandidateView]) -> Table:
-    """Return the judge's verdicts against execution, by judged candidate."""
+    """Return how the judge's verdicts agree with execution, by candidate."""
     return Table(
         "judge",
         "Judge against execution",
@@ -104,14 +107,14 @@ def judge_table(entries: Iterable[CandidateView]) -> Table:
 
 
 def optional_measures(view: ReportView) -> Table:
-    """Return only the measures that a setting turned on."""
+    """Return the measures that only some settings produce."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0] in _OPTIONAL)
     return replace(whole, id="full-test-suite", title="Full test suite", rows=rows, note="")
 
 
 def cost_and_time(view: ReportView) -> Table:
-    """Return only the measures of cost and time."""
+    """Return the measures of cost and time."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0].startswith(("Cost", "Time")))
     return replace(whole, id="cost-and-time", title="Cost and time", rows=rows, note="")
@@ -153,7 +156,7 @@ def _both(first: Estimate, second: Estimate) -> str:
 
 
 def figures_of_cost(measures: Measures) -> Figure:
-    """Return the cost of a candidate's attempts, and their number."""
+    """Format the cost of a candidate's attempts, and their number."""
     spent = measures.costs
     if spent.model_usd is None:
         return figures.UNKNOWN

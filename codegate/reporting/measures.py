@@ -1,4 +1,4 @@
-"""The measures of a candidate, each with n and interval."""
+"""Compute a candidate's measures, each with n and interval."""
 
 import math
 from collections import Counter
@@ -23,7 +23,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class ReportTerms:
-    """The prices, weights and limits of a report.
+    """Prices, weights and limits with which a report is computed.
 
     ``prices``, by model, override those that a run's candidate declares.
     """
@@ -83,7 +83,7 @@ class Measures:
 
 
 def graded_samples(found: Outcomes) -> Samples:
-    """Return the graded samples of a candidate by problem."""
+    """Return a candidate's graded samples, by problem."""
     graded = {
         problem: tuple(
             Graded(grade.resolved, grade.score, grade.failure)
@@ -105,7 +105,7 @@ def measure(
     tags: Mapping[str, Sequence[str]] | None = None,
     calls: int | None = None,
 ) -> Measures:
-    """Return the measures of one candidate.
+    """Compute all measures of one candidate.
 
     ``found`` are its outcomes by problem. ``baseline`` has the baseline's graded samples on identical problems;
     ``calls`` is how many model calls the run made for the candidate.
@@ -146,11 +146,11 @@ def measure(
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that is measured on every attempt.
+    """One measure's definition: how to compute and show it.
 
     Attributes:
         name: its field of ``Measures``, and so of the JSON and CSV reports.
-        of: what n counts.
+        of: the noun that n counts, such as ``attempts``.
         combine: makes the estimate from the values by problem.
         take: the value of an outcome, for a share its part and its whole; None: the outcome does not count.
         row: its row in the table of measures; empty if it is part of another row.
@@ -167,7 +167,7 @@ class Measure:
     optional: bool = False
 
     def estimate(self, found: Outcomes) -> Estimate:
-        """Return the measure over a candidate's outcomes by problem."""
+        """Compute the measure from a candidate's outcomes by problem."""
         values = [[self.take(outcome) for outcome in outcomes] for outcomes in found.values()]
         return self.combine([[value for value in entries if value is not None] for entries in values], of=self.of)
 
@@ -181,13 +181,16 @@ _P95: Final = partial(empirical_quantile, level=0.95)
 
 
 def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
-    """Return counts of tokens, part and whole, if both known."""
+    """Return two token counts, part and whole, if known."""
     part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
     return None if part is None or whole is None or part > whole else (part, whole)
 
 
 def _answered(outcome: Outcome) -> tuple[int, int] | None:
-    """Return whether the provider answered; None if never asked."""
+    """Return (1, 1) if the provider answered, else (0, 1).
+
+    None if it was never asked.
+    """
     refused = outcome.fault is not None and outcome.fault.cause.startswith("provider.")
     return (1, 1) if outcome.attempt else (0, 1) if refused else None
 
@@ -269,7 +272,7 @@ def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
 
 
 def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
-    """Return how many answers each limit truncated, and the remedy."""
+    """Return warnings about truncated answers, with the limit to raise."""
     outcomes = [outcome for many in found.values() for outcome in many]
     endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)
     advice = limit_advice(spec, outcomes)

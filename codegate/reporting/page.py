@@ -1,8 +1,8 @@
-"""Self-contained HTML pages that run only their own script.
+"""HTML pages that need no network and no other file.
 
-They need no network and no other file. Jinja's autoescaping stands between the view and the page; ids come from
-positions, never from data. Style and script are inline and allowed by their hashes alone (Content Security Policy level
-3), everything else is denied, so that even text which got past the escaping could neither run nor load anything.
+They run only their own script. Jinja's autoescaping stands between the view and the page; ids come from positions,
+never from data. Style and script are inline and allowed by their hashes alone (Content Security Policy level 3),
+everything else is denied, so that even text which got past the escaping could neither run nor load anything.
 """
 
 import base64
@@ -26,7 +26,7 @@ DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
 
 def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
-    """Return a compiled page with its style, script and policy."""
+    """Return a page's template with style, script and security policy."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
@@ -50,7 +50,10 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
 
 
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
-    """Return a unified diff's lines with kinds, without blob hashes."""
+    """Split a unified diff into lines, each with its kind.
+
+    Lines with the hashes of blobs are left out.
+    """
     lines = patch.split("\n")
     return [(_diff_kind(line), line) for line in (lines if lines[-1] else lines[:-1]) if not line.startswith("index ")]
 
@@ -79,7 +82,7 @@ def _policy(style: str, script: str) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """Where a rate and its interval are in a chart.
+    """A pass rate's position in a chart, with its interval.
 
     ``words`` describe it, ``name`` is written beside it, ``new`` marks it.
     """
@@ -94,9 +97,9 @@ class Point:
 
 
 def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
-    """Return the point of ``rate`` at the horizontal place ``at``.
+    """Return the chart point of ``rate``, None if unknown.
 
-    ``at`` is a share of the chart's width; the top is 100 %. None for an unknown rate.
+    ``at`` is its horizontal position, as a share of the chart's width; the top is 100 %.
     """
     if rate.value is None or rate.low is None or rate.high is None:
         return None

@@ -1,4 +1,4 @@
-"""Clean untrusted text of characters that act on a terminal.
+"""Remove characters from untrusted text that act on a terminal.
 
 Every piece of text that a report shows passes through here when the view is built. What remains may still hold markup
 of any language; each format escapes that by its own rules.
@@ -25,7 +25,7 @@ _UNSHOWABLE = re.compile(
 
 
 def plain(text: str) -> str:
-    """Return ``text`` without control characters and characters that hide others.
+    """Remove control characters and characters that hide others.
 
     Escape sequences go too, and what reorders text. Line ends of every kind become a line feed; tabs stay; other
     characters that cannot be shown become U+FFFD.
@@ -37,7 +37,7 @@ def plain(text: str) -> str:
 
 
 def untrusted(text: str, redactor: Redactor | None = None) -> str:
-    """Return ``text`` without commands to GitHub's runner and known keys.
+    """Remove keys and commands to GitHub's runner from ``text``.
 
     The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Only what is
     printable stays: an invisible character between two others would be ignored by a comparison that follows a culture's
@@ -51,6 +51,6 @@ def untrusted(text: str, redactor: Redactor | None = None) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` plain, on one line, visibly cut at ``limit``."""
+    """Return ``text`` as one plain line, visibly cut at ``limit``."""
     line = " ".join(plain(text[: limit * 8]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,4 +1,4 @@
-"""What a report shows of each problem and its attempts."""
+"""Build a report's rows: problems with their attempts."""
 
 import difflib
 import math
@@ -43,12 +43,12 @@ _LONGEST: Final = 500  # characters of a line that are compared
 
 @dataclass
 class Room:
-    """The characters left for all long texts of a report."""
+    """How many characters a report's long texts may still take."""
 
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and bounded, with a note if cut."""
+        """Return ``text`` plain and short enough, noting what was cut."""
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)
@@ -68,9 +68,9 @@ def problem_view(
     room: Room,
     talk: Room,
 ) -> ProblemView:
-    """Return a problem's row, with long texts cut to fit.
+    """Return one problem's row, with its attempts and long texts.
 
-    ``room`` is for patches and outputs, ``talk`` for conversations.
+    ``room`` limits patches and outputs, ``talk`` conversations.
     """
     reasons = [
         run.manifest.excluded[name]
@@ -202,7 +202,7 @@ def _optional(text: str | None) -> str | None:
 
 
 def _unapplied_edits(messages: Sequence[Message]) -> str:
-    """Return the last answer's edits as a diff."""
+    """Return the last answer's edits in a diff's form."""
     last = next((number for number in reversed(range(len(messages))) if messages[number].role == "assistant"), None)
     if last is None:
         return ""

@@ -1,4 +1,4 @@
-"""The review page, where a maintainer keeps or drops problems."""
+"""Render the page on which maintainers keep or drop problems."""
 
 import functools
 import re
@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ReviewText:
-    """A plain text, and how many lines were cut."""
+    """A plain text, and how many lines it lost."""
 
     text: str
     omitted: int
@@ -34,7 +34,7 @@ class ReviewText:
 
 @dataclass(frozen=True)
 class Fact:
-    """A named fact of a problem, with its values."""
+    """A label with values that describe a problem."""
 
     name: str
     values: tuple[str, ...]
@@ -44,7 +44,7 @@ class Fact:
 class ReviewedTest:
     """A hidden test that fails without the fix.
 
-    ``new``: it does not even exist without it.
+    ``new``: the test does not even exist without the fix.
     """
 
     id: str
@@ -53,7 +53,7 @@ class ReviewedTest:
 
 @dataclass(frozen=True)
 class ReviewedProblem:
-    """One problem of the page; texts are plain, not escaped."""
+    """One problem on the review page, with unescaped texts."""
 
     id: str
     title: str
@@ -70,9 +70,10 @@ class ReviewedProblem:
 
 @dataclass(frozen=True)
 class ReviewView:
-    """A suite as its review page shows it.
+    """The content of a suite's review page.
 
-    ``command`` are the shell words that decisions are appended to; ``key`` is what a browser remembers them by.
+    ``command`` are the shell words that decisions are appended to; ``key`` is the name under which a browser stores
+    them.
     """
 
     suite: str
@@ -103,13 +104,13 @@ def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
 
 
 def review_view(suite: Suite, command: str, problems: tuple[ReviewedProblem, ...]) -> ReviewView:
-    """Return the view of a suite with these problems."""
+    """Return the content of the review page of a suite."""
     state = [suite.name, suite.digest, {problem.id: problem.decision for problem in problems}]
     return ReviewView(plain(suite.name), command, digest(state)[:16], problems)
 
 
 def render_review(view: ReviewView) -> str:
-    """Return the page, byte for byte reproducible."""
+    """Render the review page; equal views give equal bytes."""
     return _template().render(view=view)
 
 
@@ -121,7 +122,10 @@ def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
 
 
 def _facts(problem: Problem) -> Iterator[Fact]:
-    """Yield facts that help to decide, some without a value."""
+    """Yield facts about a problem that help to decide.
+
+    Some have no value.
+    """
     manifest = problem.manifest
     origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
     pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""

@@ -25,7 +25,7 @@ _Attributes: TypeAlias = Mapping[str, str | int | float | list[str] | None]
 
 
 class RunSpans(IdGenerator):
-    """The spans of a run, with its reports' ids."""
+    """Makes a run's spans, with the ids that reports show."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._run, self._span_id = journal, journal.load(), ""
@@ -43,7 +43,7 @@ class RunSpans(IdGenerator):
         return int(self._span_id, 16)
 
     def __iter__(self) -> Iterator[ReadableSpan]:
-        """Yield the sampled spans, the run's first."""
+        """Yield the spans to export, the run's own first."""
         return (span for span in self._spans() if isinstance(span, ReadableSpan))
 
     def _spans(self) -> Iterator[Span]:
@@ -132,7 +132,10 @@ class RunSpans(IdGenerator):
 
 
 def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
-    """Return a model call's attributes; None is a failed call."""
+    """Return the attributes of a model call's span.
+
+    None is a failed call.
+    """
     asked: _Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": (spec.calls_a_model and model_provider(spec.provider).telemetry_name) or spec.provider,
@@ -155,7 +158,7 @@ def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
 
 
 def _time(text: str) -> float:
-    """Return Unix time, or 0 if ``text`` is malformed."""
+    """Return an ISO time as Unix time; 0 if malformed."""
     with contextlib.suppress(ValueError, OverflowError):
         return max(0.0, datetime.fromisoformat(text).timestamp())
     return 0.0

@@ -1,4 +1,4 @@
-"""A sweep: each setting's effect on the pass rate.
+"""Measure each setting's effect on the pass rate.
 
 It is measured on all problems, on tags and on each problem. Nothing gates on it.
 """
@@ -51,7 +51,10 @@ _Combinations = Mapping[tuple[str, ...], _Samples]
 
 @dataclass(frozen=True)
 class SettingScore:
-    """A setting's value, averaged over the others; "": a combination."""
+    """Pass rate and score with one value of a setting.
+
+    They are averaged over the other settings. ``setting`` "": the value is a combination of all.
+    """
 
     setting: str
     value: str
@@ -62,10 +65,10 @@ class SettingScore:
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a setting's change to ``after``.
+    """How the pass rate changes with one setting's value.
 
-    ``before`` is the setting's first value. ``where`` is a tag or a problem, None all problems; rates are paired by
-    problem and by all other settings, and ``p`` is two-sided, adjusted by Holm.
+    ``before`` is the setting's first value, ``after`` another. ``where`` is a tag or a problem, None all problems;
+    rates are paired by problem and by all other settings, and ``p`` is two-sided, adjusted by Holm.
     """
 
     setting: str
@@ -79,13 +82,13 @@ class Effect:
 
     @property
     def change(self) -> _Change:
-        """Return the setting and its two values."""
+        """Return the setting, its first value and its other value."""
         return self.setting, self.before, self.after
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Candidates compared by their settings.
+    """The effects of all settings in which candidates differ.
 
     Settings that always change together are one. ``limits`` says what so few samples cannot show.
     """
@@ -99,7 +102,7 @@ class Sweep:
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep:
-    """Return the effects of the candidates' settings.
+    """Compute the effect of each setting of the runs' candidates.
 
     Copied answers count once. Raises UsageError if conditions differ, or if no candidates differ in one setting alone.
     """
@@ -155,7 +158,7 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
 def _settings(
     specs: Sequence[CandidateSpec], sides: Sequence[CandidateSamples]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the settings that differ, and each candidate's values."""
+    """Return the names of differing settings, and candidates' values."""
     prompts = [
         (_prompt(spec), side.settings["solver"], side.settings["prompt"])
         for spec, side in zip(specs, sides, strict=True)
@@ -226,9 +229,10 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
 
 
 def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
-    """Return the counts (after, before) by problem.
+    """Return passes and samples with two values, by problem.
 
-    There is one table for each combination of the other settings; both sides have the same number of samples.
+    ``value`` comes before ``first`` in each table. There is one table for each combination of the other settings; both
+    sides have the same number of samples.
     """
     found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():
@@ -247,7 +251,7 @@ def _pair(tables: Sequence[TwoByTwo]) -> Pair:
 
 
 def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...]:
-    """Return the effect in each group, p adjusted for groups."""
+    """Compute each group's effect; adjust p for the groups' number."""
     compared = {group: test(tables) for group, tables in groups.items()}
     adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
     return tuple(
@@ -257,14 +261,14 @@ def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...
 
 
 def _on_one(tables: _Tables) -> _Compared:
-    """Return one problem's change; p is stratified by other settings."""
+    """Compare two values on one problem, stratified by other settings."""
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
 
 
 def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
-    """Return the mean change with its interval and p.
+    """Compare two values on several problems: rates, difference, p.
 
     It is the gate's test for bugs like these, in both directions.
     """
@@ -282,7 +286,7 @@ def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
 
 
 def _limits(every: Sequence[_Strata], comparisons: int) -> str:
-    """Return a note if no single problem could be significant."""
+    """Return a note if samples are too few per problem."""
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)
 

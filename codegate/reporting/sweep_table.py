@@ -1,4 +1,4 @@
-"""The tables of a sweep, for every format."""
+"""Tables of the settings' effects, for every format."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -13,7 +13,7 @@ _SENSITIVE: Final = 10
 
 
 def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
-    """Return the tables of a sweep; () without one."""
+    """Return the tables of settings' effects; () without a sweep."""
     if sweep is None:
         return ()
     exact = f"Exact test, adjusted by Holm for problems and changes; below {BEYOND_CHANCE} is beyond chance."
@@ -73,7 +73,7 @@ def _rates(one: Effect) -> tuple[str, ...]:
 
 
 def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
-    """Return the better and the worse effects of a change."""
+    """Return where a setting's change helps and where it hurts."""
     mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
     return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
 

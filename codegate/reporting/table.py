@@ -1,4 +1,4 @@
-"""The tables of a report, except its measures."""
+"""Tables of a report, except the table of measures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -18,12 +18,15 @@ _LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
-    """Return the id of an attempt's element, from its positions."""
+    """Return an attempt's HTML id, made from its positions."""
     return f"p{problem}c{candidate}s{sample}"
 
 
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems solved less often than by the baseline."""
+    """Return problems that the candidate solves less often than before.
+
+    The pinned baseline is the comparison.
+    """
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
     return Table(
@@ -35,7 +38,10 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
-    """Return the problems solved more often than by the baseline."""
+    """Return problems that the candidate solves more often than before.
+
+    The pinned baseline is the comparison.
+    """
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
     rows = {row.id: row for row in view.problems}
     return Table(
@@ -66,7 +72,10 @@ def _passed(rate: float) -> str:
 def _first_failure(
     places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
 ) -> tuple[str, str, str, str]:
-    """Return a problem's row, linked to its first failed attempt."""
+    """Return a problem's cells, linked to its first failed attempt.
+
+    They are name, title, change and message.
+    """
     name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
     row = places.get(flip.problem)
     if row is not None:
@@ -91,7 +100,7 @@ def _excerpt(attempt: AttemptView) -> str:
 
 
 def mismatches(verdict: Verdict) -> Table:
-    """Return the conditions that must be equal and are not."""
+    """Return the conditions in which the two sides wrongly differ."""
     return Table(
         "conditions",
         "Conditions that differ",
@@ -101,7 +110,10 @@ def mismatches(verdict: Verdict) -> Table:
 
 
 def statistics(verdict: Verdict) -> Table:
-    """Return the numbers behind a verdict, if anything was compared."""
+    """Return the numbers behind a verdict.
+
+    The table is empty if nothing was compared.
+    """
     rows = [
         ("Candidate", figures.percent(verdict.candidate_rate)),
         ("Baseline", figures.percent(verdict.baseline_rate)),
@@ -121,7 +133,7 @@ def statistics(verdict: Verdict) -> Table:
 
 
 def floors(verdict: Verdict) -> Table:
-    """Return the cohorts that have a floor."""
+    """Return tags with a required pass rate, and their rates."""
     return Table(
         "floors",
         "Floors",
@@ -140,7 +152,7 @@ def floors(verdict: Verdict) -> Table:
 
 
 def matrix(view: ReportView) -> Table:
-    """Return the result of every problem, by candidate."""
+    """Return every candidate's result on every problem."""
     return Table(
         "problems",
         "Problems",
@@ -157,7 +169,7 @@ def matrix(view: ReportView) -> Table:
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
-    """Return all candidates' lost attempts, weak passes and exceeded limits."""
+    """Return tables of lost attempts, weak passes and exceeded limits."""
     several = len(view.candidates) > 1
     return (
         _texts(view, "limits", "Limits exceeded", "Limit", lambda entry: entry.measures.warnings),
@@ -281,7 +293,7 @@ def details(view: ReportView) -> tuple[Table, ...]:
 
 
 def failures(view: ReportView) -> Table:
-    """Return each candidate's failure classes, compared with the baseline's."""
+    """Return each candidate's failure classes, beside the baseline's."""
     return _by_candidate(
         view,
         "failures",

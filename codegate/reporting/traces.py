@@ -21,7 +21,10 @@ _SECONDS: Final = 60.0
 
 
 def collector() -> str | None:
-    """Return the environment variable that names a collector for traces."""
+    """Return the name of the variable that sets a collector.
+
+    None if no variable does.
+    """
     off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if off or "otlp" not in (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"):
         return None
@@ -29,7 +32,10 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Send a run's spans and its confirmation's; return a sentence."""
+    """Export a run's spans; return a sentence about the result.
+
+    Those of its confirmation are exported, too.
+    """
     variable = collector()
     if variable is None:
         raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")

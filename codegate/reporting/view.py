@@ -1,4 +1,4 @@
-"""The view model: what a report says, for all formats.
+"""The content of a report, the same for all formats.
 
 It is computed once and cleaned. Rates are shares in 0..1, scores 0..100, times seconds, memory bytes. Unknown is None,
 never 0.
@@ -19,7 +19,7 @@ CellStatus = Literal["passed", "failed", "mixed", "infrastructure", "excluded", 
 
 @dataclass(frozen=True)
 class Count:
-    """How often something was seen."""
+    """A name, and how often it occurred."""
 
     name: str
     count: int
@@ -27,7 +27,7 @@ class Count:
 
 @dataclass(frozen=True)
 class FaultCount:
-    """An infrastructure fault, its count, and its first message."""
+    """A kind of infrastructure fault: count and first message."""
 
     cause: str
     count: int
@@ -36,7 +36,7 @@ class FaultCount:
 
 @dataclass(frozen=True)
 class FailingTest:
-    """An expected test that did not pass."""
+    """An expected test that did not pass, and why."""
 
     id: str
     status: str
@@ -54,7 +54,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True)
 class BehaviourView:
-    """What the code under test tried to do.
+    """What the tested code tried to do, such as connections.
 
     ``watched``: it was counted inside the process; if not, only what the sandbox saw from outside is here.
     """
@@ -69,7 +69,7 @@ class BehaviourView:
 
 @dataclass(frozen=True)
 class AttemptView:
-    """One attempt: its grade, or its fault.
+    """One attempt, with its grade or its fault.
 
     ``controlled`` is false if a pass could not be cross-checked, ``suspicious`` are signs in the patch of an attempt to
     fool the grader, and ``stderr_class`` is how its output ends (see ``grading.Grade``). ``span_id`` is of its span in
@@ -110,7 +110,7 @@ class AttemptView:
 
 @dataclass(frozen=True)
 class Cell:
-    """One candidate on one problem, over its samples."""
+    """One candidate's result on one problem, over its samples."""
 
     status: CellStatus
     passed: int
@@ -123,7 +123,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class ProblemView:
-    """A problem's row; ``cells`` are in the candidates' order.
+    """One problem, with a cell for each candidate in order.
 
     ``title`` is that of the change which fixed the bug, for people: it may give the fix away. It is empty if unknown,
     and so are ``statement`` and ``fix``, the reference fix as a unified diff. ``date`` is the author's, ``project`` the
@@ -145,7 +145,7 @@ class ProblemView:
 
 @dataclass(frozen=True)
 class JudgeCounts:
-    """A judge's verdicts on a candidate's attempts, by execution's.
+    """How a judge's verdicts on a candidate agree with execution.
 
     Attributes:
         judge: its label.
@@ -168,20 +168,20 @@ class JudgeCounts:
 
 @dataclass(frozen=True)
 class CandidateView:
-    """A candidate's figures over the suite.
+    """All figures of one candidate, over the suite.
 
     Attributes:
         pass_rate: pass@1, the mean over problems of the share of graded samples that passed; n is the number of
             problems with a graded sample, so that repeated samples do not narrow the interval.
         planned: attempts that the run plans; ``graded`` of them have a grade.
-        doubts: why some of its passes can be believed less, a sentence each.
-        served: what answered to a model's name without a date, in a sentence.
+        doubts: reasons to check some of its passes by hand, a sentence each.
+        served: the models that answered to a name without a date, in a sentence.
         contamination: signs that the model has read the answers before, a sentence each.
         judged: a judge's verdicts against execution; None without a judge.
-        refused: what its agent asked for and the gateway did not pass on, with counts.
+        refused: parts of its agent's requests that the gateway did not pass on, with counts.
         harness: how many parts of its harness its requests showed, and which not; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
-        agent_prompt: what all of its attempts sent as system prompt and tools, with digests; empty if unknown.
+        agent_prompt: the system prompt and tools that all of its attempts sent, with digests; empty if unknown.
     """
 
     key: str
@@ -205,7 +205,7 @@ class CandidateView:
 
 @dataclass(frozen=True)
 class BaselineView:
-    """The pinned baseline's results; it has no times and tokens."""
+    """The pinned baseline's results, without times and tokens."""
 
     label: str
     model: str
@@ -214,7 +214,7 @@ class BaselineView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, and what its sandbox was checked to enforce.
+    """A run, and the verified isolation of its sandboxes.
 
     ``unfinished`` says how many outcomes there are of how many; None: all.
     """
@@ -235,7 +235,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report says.
+    """The whole content of a report.
 
     ``sweep`` is None unless some candidates differ in a setting alone.
     """

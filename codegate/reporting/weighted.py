@@ -1,4 +1,4 @@
-"""The weighted score, one number for ranking; it never gates."""
+"""Compute the weighted score, which ranks candidates and never gates."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from codegate.running import ScoreWeights
 
 @dataclass(frozen=True)
 class ScorePart:
-    """One part of the weighted score; ``how`` is its formula."""
+    """One summand of the weighted score; ``how`` is its formula."""
 
     name: str
     weight: float
@@ -20,7 +20,7 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class WeightedScore:
-    """The weighted mean of the parts that are known.
+    """A candidate's weighted score, and the parts behind it.
 
     Attributes:
         points: 0..100, unknown without a graded problem. The interval takes every part at its worse, and at its better
@@ -44,7 +44,7 @@ def weighted_score(
     cache_share: Estimate,
     reliability: Sequence[Estimate],
 ) -> WeightedScore:
-    """Return the weighted score of these measures.
+    """Compute the weighted score from these measures.
 
     A share counts 100 points at 1; seconds and dollars 100 h / (h + value), with h from ``weights``. An unknown measure
     has no points, and money that completed nothing has 0.
@@ -85,7 +85,10 @@ def weighted_score(
 
 
 def _falling(measure: Estimate, half: float) -> Estimate:
-    """Return 100 points at 0, 50 at ``half``, never 0."""
+    """Return points for a measure of which less is better.
+
+    They are 100 at 0 and 50 at ``half``, and never 0.
+    """
 
     def points(value: float) -> float:
         return 100 * half / (half + value)

@@ -1,4 +1,4 @@
-"""Write a view's reports, also in formats of other packages."""
+"""Write reports in all formats, those of other packages included."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -47,7 +47,7 @@ def _format(name: str) -> Format:
 
 
 def write_reports(view: ReportView, folder: Path, formats: Collection[str] | None = None) -> dict[str, Path]:
-    """Write ``formats``, by default all, and return their paths."""
+    """Write reports in ``formats`` (default: all); return their paths."""
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."
