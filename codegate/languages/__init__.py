@@ -41,7 +41,7 @@ _MAX_BYTES: Final = 1 << 19
 
 @dataclass(frozen=True)
 class SourceFile:
-    """The syntax of one file."""
+    """The syntax tree of one source file."""
 
     path: str
     grammar: Grammar
@@ -49,7 +49,7 @@ class SourceFile:
     root: "Node"
 
     def declarations(self, place: str = "") -> list[Declaration]:
-        """Return the file's declarations; ``place`` precedes names in signatures."""
+        """Return the file's declarations; ``place`` is the signatures' prefix."""
         found = self.reader.declarations(self.root, self.path, place)
         return [each for each in found if _NAME.fullmatch(each.name)]
 
@@ -59,7 +59,7 @@ class SourceFile:
 
 
 def grammar_of(suffix: str) -> Grammar | None:
-    """Return the grammar of files with a suffix, or None."""
+    """Return the grammar for files with a suffix, or None."""
     reader = _readers().get(suffix)
     return reader.grammars[suffix] if reader is not None else None
 

@@ -22,21 +22,21 @@ TEST_FOLDERS: Final = frozenset(
 
 
 def is_test_data(path: str) -> bool:
-    """Return whether a file is in a folder for tests.
-
-    The folder may also be one for fixtures.
-    """
+    """Return whether a file's folders include test or fixture folders."""
     return not {*TEST_FOLDERS, "fixtures"}.isdisjoint(path.split("/")[:-1])
 
 
 class FileRules:
-    """Classify paths, also absent ones, by one language's conventions."""
+    """One language's rules for which files are tests, by path.
+
+    The tree has their content; most rules also classify paths that it lacks.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether a file's text matches ``pattern``.
+        """Return whether the file at ``path`` matches ``pattern``.
 
         Return ``absent`` if there is no such file.
         """
@@ -44,7 +44,7 @@ class FileRules:
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
     def classify(self, path: str) -> PathClass | None:
-        """Return a file's class, or None if uncertain."""
+        """Return a path's class, None if the rules cannot decide."""
         return None
 
     def is_test(self, path: str) -> bool:
@@ -52,14 +52,14 @@ class FileRules:
         return False
 
     def is_test_area(self, path: str) -> bool:
-        """Return whether a file is for tests.
+        """Return whether a file only serves tests.
 
-        Test folders are recognised elsewhere.
+        The rules for usual test folders are elsewhere.
         """
         return False
 
     def is_product(self, folder: str) -> bool:
-        """Return whether the product imports a test-named folder."""
+        """Return whether product code imports a folder named like tests."""
         return False
 
     def is_package(self, folder: str) -> bool:
@@ -73,27 +73,29 @@ class FileRules:
 
 @dataclass(frozen=True)
 class LanguagePack:
-    """Everything that differs between programming languages.
+    """One language: everything that differs between programming languages.
 
     Attributes:
-        name: as problems and reports write it.
-        suffixes: of the files that are mined.
-        files: which files are tests.
+        name: name in problems and reports.
+        suffixes: suffixes of the files that are mined.
+        files: the rules for which files are tests.
         runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
-        manifests: by name of a file, the runner of a project that has the file; the first one found counts.
+        manifests: by file name, the runner of a project that has such a file; the first one found counts.
         environments: a subclass of ``codegate.mining.languages.LanguageSupport``; empty: ``manifests`` are enough.
-        readers: grammars, and how declarations and uses of names are read.
+        readers: readers of the names that files declare and use, with their grammars.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
-        alone: runners whose test files cannot hold copies: if one test fails, the status of the others is unknown.
-        untyped: by suffix of a test file, its first line that turns off type checks, because marks have no types.
-        compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
-        varies: what a run of its tests can vary: ``clock``, ``isolation`` (tests by themselves), ``load``, ``order``,
-            ``random`` (chance, by repetition), ``seed`` (of hashes, which decides for example the order of Python's
-            sets), ``timezone``.
-        parameters: the character that begins the parameters in a test's id; empty: tests have titles and no parameters.
-        same_layout: returns whether two versions of a file differ in layout and comments alone; None: compare syntax
-            trees.
+        alone: runners whose test files cannot hold altered copies of tests: if one test fails, the status of the others
+            is unknown.
+        untyped: by suffix of a test file, a first line that turns off type checks, because inserted calls have no
+            types.
+        compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before any code runs.
+        varies: conditions that runs of its tests can vary: ``clock``, ``isolation`` (each test in its own process),
+            ``load``, ``order``, ``random`` (by repetition), ``seed`` (of hashes, which decides for example the order of
+            Python's sets), ``timezone``.
+        parameters: the character that begins the parameters in a test's id; empty: ids have titles and no parameters.
+        same_layout: function that returns whether two versions of a file differ in layout and comments alone; None:
+            compare syntax trees.
     """
 
     name: str

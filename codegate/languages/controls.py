@@ -42,14 +42,14 @@ _SIGNS: Final = (string.digits, *_LETTERS, *map(str.upper, _LETTERS))
 
 
 class Site(Strict):
-    """A place in a test that can be flipped.
+    """A replaceable literal, name or operator in a test.
 
     Its start and end are in bytes of the file.
 
     Attributes:
         row: it may belong to a single row of a table.
-        value: it is a literal or a name, and ``texts`` are the other members of its class.
-        name: an id that is the same whenever the same file is read.
+        value: it is a literal or a name, not an operator; ``texts`` are the other members of its class.
+        name: an id of the place, the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
         known: an older version of the test reveals which text is the original.
     """
@@ -64,20 +64,23 @@ class Site(Strict):
 
     @property
     def strong(self) -> bool:
-        """Return whether a patch cannot know the original text."""
+        """Return whether a patch cannot tell the original text."""
         return self.value and not self.known
 
 
 class Unit(Strict):
-    """A test in the text of its file.
+    """A test in a file's text, with places to edit.
 
     Attributes:
-        name: within the file, as the ids of its runner have it, without parameters; it may contain ``HOLE``.
+        name: its name in the runner's ids, without file and parameters; ``HOLE`` stands for parts known only at run
+            time.
         span: start and end in bytes, with decorators, annotations and the like.
-        word: where to insert a word into its name, and the text to insert, in which ``$word$`` stands for the word.
-        marks: where to insert marks, and the text of each: a call of ``$mark$`` with ``$token$``.
-        sites: places that can be flipped.
-        alone: the file cannot hold copies of it.
+        word: byte at which a random word is inserted into its name, and the text to insert, where ``$word$`` stands for
+            the word.
+        marks: bytes at which calls are inserted that record progress, and the text of each: a call of ``$mark$`` with
+            ``$token$``.
+        sites: places that have replacements.
+        alone: the file cannot hold copies of the test.
     """
 
     file: str
@@ -90,16 +93,19 @@ class Unit(Strict):
 
     @property
     def own(self) -> str:
-        """Return the function's name without its classes or groups."""
+        """Return the test's own name, without classes or groups."""
         return self.name.rpartition("::")[2]
 
     def may_be(self, name: str) -> bool:
-        """Return whether a run may report this test as ``name``."""
+        """Return whether a run may report this test under ``name``."""
         return _completes(self.name, name) or _completes(f"{self.name} > {HOLE}", name)
 
 
 def _completes(written: str, name: str) -> bool:
-    """Return whether a name fits a pattern, ``HOLE`` matching anything."""
+    """Return whether ``name`` matches the pattern ``written``.
+
+    ``HOLE`` in the pattern matches anything.
+    """
     first, *parts = written.split(HOLE)
     if not parts or not name.startswith(first):
         return name == written
@@ -114,12 +120,12 @@ def _completes(written: str, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Written:
-    """A test in a syntax tree.
+    """The syntax nodes of one test.
 
     Attributes:
         named: the node of its name.
-        alone: the file cannot hold copies of it.
-        before: nodes in front that belong to it, such as attributes.
+        alone: the file cannot hold copies of the test.
+        before: nodes in front of it that belong to it, such as attributes.
     """
 
     name: str
@@ -131,7 +137,10 @@ class Written:
 
 
 class TestSyntax(ABC):
-    """How a language writes tests, literals and marks."""
+    """Finds a language's tests in syntax trees, and edits them.
+
+    A *mark* is a call that is inserted after a statement and records that the statement ran.
+    """
 
     __test__ = False
 
@@ -144,14 +153,14 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def tests(self, root: "Node") -> Iterator[Written]:
-        """Yield possible tests in the order of the text."""
+        """Yield nodes that may be tests, in file order."""
 
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the mark to insert after a statement."""
+        """Return the mark's text, to insert after a statement."""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """Yield where to insert each mark, and its text.
+        """Yield the byte position and text of each mark.
 
         The last mark is before the first statement that may end the test.
         """
@@ -159,40 +168,49 @@ class TestSyntax(ABC):
             yield node.end_byte, self.mark(node, data)
 
     def word(self, named: "Node") -> tuple[int, str]:
-        """Return where to insert the word, and its text."""
+        """Return the byte position and text that rename a test.
+
+        ``named`` is the node of the test's name; ``$word$`` in the text stands for a random word.
+        """
         at = text_of(named).encode().rfind(b"_")
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return other names in the same column of a table.
+        """Return names that can replace a name in a table.
 
-        They can replace this name.
+        They stand in other rows of the same column.
         """
         return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
-        """Return the weak replacements of a node."""
+        """Return replacements that a patch can tell from the original.
+
+        These are opposite operators, for example.
+        """
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """Return whether no control is allowed to change ``node``."""
+        """Return whether ``node`` must keep its text in all copies."""
 
     def leaves(self, statement: "Node") -> bool:
-        """Return whether a statement may end its test."""
+        """Return whether a statement may end the test early."""
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """Return whether a node may belong to only one row."""
+        """Return whether a node may belong to one row only."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether a test searches for a literal in texts."""
+        """Return whether a test looks for a literal inside texts."""
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return each text's opposite: comparisons and ``pairs``."""
+    """Return a table of opposite texts, such as ``==``: ``!=``.
+
+    It has all comparison operators, and ``pairs``, in both directions.
+    """
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
@@ -239,7 +257,7 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
 
 
 def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
-    """Return units whose sites have ``known`` set.
+    """Return ``units`` with each site's field ``known`` set.
 
     A site is known if an older version of its test reveals the original text. The older version is the test of the same
     name, or else the removed test with the most tokens in common.
@@ -260,7 +278,7 @@ def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_
 
 
 def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> bool:
-    """Return whether older tokens reveal a site's original text."""
+    """Return whether an older version reveals a site's original text."""
     others = [_TOKEN.findall(text.encode()) for text in texts]
     for number, token in enumerate(_TOKEN.findall(own)):
         changed = {one[number] for one in others if number < len(one)} - {token}
@@ -270,7 +288,7 @@ def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> boo
 
 
 def spread(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return at most ``most`` sites, spread evenly, last first."""
+    """Return at most ``most`` sites, evenly spread, in reverse order."""
     if len(sites) <= most or most < 2:
         return list(reversed(sites))[:most]
     return [sites[round(number * (len(sites) - 1) / (most - 1))] for number in reversed(range(most))]
@@ -288,7 +306,10 @@ def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
 
 
 def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
-    """Return the other members of a literal's class."""
+    """Return the texts that can replace a literal.
+
+    They are the other members of its class.
+    """
     text = text_of(node)
     if kind == "truth":
         other = {"true": "false", "false": "true"}[text.lower()]
@@ -305,7 +326,10 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the other numbers of a number's class."""
+    """Return the numbers that can replace the number ``text``.
+
+    They have as many trailing zeros.
+    """
     # They have as many trailing zeros.
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
@@ -329,7 +353,10 @@ def _core(place: int) -> int:
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return the text with another last word."""
+    """Return copies of a text, each with another last word.
+
+    The words come from ``words``; the result is empty unless the text's last word is among them.
+    """
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:
         return []
@@ -343,7 +370,7 @@ def _words(body: str, words: Sequence[str]) -> list[str]:
 
 
 def _letters(body: str) -> list[str]:
-    """Return the text with another last letter or digit."""
+    """Return copies of a text, each with another last letter."""
     own = list(re.finditer(r"(?<!\\)[A-Za-z0-9]", body))
     if not own:
         return []

@@ -34,8 +34,8 @@ class Declaration:
         kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
             the file re-exports another file's declaration, ``key`` if it is only read, such as options in JavaScript.
         owner: the types around it, dotted; empty at the top of the file.
-        parameters: what a call must agree with: names, in Go the types in their place.
-        public: others may use it, by the language's keywords or naming conventions.
+        parameters: names of its parameters; of Go, their types.
+        public: other files may use it, by the language's keywords or naming conventions.
         bare: its type is unknown, as in ``x.name = 1``.
     """
 
@@ -49,7 +49,7 @@ class Declaration:
 
     @property
     def qualified(self) -> str:
-        """Return the name with its owner."""
+        """Return the name behind the types that contain it, dotted."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
@@ -85,9 +85,10 @@ class NameReader:
 
     Attributes:
         grammars: by suffix of a file's name.
-        uses: query of syntax trees. Its captures are the fields of ``Uses``, and ``modules``: names that are not words.
-        declarations: returns the declarations of a tree; it gets the root, the file's path, and a text that stands
-            before names in signatures.
+        uses: query of syntax trees. Its captures have the names of the fields of ``Uses``; one more, ``modules``,
+            captures names that do not count as ``words``.
+        declarations: function that returns a tree's declarations; it gets the root, the file's path, and a prefix for
+            names in signatures.
     """
 
     grammars: Mapping[str, Grammar]
@@ -96,7 +97,10 @@ class NameReader:
 
 
 def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None) -> Uses:
-    """Return the names used in ``lines`` (from 1), or everywhere."""
+    """Return the captured names as ``Uses``.
+
+    ``found`` has the nodes that ``NameReader.uses`` captured; only those in ``lines`` (from 1) count, None: all.
+    """
     uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
     for role, names in vars(uses).items():
         given = [node for node in found.get(role, ()) if role != "words" or node.id not in no_words]
@@ -112,9 +116,9 @@ def _start(node: "Node") -> str:
 
 
 def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
-    """Return a declaration on one line, long parts as dots.
+    """Return a declaration's source on one line.
 
-    ``fields`` has texts in place of some fields, by name.
+    Long parts become dots. ``fields`` has texts that replace child fields, by field name.
     """
     edits = {at: text for name, text in (fields or {}).items() if (at := child(node, name)) is not None}
     if node is None or node.end_byte - node.start_byte - sum(at.end_byte - at.start_byte for at in edits) > _MAX_HEADER:
@@ -136,7 +140,10 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
 
 
 def marks(node: "Node", end: "Node | None") -> str:
-    """Return a declaration's keywords before the node ``end``."""
+    """Return the keywords in front of a declaration.
+
+    They stand before its child ``end``, such as ``public static``.
+    """
     found: list[str] = []
     for each in node.children:
         if each == end:

@@ -47,18 +47,18 @@ _GENERATED: Final = re.compile(
 
 @dataclass(frozen=True)
 class PathClassifier:
-    """Classifies the paths of one tree."""
+    """Classifies a tree's paths: source, test, docs and so on."""
 
     tree: Tree = field(repr=False)
     rules: tuple[FileRules, ...] = field(repr=False)
 
     @classmethod
     def of(cls, tree: Tree) -> "PathClassifier":
-        """Return the classifier for ``tree`` with its test configuration."""
+        """Return a classifier that knows ``tree``'s test configuration."""
         return cls(tree, tuple(language.files(tree) for language in languages()))
 
     def classify(self, path: str) -> PathClass:
-        """Return the class of ``path``, also if absent."""
+        """Return the class of ``path``, which the tree may lack."""
         folder, _, name = path.rpartition("/")
         top = path.partition("/")[0] if folder else ""
         ours = () if top in _CI_FOLDERS else self.rules

@@ -1,7 +1,8 @@
 """Read tests as lines: the statements up to a check.
 
-A test function has one line for each row of its tables and each of its subtests. A step of a line is a statement, or
-the expressions that an assertion checks.
+A line is one straight run through a test function: there is one for each row of its tables and each of its subtests. A
+step of a line is a statement, or the expressions that an assertion checks. A probe is a generated test that runs a line
+and records the values of these expressions.
 """
 
 import re
@@ -42,7 +43,7 @@ class Step:
         checked: expressions whose values an assertion compares, after ``text``.
         raises: the assertion expects an error.
         panics: it expects a thrown error or a panic.
-        depth: how many blocks it is in; a name may have another value in an inner block.
+        depth: number of blocks around it; a name may have another value in an inner block.
     """
 
     text: str = ""
@@ -54,14 +55,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Line:
-    """A run through one test, step by step.
+    """One straight run through a test, step by step.
 
     Attributes:
         test: name or titles of the test function.
-        replaced: how many literals differ from the test's own.
+        replaced: how many of the test's literals were replaced.
         renamed: the test's own words and numbers, by their replacements.
-        own: the steps with the test's own literals.
-        frame: the class, module or function around them, as the dialect names it.
+        own: the steps before literals were replaced.
+        frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
 
@@ -75,27 +76,30 @@ class Line:
 
     @property
     def code(self) -> str:
-        """Return the statements as code."""
+        """Return the steps' statements as source code."""
         return code_of(self.steps)
 
     @property
     def text(self) -> str:
-        """Return the statements and the checked expressions."""
+        """Return statements and checked expressions as one text."""
         return "\n".join(text for step in self.steps for text in (step.text, *step.checked) if text)
 
 
 def code_of(steps: Iterable[Step]) -> str:
-    """Return the statements of steps as code."""
+    """Return the statements of ``steps`` as source code."""
     return "\n".join(step.text for step in steps if step.text)
 
 
 def joined(context: str, code: str) -> str:
-    """Return ``context``, imports and definitions, followed by ``code``."""
+    """Return ``context`` followed by ``code``.
+
+    ``context`` are imports and definitions.
+    """
     return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
 
 
 class Shown(NamedTuple):
-    """The code, expression and two values of an example.
+    """An example as readers see it: code, expression, two values.
 
     The values are from before and after the fix.
     """
@@ -108,13 +112,13 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect(ABC):
-    """How the tests of one language are written. Stateless.
+    """How one language's tests are read, and probes written. Stateless.
 
     Attributes:
         fence: language of a Markdown code block.
-        suffixes: of source files, whose words may be names in a program.
-        remark: beginning of a comment.
-        ending: end of a statement; empty if the end of its line ends it.
+        suffixes: suffixes of source files, whose words may be names in a program.
+        remark: text that begins a comment.
+        ending: text that ends a statement; empty if the end of its line does.
         raising: word in front of a raised error in an example.
         probe: beginning of the name of a probe's test.
         place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
@@ -140,15 +144,15 @@ class Dialect(ABC):
 
     @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """Yield the lines of tests, given by ids without files.
+        """Yield the lines of the tests in ``source``.
 
-        New rows of a table are preferred to rows that ``base``, the file before the fix, has too. Asserting functions
-        may stand in the test files ``beside`` it.
+        ``tests`` are ids without files. Rows that ``base``, the file before the fix, lacks are preferred. ``beside``
+        are the texts of other test files, whose asserting functions are followed.
         """
 
     @abstractmethod
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """Yield a node's numbers and the contents of its texts."""
+        """Yield the nodes of numbers and of texts' contents."""
 
     @abstractmethod
     def names(self, node: "Node") -> set[str]:
@@ -159,15 +163,15 @@ class Dialect(ABC):
         return frozenset(name for node in self.parse(text).named_children for name in self.names(node))
 
     def bound(self, text: str) -> frozenset[str]:
-        """Return the names that statements declare or change."""
+        """Return the names that statements declare or assign."""
         changed = (each for each in walk(self.parse(text)) if each.type in self.assignments)
         names = (next((one for one in walk(field(each, "left")) if one.type == "identifier"), None) for each in changed)
         return self.declared(text) | {text_of(name) for name in names if name is not None}
 
     def steps_for(self, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
-        """Return the ``shared`` steps that a test's text needs.
+        """Return the ``shared`` steps that the code ``text`` needs.
 
-        ``own`` are names that the test defines itself.
+        ``own`` are names that the code defines itself.
         """
         kept: list[Step] = []
         wanted = self.used(text) - own
@@ -179,7 +183,7 @@ class Dialect(ABC):
         return tuple(kept)
 
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
-        """Return the definitions that ``names`` need, in file order."""
+        """Return the definitions behind ``names``, in file order."""
         shown: list[Node] = []
         wanted, before = set(names), -1
         while len(shown) != before:
@@ -192,10 +196,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def used(self, text: str) -> frozenset[str]:
-        """Return the names that a statement or expression mentions."""
+        """Return the names that statements or expressions mention."""
 
     def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
-        """Return the name of a probe's test in its file."""
+        """Return the name of a probe's test, without its file."""
         return f"{self.probe}{probe}"
 
     @abstractmethod
@@ -215,23 +219,26 @@ class Dialect(ABC):
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return the imports and definitions behind ``names``, or None.
+        """Return imports and definitions that ``names`` need, or None.
 
         None: a name is not defined in ``source``.
         """
 
     def outside(self, source: str, line: Line) -> frozenset[str]:
-        """Return the names that a line takes from its file."""
+        """Return the names that a line takes from the file."""
         own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
         return self.used(line.text) - (own - defined)
 
     def surroundings(self, source: str, line: Line) -> list[str] | None:
-        """Return the imports and definitions behind a line, or None."""
+        """Return the imports and definitions that a line needs.
+
+        None: a name is not defined in ``source``.
+        """
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return what each name of a framework is, or None.
+        """Return descriptions of the framework names that a line uses.
 
         None: a name is unknown.
         """
@@ -246,20 +253,26 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return an example's code, expression and values for readers."""
+        """Return an example's code and values as readers see them."""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a value as readers see it."""
+        """Return a recorded value as readers see it.
+
+        ``kind`` is the type of its record, ``text`` the recorded text.
+        """
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps without code that no step needs."""
+        """Return the steps without code that nothing uses.
+
+        They lead to ``expression``.
+        """
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """Return the probes that a compiler's message is about."""
+        """Return the probes at which a compiler's message points."""
         place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
         head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
         for number in set(map(int, place.findall(message) if self.place else ())):
@@ -277,9 +290,10 @@ def dialect_of(path: str) -> Dialect | None:
 
 
 def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
-    """Return a line's steps as code, inner blocks in braces.
+    """Return a line's steps as code, with braces around blocks.
 
-    ``write`` gets a step's place, the step, and the number of its first checked expression; it returns code.
+    ``write`` returns the code of a step; it gets the step's index, the step, and the number of its first checked
+    expression.
     """
     parts, depth, number = list[str](), 0, 0
     for at, step in enumerate(line.steps):
@@ -289,5 +303,5 @@ def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> s
 
 
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
-    """Return the text and number literals in code."""
+    """Return all text and number literals in ``text``."""
     return frozenset(text_of(node) for node in dialect.literals(dialect.parse(text)))

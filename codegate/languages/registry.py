@@ -16,7 +16,7 @@ def languages() -> tuple[LanguagePack, ...]:
     """Return all languages, ours first.
 
     Raises:
-        UsageError: one of another package cannot be loaded, or is no ``LanguagePack``.
+        UsageError: another package's language cannot be loaded, or is no ``LanguagePack``.
     """
     return tuple(map(_language, language_names()))
 
@@ -27,7 +27,10 @@ def path_language(path: str) -> LanguagePack | None:
 
 
 def controls_of(runner: str) -> str:
-    """Return the place of a runner's test syntax, or ""."""
+    """Return where a runner's ``TestSyntax`` is, as ``module:object``.
+
+    "" if it has none.
+    """
     return next((language.controls for language in languages() if runner in language.runners), "")
 
 

@@ -1,7 +1,8 @@
 """Search test files in separate processes.
 
-A hostile text may exhaust time and memory. Each search is a fork of a server, which has imported what a search needs.
-The server is started with the first search, has none of this process's variables, and ends with it.
+A hostile text may exhaust time and memory. Each search is a fork of a server process, which has already imported the
+code of a search. The server is started with the first search, has none of this process's variables, and ends with this
+process.
 """
 
 import contextlib
@@ -43,11 +44,11 @@ _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
 class SearchError(Exception):
-    """The texts kept the search from finishing."""
+    """A search did not finish because of its texts."""
 
 
 class SearchUnavailable(Exception):
-    """This machine cannot search now, whatever the texts are."""
+    """This machine cannot search now, whatever the texts."""
 
 
 def search_tests(
@@ -56,10 +57,11 @@ def search_tests(
     older: Mapping[str, str] | None = None,
     cpu_seconds: int = _CPU_SECONDS,
 ) -> bytes:
-    """Return the units of test files, as JSON lines.
+    """Return the tests in test files as JSON lines.
 
-    Tests that cannot be parsed are left out; a runner whose tests cannot be read has none. The author of a patch may
-    know ``older`` versions of the files; those of more than 1 MiB are ignored.
+    Each line is a ``codegate.languages.controls.Unit``. Tests that cannot be parsed are left out; of a runner whose
+    tests cannot be read, none is returned. ``older`` are versions of the files that the author of a patch may know;
+    those of more than 1 MiB are ignored.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
@@ -102,12 +104,12 @@ def search_tests(
 
 
 def _words(text: bytes | bytearray) -> str:
-    """Return the end of a message, as one line."""
+    """Return the end of an error message, on one line."""
     return " ".join(text.decode("utf-8", "replace").split())[-_MOST_WORDS:]
 
 
 class _Server:
-    """The server of this process's searches. Thread-safe."""
+    """The server process that forks searches. Thread-safe."""
 
     def __init__(self) -> None:
         self._reset()
@@ -135,7 +137,7 @@ class _Server:
         return own
 
     def last_words(self) -> bytes:
-        """Return the end of the server's standard error."""
+        """Return the end of the server's error output."""
         with self._lock:
             if self._errors is None:
                 return b""
@@ -207,7 +209,7 @@ def serve() -> None:
 
 
 def _answer(connection: socket.socket) -> None:
-    """Answer the request of a connection, within limits."""
+    """Run one connection's search, and send its result."""
     signal.alarm(_SECONDS)
     with connection, connection.makefile("rwb") as file:
         try:
@@ -238,7 +240,7 @@ def _records(request: Mapping[str, Any]) -> list[bytes]:
 
 
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
-    """Return the units of one file.
+    """Return the tests in one file, as ``Unit`` fields.
 
     ``older`` is an earlier version of it, if known.
     """

@@ -1,4 +1,4 @@
-"""Read a test's statements as lines.
+"""Read a test's statements as lines (see ``lines``).
 
 Each row, subtest and block has its own line.
 """
@@ -22,11 +22,11 @@ _AROUND_CALLS: Final = frozenset({"await", "await_expression", "parenthesized_ex
 
 @dataclass(frozen=True)
 class Branch:
-    """A run through a statement: a row, subtest or block.
+    """One way through a statement: a row, subtest or block.
 
     Attributes:
-        bound: steps in front of the body, such as the row's values.
-        body: the statements to read; empty: the line ends with ``bound``.
+        bound: steps in front of the body, such as assignments of the row's values.
+        body: source of the statements inside; empty: there are none.
     """
 
     bound: tuple[Step, ...]
@@ -35,7 +35,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class StatementReader(ABC):
-    """Reads the code of one test, statement by statement.
+    """Turns the statements of one test into steps and branches.
 
     Attributes:
         base: text of the test's file before the fix; it shows which table rows are new.
@@ -54,27 +54,28 @@ class StatementReader(ABC):
 
     @abstractmethod
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
-        """Return the step or branches of a statement, or None.
+        """Return a statement as a step or as branches.
 
-        Each branch becomes a line of its own; a step beside them stays in this one.
+        ``before`` are the steps that lead to it. Each branch becomes a line of its own; a step beside branches stays in
+        the current line. None: the statement is left out.
         """
 
     @abstractmethod
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """Return the value that statements assign to a name."""
+        """Return the value that ``root`` assigns to a name."""
 
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """Return the value last assigned to a name, or None."""
+        """Return the value that the steps last assigned to ``name``."""
         values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return a table; of a name, the assigned value."""
+        """Return ``table``; if it is a name, return its value."""
         is_name = table is not None and table.type == "identifier"
         return self.named(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return the step of an assertion that checks some expressions."""
+        """Return a step with the expressions that an assertion checks."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
@@ -86,25 +87,25 @@ class TypedReader(StatementReader):
 
     @abstractmethod
     def is_made(self, node: "Node") -> bool:
-        """Return whether the code under test may make a value."""
+        """Return whether an argument may depend on the tested code."""
 
     @abstractmethod
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
-        """Return the names of a function's parameters, with their types."""
+        """Return name and type of a function's parameters."""
 
     @abstractmethod
     def declare(self, name: str, kind: str, value: str) -> str:
-        """Return the declaration of a typed name with its value."""
+        """Return code that declares a typed name with a value."""
 
     def text(self, node: "Node") -> str:
-        """Return an expression as a line shows it."""
+        """Return the source of an expression, as lines show it."""
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return what a call of an asserting function checks.
+        """Return the checks in a call of an asserting function.
 
-        It is a check of the arguments, or a branch through the function. None for a call that the base has too, unless
-        the test itself made one of its arguments.
+        They are a step that checks the arguments, or a branch with the function's body. None for a call that the base
+        file has too, unless an argument was made by the test.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_made(each)]
@@ -122,7 +123,10 @@ class TypedReader(StatementReader):
 def lines_through(
     reader: StatementReader, body: str, before: tuple[Step, ...], depth: int = 0
 ) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each line through some statements."""
+    """Yield the lines through the statements in ``body``.
+
+    Each is the steps ``before`` and those that lead to a check.
+    """
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
         read, outer = reader.read(statement, steps), steps
@@ -141,20 +145,20 @@ def lines_through(
 
 
 def called(statement: "Node") -> "Node | None":
-    """Return the call that a statement consists of, or None."""
+    """Return the statement's call if it is nothing else."""
     whole = statement.type in {"expression_statement", "return_statement"} and statement.named_children
     return call_in(statement.named_children[0]) if whole else None
 
 
 def call_in(value: "Node") -> "Node | None":
-    """Return the call in an expression, awaited or not."""
+    """Return an expression's call, without ``await``, or None."""
     while value.type in _AROUND_CALLS and value.named_children:
         value = value.named_children[0]
     return value if value.type in {"call", "call_expression"} else None
 
 
 def operand(node: "Node") -> "Node":
-    """Return an expression without brackets and unary operators around it."""
+    """Return an expression without surrounding brackets and unary operators."""
     while node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
         node = node.named_children[-1]
     return node
@@ -174,12 +178,12 @@ def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
 
 
 def is_fresh(node: "Node", base: str) -> bool:
-    """Return whether the base file lacks a piece of code."""
+    """Return whether the file ``base`` lacks a node's code."""
     return not appears(text_of(node), base)
 
 
 def appears(text: str, base: str) -> bool:
-    """Return whether a file has code, whatever its layout."""
+    """Return whether the file ``base`` has code in any layout."""
     return without_blanks(text) in without_blanks(base)
 
 
@@ -189,9 +193,9 @@ def without_blanks(code: str) -> str:
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
-    """Return a table's new rows; all if none is new.
+    """Return the table rows that ``base`` lacks, at most 60.
 
-    There are at most 60.
+    If it has all of them, return all.
     """
     given = list(rows)
     return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
@@ -200,9 +204,9 @@ def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
 def asserting(
     functions: "Mapping[str, Node]", asserts: "Callable[[Node], bool]", calls: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
-    """Return the functions that assert, also by calling another.
+    """Return the functions that assert, directly or through others.
 
-    ``asserts`` tells whether a function asserts itself, and ``calls`` gives the names that it calls.
+    ``asserts`` returns whether a function asserts itself, and ``calls`` the names that it calls.
     """
     found = {name: node for name, node in functions.items() if asserts(node)}
     while more := {
@@ -216,10 +220,10 @@ def asserting(
 def written_out(
     parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
 ) -> tuple[Step, ...] | None:
-    """Return declarations of parameters with their values, or None.
+    """Return declarations of parameters with their arguments.
 
-    ``parameters`` are names with types. None if a value uses another parameter's name, because they are assigned one
-    after the other.
+    ``parameters`` are names with types; ``declared`` writes one declaration. None if an argument uses another
+    parameter's name, because they are assigned one after the other.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

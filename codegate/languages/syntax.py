@@ -70,7 +70,7 @@ def _query(grammar: Grammar, query: str) -> "Query":
 
 
 def captures(root: "Node", grammar: Grammar, query: str) -> "dict[str, list[Node]]":
-    """Return the nodes that a query captures, by capture name."""
+    """Return the nodes that match a tree-sitter query, by capture."""
     from tree_sitter import QueryCursor  # noqa: PLC0415
 
     return QueryCursor(_query(grammar, query)).captures(root)
@@ -82,20 +82,23 @@ def text_of(node: "Node | None") -> str:
 
 
 def statement_text(node: "Node") -> str:
-    """Return a statement's source, its later lines dedented with it."""
+    """Return a statement's source without its indentation."""
     text, indent = text_of(node), node.start_point.column
     return text if "`" in text else re.sub(rf"\n[ \t]{{1,{max(indent, 1)}}}", "\n", text) if indent else text
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the child at a path of fields, or None."""
+    """Return the descendant at a path of field names."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
 
 
 def children_of(node: "Node | None", *names: str) -> "list[Node]":
-    """Return the named children of a node or field."""
+    """Return the named children of a node.
+
+    ``names`` is a path of fields to that node.
+    """
     inner = field(node, *names)
     return inner.named_children if inner is not None else []
 
@@ -120,7 +123,10 @@ def walk(node: "Node | None") -> Iterator["Node"]:
 
 
 def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
-    """Yield a node's ancestors, nearest first, below ``end``."""
+    """Yield a node's ancestors, nearest first, up to ``end``.
+
+    ``end`` itself is not among them.
+    """
     around = node.parent
     while around is not None and around != end:
         yield around
@@ -128,9 +134,10 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 
 
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
-    """Yield each named node with its ancestors of some types.
+    """Yield each named node with the ``opening`` ancestors around it.
 
-    The types are ``opening``; the ancestors come outermost first. Nodes within more than twenty of them are left out.
+    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty of them are left
+    out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
@@ -142,7 +149,7 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
-    """Return a node's source with some nodes' texts replaced."""
+    """Return a node's source, with the nodes in ``edits`` replaced."""
     data, start = node.text or b"", node.start_byte
     places = ((inner.start_byte - start, inner.end_byte - start, text) for inner, text in edits.items())
     written = ((begin, end, text.encode("utf-8", "replace")) for begin, end, text in places)
@@ -150,9 +157,9 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 
 
 def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
-    """Return a part of ``data`` with some places replaced.
+    """Return ``data[span]`` with the ranges in ``edits`` replaced.
 
-    The places must not overlap.
+    An edit is start, end and new bytes. They must not overlap.
     """
     parts, at = [], span[0]
     for start, end, text in sorted(edits, key=lambda one: one[:2]):
@@ -162,7 +169,7 @@ def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[in
 
 
 def compiles(source: bytes) -> bool:
-    """Return whether Python compiles a source.
+    """Return whether this Python can compile a source.
 
     This finds more errors than parsing.
     """
@@ -209,14 +216,14 @@ def decode(source: bytes) -> str:
 
 
 def new_lines(new: TreeFile | None, old: TreeFile | None) -> list[str]:
-    """Return a file's stripped lines that its other version lacks."""
+    """Return the stripped lines of ``new`` that ``old`` lacks."""
     before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
     lines = [line.strip() for line in decode(new.data).splitlines()] if new is not None else []
     return [line for line in lines if line and line not in before]
 
 
 def added_lines(new: TreeFile, old: TreeFile | None) -> dict[int, str]:
-    """Return a file's new lines by number from 1."""
+    """Return the lines of ``new`` that ``old`` lacks, by number."""
     before = {line.strip() for line in decode(old.data).split("\n")} if old is not None else set()
     lines = enumerate(decode(new.data).split("\n"), 1)
     return {number: line for number, line in lines if line.strip() not in before}

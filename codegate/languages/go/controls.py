@@ -22,7 +22,7 @@ _KEYED: Final = frozenset({"array_type", "expression_case", "keyed_element"})
 
 
 class GoTestSyntax(TestSyntax):
-    """Test functions of a package, with their examples' output comments."""
+    """Go's test functions and methods, and examples with ``// Output:``."""
 
     literals: ClassVar = {
         "interpreted_string_literal": "text", "raw_string_literal": "text", "rune_literal": "text", "comment": "text",
@@ -105,7 +105,7 @@ class GoTestSyntax(TestSyntax):
 
 
 def _suites(root: "Node") -> dict[str, str]:
-    """Return suite types with the functions that run them."""
+    """Return, by testify suite type, the function that runs it."""
     found = {}
     for function in root.named_children:
         name = text_of(field(function, "name"))
@@ -116,7 +116,7 @@ def _suites(root: "Node") -> dict[str, str]:
 
 
 def _cells(row: "Node") -> Iterator[tuple[str | int, "Node"]]:
-    """Yield a table row's columns and values."""
+    """Yield a table row's cells: column and value."""
     for number, one in enumerate(each for each in row.named_children if each.type != "comment"):
         name = text_of(one.named_children[0]) if one.type == "keyed_element" else number
         value = one.named_children[-1] if one.type == "keyed_element" else one

@@ -15,7 +15,7 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
 class GoSupport(LanguageSupport):
-    """Go's tests, by its own framework."""
+    """Mining's support for Go."""
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
         """See ``LanguageSupport.narrowed``."""
@@ -42,7 +42,7 @@ class GoSupport(LanguageSupport):
 
 
 def _parts(root: "Node") -> "list[Node]":
-    """Return a file's declarations and single imports."""
+    """Return the nodes of a file's declarations and single imports."""
     imports = [node for node in root.named_children if node.type == "import_declaration"]
     others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
     return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]

@@ -18,10 +18,10 @@ _CONFIGURATION: Final = re.compile(r"\.(golangci|goreleaser|mockery|testcoverage
 class GoFiles(FileRules):
     """Files of Go.
 
-    ``_test.go`` is a test, or support when it declares none (``export_test.go``); ``testdata/`` is support, and so
-    are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere, ``internal/…test`` among
-    them, are source: other modules, or the product, may import them. Generated code is source, because nothing
-    compiles without it; what is vendored is not.
+    A ``_test.go`` file is a test, or test support if it declares no test (``export_test.go``); ``testdata/`` is
+    support, and so are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere,
+    ``internal/…test`` among them, are source: other modules, or the product, may import them. Generated code is source,
+    because nothing compiles without it; vendored code is not.
     """
 
     def classify(self, path: str) -> PathClass | None:

@@ -105,7 +105,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
-    """Return, by path, the files that define the marks."""
+    """Return, by path, new files that define the mark function."""
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip
     folder = files[0].rpartition("/")[0]

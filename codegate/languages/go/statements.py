@@ -1,4 +1,4 @@
-"""Read the statements of a Go test for probes."""
+"""Read the statements of a Go test."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -34,10 +34,10 @@ _STEPPED: Final = re.compile(
 
 @dataclass(frozen=True)
 class GoReader(TypedReader):
-    """Reads the statements of one test function; see ``StatementReader``.
+    """Reads the statements of one Go test; see ``StatementReader``.
 
     Attributes:
-        subtests: failing subtests; empty: read all of them.
+        subtests: names of failing subtests; empty: read all of them.
         types: structs that the file or the function declares, by name.
     """
 
@@ -80,7 +80,7 @@ class GoReader(TypedReader):
         return None if own or (self._asserts(statement) and not declares) else Step(statement_text(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement asserts, itself or through a helper."""
+        """Return whether a statement asserts, directly or through a helper."""
         return asserts(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ class GoReader(TypedReader):
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
 
     def _condition(self, statement: "Node") -> Step:
-        """Return the step of an ``if`` that fails the test."""
+        """Return the values that an ``if`` checks, as a step."""
         condition = field(statement, "condition")
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
@@ -178,7 +178,10 @@ class GoReader(TypedReader):
         return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each group of rows."""
+        """Yield a branch for each group of a table's rows.
+
+        The loop takes ``width`` rows at a time, by index.
+        """
         # The loop takes them by index.
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
         table = self.named(name, before)
@@ -239,7 +242,7 @@ class GoReader(TypedReader):
 
 
 def _is_written(node: "Node") -> bool:
-    """Return whether an expression is the target of an assignment."""
+    """Return whether a node is an assignment's target."""
     assigned = field(node.parent.parent if node.parent is not None else None, "left")
     return assigned is not None and assigned == node.parent
 
@@ -249,7 +252,7 @@ def _entries(table: "Node") -> "list[Node]":
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
-    """Return a row's expressions by field name."""
+    """Return a struct literal's values as text, by field name."""
     kinds: dict[str, str] = {}
     for declaration in struct.named_children[0].named_children:
         for name in declaration.children_by_field_name("name"):
@@ -279,14 +282,17 @@ def _zero(kind: str) -> str:
 
 
 def _asserts(call: "Node") -> bool:
-    """Return whether a call is one of a library's assertions."""
+    """Return whether a call is an assertion of a library."""
     name = text_of(field(call, "function"))
     alone = call.parent is not None and call.parent.type == "expression_statement"
     return bool(_ASSERTING.fullmatch(name) or (alone and _METHOD.fullmatch(name)))
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return a call of ``assert.Panics``'s function that recovers, or ""."""
+    """Return code that runs ``assert.Panics``'s function and recovers.
+
+    "" for other calls.
+    """
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""

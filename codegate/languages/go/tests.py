@@ -1,4 +1,4 @@
-"""Read Go's tests as lines.
+"""Read Go's tests as lines (see ``lines``).
 
 Rows of tables, subtests, and conditions that end in a failure are understood.
 """
@@ -111,7 +111,10 @@ class GoDialect(Dialect):
                     yield Line(name, self._without_tables(steps))
 
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """Return steps without tables, whose rows are written out."""
+        """Return the steps without variables that no later step reads.
+
+        Such variables are tables whose rows were copied into the steps. Values that a call makes stay.
+        """
         kept: list[Step] = []
         used: set[str] = set()
         for step in reversed(steps):
@@ -223,7 +226,10 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``=`` for ``:=``."""
+        """Return a step with ``:=`` replaced by ``=``.
+
+        This is for names that ``known`` has: they are declared already.
+        """
         # It is changed only if all its names are ``known``.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
@@ -241,7 +247,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoDialect("go", "go", (".go",))
 
 
 def _in_turn(body: "Node | None") -> str:
-    """Return a function's body with its goroutines run sequentially."""
+    """Return a function body with goroutines as plain calls."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
     for node in walk(body) if groups else ():

@@ -25,7 +25,7 @@ _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|has
 
 
 class JavaTestSyntax(TestSyntax):
-    """Test methods of a file's classes; they leave no marks."""
+    """JUnit's test methods; they get no marks."""
 
     literals: ClassVar = {
         "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",
@@ -82,7 +82,7 @@ class JavaTestSyntax(TestSyntax):
 
 
 def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield test methods, named within the file's outermost class."""
+    """Yield test methods, named from the file's outermost class."""
     for each in node.named_children:
         name, body = field(each, "name"), field(each, "body")
         if each.type == "class_declaration":

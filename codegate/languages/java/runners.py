@@ -28,8 +28,8 @@ class BuildTool(Runner):
 
     Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
     one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
-    names count as one test, which passes when all of them pass. A class whose virtual machine goes down has no results.
-    If the tool fails and no test did, no result can be trusted, so there are none.
+    names count as one test, which passes when all of them pass. A class whose virtual machine crashes has no results.
+    If the tool fails although no test did, no result can be trusted, so there are none.
     """
 
     program: ClassVar[str]
@@ -63,7 +63,7 @@ class BuildTool(Runner):
     def arguments(
         self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
     ) -> Iterator[str]:
-        """Yield the arguments that run test classes of a module."""
+        """Yield the build tool's arguments to run test classes."""
         raise NotImplementedError
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
@@ -93,7 +93,7 @@ class BuildTool(Runner):
         return RunnerReport(results, (*broken, *errors), crashes, texts=texts, status=status, forged=forged)
 
     def _options(self, words: list[str]) -> Iterator[str]:
-        """Yield a command's options except goals and our own."""
+        """Yield a command's options, without goals and options set here."""
         left = iter(words)
         for word in left:
             values = [next(left)] if word in self.valued else []
@@ -104,7 +104,7 @@ class BuildTool(Runner):
 class Maven(BuildTool):
     """Runs Maven with Surefire.
 
-    Each class has a virtual machine of its own, so that one that goes down takes no other along.
+    Each class has a virtual machine of its own, so that a crash loses no other class.
     """
 
     program = "mvn"
@@ -139,7 +139,7 @@ class Maven(BuildTool):
 class Gradle(BuildTool):
     """Runs Gradle's task ``test``, once for each class.
 
-    A report may have passes of a virtual machine that went down later.
+    A report may have passes of a virtual machine that crashed later.
     """
 
     program = "gradle"
@@ -172,13 +172,13 @@ def _module(file: str) -> str:
 
 
 def _class(file: str) -> str:
-    """Return a file's class with ``/`` between parts, or ""."""
+    """Return a file's class as ``org/shop/CartTest``, or ""."""
     found = _PLACE.fullmatch(file)
     return found[2] if found else ""
 
 
 def _raised(result: TestResult) -> str | None:
-    """Return the exception that failed a test."""
+    """Return the exception of a failed test; all assertions alike."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 
@@ -190,14 +190,17 @@ def _crash(result: TestResult) -> Crash:
 
 
 def _message(result: TestResult) -> str:
-    """Return an exception's message without class and trace."""
+    """Return a result's message without exception class and stack trace."""
     kind = result.exception or ""
     text = result.message.removeprefix(f"{kind}: ")
     return (text.partition(kind)[0].strip() or text) if kind else text
 
 
 def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None) -> CollectionError:
-    """Return why a file has no results."""
+    """Return an error on a test file without results.
+
+    ``said`` is the build tool's output, ``status`` its exit status.
+    """
     error = _ERROR.search(said)
     if error is None:
         words = f"no test of it was reported, and the build tool ended with status {status}"

@@ -1,4 +1,4 @@
-"""Read the statements of a Java test for probes."""
+"""Read the statements of a Java test."""
 
 import json
 import re
@@ -58,7 +58,7 @@ class JavaReader(TypedReader):
         return asserts(statement) or any(call_name(node) in self.helpers for node in walk(statement))
 
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """Return what an assertion or an asserting method checks."""
+        """Return the values that an assertion or helper call checks."""
         helper = self.helpers.get(call_name(call))
         if helper is not None and field(call, "object") is None:
             helped = self.helped(helper, call, before)
@@ -102,7 +102,7 @@ class JavaReader(TypedReader):
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
-        """Yield the parameters of each new row of a test."""
+        """Yield assignments of a test's parameters, for each new row."""
         named = self.parameters(method)
         for annotation in annotations(method):
             rows: list[Node] = []
@@ -129,7 +129,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return the expressions that an assertion's argument checks."""
+        """Return the expressions in an assertion's argument worth recording."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
@@ -161,7 +161,7 @@ def asserts(node: "Node") -> bool:
 
 
 def _thrown(call: "Node | None") -> tuple[Step, ...]:
-    """Return the steps of an assertion that expects an exception."""
+    """Return the steps inside ``assertThrows`` or the like."""
     if call is None or not _THROWS.fullmatch(call_name(call)):
         return ()
     for each in arguments_of(call):
@@ -174,7 +174,7 @@ def _thrown(call: "Node | None") -> tuple[Step, ...]:
 
 
 def _raising(statements: "list[Node]") -> tuple[Step, ...]:
-    """Return the steps of statements whose last one should raise."""
+    """Return statements as steps; the last one should raise."""
     listed = [node for node in statements if "comment" not in node.type]
     if not listed:
         return ()
@@ -190,9 +190,10 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 
 
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
-    """Return the statements of a ``try``, as one branch.
+    """Return the body of a ``try`` as one branch.
 
-    If it calls ``fail``, they are those before that call, and the last one should raise. None if it has no body.
+    If it calls ``fail``, only the statements before that call, and the last of them should raise. None if it has no
+    body.
     """
     body = field(statement, "body")
     if body is None:
@@ -206,7 +207,7 @@ def _guarded(statement: "Node") -> "list[Branch | Step] | None":
 
 
 def _resources(statement: "Node") -> tuple[Step, ...]:
-    """Return the declarations in the head of a ``try``."""
+    """Return the variables that ``try (…)`` declares, as steps."""
     listed = children_of(statement, "resources")
     return tuple(Step(f"{text_of(each)};") for each in listed if field(each, "name"))
 

@@ -1,4 +1,4 @@
-"""Read Java's tests as lines: JUnit 3 to 5.
+"""Read JUnit's tests as lines (see ``lines``).
 
 Assertions of JUnit, AssertJ, Hamcrest and Truth are understood.
 """
@@ -100,7 +100,10 @@ class JavaDialect(Dialect):
         names: Mapping[str, str],
         methods: "Mapping[str, Node]",
     ) -> Iterator[Line]:
-        """Yield the lines of a class's tests."""
+        """Yield the lines of the tests in a class.
+
+        Each line begins with the class's fields and set-up.
+        """
         # Each line begins with the class's fields and set-up.
         shared = (*before, *self._prepared(body))
         for node in body.named_children:
@@ -122,7 +125,7 @@ class JavaDialect(Dialect):
                         yield Line(names[test], steps)
 
     def _prepared(self, body: "Node") -> Iterator[Step]:
-        """Yield a class's fields and set-up statements."""
+        """Yield a class's fields and set-up statements as steps."""
         open_fields: dict[str, str] = {}
         for node in body.named_children:
             kind = text_of(field(node, "type"))
@@ -213,19 +216,19 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaDialect("java", "java", (
 
 
 def _imports(text: str) -> str:
-    """Return an import's name; empty for the JDK."""
+    """Return an import's class name; "" for the JDK's classes."""
     return "" if re.match(r"import java\.", text) else text.rstrip(" ;").rpartition(".")[2]
 
 
 def _says(node: "Node") -> bool:
-    """Return whether texts here only describe tests or failures."""
+    """Return whether a node's texts only describe tests or failures."""
     if node.type == "annotation":
         return not text_of(field(node, "name")).endswith(("ValueSource", "CsvSource"))
     return call_name(node) == "fail"
 
 
 def _silenced(root: "Node") -> "Iterator[tuple[Node, str]]":
-    """Yield edits that keep a file's tests from running."""
+    """Yield edits that turn a file's tests into ordinary methods."""
     old = "TestCase" in text_of(root)
     for node in walk(root):
         name = field(node, "name")

@@ -41,7 +41,7 @@ _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWit
 
 
 class JavaScriptTestSyntax(TestSyntax):
-    """Calls that declare tests, outside of other tests."""
+    """Calls such as ``it("…", …)`` that are not inside tests."""
 
     literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = _FUNCTIONS | _BODIES
@@ -139,7 +139,7 @@ class JavaScriptTestSyntax(TestSyntax):
 
 
 def _end(node: "Node") -> int:
-    """Return where a statement ends, without a trailing comment."""
+    """Return the byte after a statement, before a trailing comment."""
     return max((one.end_byte for one in node.children if one.type != "comment"), default=node.end_byte)
 
 
@@ -153,7 +153,7 @@ def _is_inverted(given: "list[Node]") -> bool:
 
 
 def _is_expected(node: "Node") -> bool:
-    """Return whether a member belongs to a chain after ``expect(...)``."""
+    """Return whether ``.member`` belongs to a chain after ``expect(...)``."""
     called = False
     inner: Node | None = field(node, "object")
     while inner is not None and inner.type in {"call_expression", "member_expression"}:
@@ -163,7 +163,10 @@ def _is_expected(node: "Node") -> bool:
 
 
 def _names(node: "Node") -> list[str]:
-    """Return the names of a declaring call: ``it``, ``each``."""
+    """Return the names in a call: ``it``, ``each``.
+
+    There are none if the call declares neither a test nor a group.
+    """
     # There are none if a call declares no test or group.
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
@@ -178,13 +181,16 @@ def _names(node: "Node") -> list[str]:
 
 
 def _is_apart(node: "Node") -> bool:
-    """Return whether a function may be called from elsewhere."""
+    """Return whether a function is more than a direct callback."""
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 
 
 def title_of(node: "Node", *, is_table: bool) -> str:
-    """Return a title with ``HOLE`` for its dynamic parts."""
+    """Return a title, with ``HOLE`` for parts known at runtime.
+
+    ``is_table``: ``%s`` and the like in it are such parts too.
+    """
     parts, stack = [], [node]
     while stack:
         one = stack.pop()
@@ -198,7 +204,7 @@ def title_of(node: "Node", *, is_table: bool) -> str:
 
 
 def _statement(call: "Node") -> "Node | None":
-    """Return the statement that declares a test, or None."""
+    """Return the whole statement around a test's call, or None."""
     node = call
     while node.parent is not None and node.parent.type in {"await_expression", "member_expression", "call_expression"}:
         node = node.parent

@@ -103,7 +103,7 @@ def _ambient(node: "Node") -> "Node | None":
 
 
 def _whole(value: "Node | None") -> Iterator[_Export]:
-    """Yield what ``module.exports = value`` exports."""
+    """Yield the exports of ``module.exports = value``."""
     if value is None:
         return
     name = text_of(value if value.type == "identifier" else field(value, "name"))

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript for mining."""
+"""Support mining of JavaScript and TypeScript."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 
 
 class JavaScriptSupport(LanguageSupport):
-    """JavaScript's tests, by node:test, jest, vitest or mocha."""
+    """Mining's support for JavaScript and TypeScript."""
 
     parts = True
 
@@ -33,7 +33,7 @@ class JavaScriptSupport(LanguageSupport):
 
 
 def runner_of(tree: Tree) -> RunnerName | None:
-    """Return the test runner of scripts or dependencies, or None."""
+    """Return the test runner that ``package.json`` names, or None."""
     own = read_json(tree, "package.json")
     texts = {name: text for name, text in _table(own, "scripts").items() if isinstance(text, str)}
     for name in _TEST_SCRIPTS:
@@ -51,7 +51,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
 
 
 def _expanded(name: str, scripts: Mapping[str, str], depth: int = 0) -> list[str]:
-    """Return a script and the scripts that it runs."""
+    """Return a script's text, and those of scripts it calls."""
     text = scripts.get(name)
     if text is None or depth > 5:
         return []

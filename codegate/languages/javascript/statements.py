@@ -1,4 +1,4 @@
-"""Read the statements of a JavaScript test for probes."""
+"""Read the statements of a JavaScript test."""
 
 import json
 import re
@@ -149,7 +149,7 @@ def parameters(function: "Node") -> list["Node"]:
 
 
 def title_pattern(call: "Node | None") -> str:
-    """Return a pattern of a test's possible titles."""
+    """Return a regular expression for a test's possible titles."""
     first = next(iter(children_of(call, "arguments")), None)
     if first is None or first.type not in {"string", "template_string"}:
         return ".*"
@@ -158,12 +158,12 @@ def title_pattern(call: "Node | None") -> str:
 
 
 def unwrapped(body: str) -> str:
-    """Return the statements of a function's body."""
+    """Return a function body's statements, without the braces."""
     return body[1:-1] if body.startswith("{") else f"{body};"
 
 
 def _assertion(statement: "Node") -> Step | None:
-    """Return what an assertion checks, or None."""
+    """Return the values that an assertion checks, as a step."""
     value = statement.named_children[0] if statement.named_children else None
     if value is None or statement.type not in {"expression_statement", "return_statement"}:
         return None
@@ -189,7 +189,10 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return the step of a supertest request, or None."""
+    """Return a supertest request and its checked parts, or None.
+
+    The request is a step without its expectations.
+    """
     # Such a request has expectations.
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
@@ -201,7 +204,10 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
 
 
 def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
-    """Return a call chain without expectations; add these to ``checked``."""
+    """Return a call chain without its ``.expect(…)`` calls.
+
+    The parts of the response that these check are added to ``checked``.
+    """
     inner = field(node, "function") or field(node, "object")
     if node.type not in {"call_expression", "member_expression"} or inner is None:
         return text_of(node)
@@ -243,7 +249,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
 
 
 def _result(function: "Node") -> str:
-    """Return a function's only expression, or ""."""
+    """Return a function's body that is one expression, else ""."""
     body = field(function, "body")
     if body is None or body.type != "statement_block":
         return text_of(body)
@@ -253,7 +259,7 @@ def _result(function: "Node") -> str:
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
-    """Return pattern, table and body of a loop or ``forEach``."""
+    """Return a loop's variables, table and body; also of ``forEach``."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = called(statement)
@@ -265,7 +271,10 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
 
 
 def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
-    """Return a row's branch, with the row's members written out."""
+    """Return a loop's body for one row.
+
+    Uses of the row's members are replaced by their values.
+    """
     edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
     if pattern is not None and pattern.type == "identifier" and row.type == "object":
         values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}
@@ -277,7 +286,7 @@ def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node"
 
 
 def _bindings(pattern: "Node", row: "Node") -> list[Step]:
-    """Return declarations of a pattern's names."""
+    """Return declarations that give a pattern's names the row's values."""
     names = pattern.named_children
     if pattern.type == "array_pattern" and row.type == "array" and len(names) <= len(row.named_children):
         return [step for pair in zip(names, row.named_children, strict=False) for step in _bindings(*pair)]
@@ -292,7 +301,7 @@ def _bindings(pattern: "Node", row: "Node") -> list[Step]:
 
 
 def _bare(value: "Node") -> "Node":
-    """Return an expression without brackets and TypeScript's casts."""
+    """Return an expression without brackets and TypeScript type casts."""
     while value.type in {"parenthesized_expression", "as_expression", "satisfies_expression"} and value.named_children:
         value = value.named_children[0]
     return value
@@ -304,5 +313,5 @@ def _elements(table: "Node | None") -> Iterator["Node"]:
 
 
 def is_name(node: "Node") -> bool:
-    """Return whether a node is a bindable name."""
+    """Return whether a node is a name that declarations bind."""
     return node.type in NAMES

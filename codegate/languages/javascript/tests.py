@@ -1,6 +1,6 @@
 """Read the tests of JavaScript and TypeScript as lines.
 
-Mocha, Jest, Vitest and node:test are understood, with assert, expect and should.
+Mocha, Jest, Vitest and node:test are understood, with assert, expect and should. See ``lines``.
 """
 
 import re
@@ -76,7 +76,7 @@ const __codegate = () => {
 
 
 class JavaScriptDialect(Dialect):
-    """One of the two languages; see ``Dialect``."""
+    """JavaScript or TypeScript; see ``Dialect``."""
 
     probe: ClassVar = "codegate probe "
     apart: ClassVar = True
@@ -98,7 +98,7 @@ class JavaScriptDialect(Dialect):
         before: tuple[Step, ...],
         wanted: tuple[str, ...],
     ) -> Iterator[Line]:
-        """Yield the lines of the tests that statements declare."""
+        """Yield the lines of the tests in a group's body."""
         steps = before
         for statement in self.parse(body).named_children:
             call = called(statement)
@@ -119,7 +119,7 @@ class JavaScriptDialect(Dialect):
                 steps += (Step(text_of(statement)),)
 
     def _test(self, reader: JavaScriptReader, call: "Node", function: "Node", begin: Line) -> Iterator[Line]:
-        """Yield the lines of one test, after ``begin``."""
+        """Yield the lines of one test, each beginning with ``begin``."""
         each = text_of(field(call, "function", "function")).endswith(".each")
         body = unwrapped(text_of(function.child_by_field_name("body")))
         callbacks = set() if each else {text_of(parameter) for parameter in parameters(function)}
@@ -219,7 +219,10 @@ class JavaScriptDialect(Dialect):
         return shown if not wanted else None
 
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
-        """Return the names that a statement binds for all tests."""
+        """Return the names that a top-level statement binds.
+
+        It declares them, or sets undeclared ones: ``if (x) y = require('y')``. Statements that declare tests bind none.
+        """
         # It declares them, or sets undeclared ones: ``if (x) y = require('y')``.
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()
@@ -255,20 +258,20 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 def _declaring(root: "Node") -> str:
-    """Return the function that declares a file's tests."""
+    """Return the name of the function that declares tests."""
     calls = filter(role_of, map(called, walk(root)))
     roots = {text_of(field(call, "function")).partition(".")[0] for call in calls}
     return next((name for name in ("it", "test", "specify") if name in roots), "it")
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
-    """Return the first wanted test whose titles a declaration matches."""
+    """Return the first wanted test that a call may declare."""
     pattern = re.compile(" > ".join([*titles, title_pattern(call)]), re.DOTALL)
     return next((test for test in wanted if pattern.fullmatch(test)), None)
 
 
 def _data(root: "Node") -> Iterator[str]:
-    """Yield declarations of plain values that tests share."""
+    """Yield a file's top-level declarations of plain values."""
     for statement in root.named_children:
         text = text_of(statement)
         functions = any(node.type in FUNCTIONS for node in walk(statement))
@@ -277,13 +280,13 @@ def _data(root: "Node") -> Iterator[str]:
 
 
 def _owner_in(call: "Node | None") -> str:
-    """Return the object whose method is called, or ""."""
+    """Return the name before ``.method(…)``, or ""."""
     owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
     return text_of(owner) if owner is not None and is_name(owner) else ""
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import or destructuring with wanted names only."""
+    """Return an import or destructuring with only the wanted names."""
     named = next((node for node in walk(statement) if node.type in {"named_imports", "object_pattern"}), None)
     parts = children_of(named)
     names = [text_of(field(node, "alias") or field(node, "name") or field(node, "value") or node) for node in parts]
@@ -292,7 +295,7 @@ def _narrowed(statement: "Node", wanted: set[str]) -> str:
 
 
 def _inner_names(statement: "Node") -> set[str]:
-    """Return a definition's own parameters and variables."""
+    """Return names of parameters and variables inside a definition."""
     found: set[str] = set()
     for node in walk(statement):
         if node.type in {"formal_parameters", "variable_declarator", "catch_clause"}:
@@ -304,7 +307,7 @@ def _inner_names(statement: "Node") -> set[str]:
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text is part of a test's title."""
+    """Return whether a text belongs to a test's title."""
     # A group's title counts too.
     string = fragment.parent
     arguments = string.parent if string is not None else None

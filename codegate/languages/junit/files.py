@@ -19,7 +19,7 @@ _NAME: Final = re.compile(
 
 
 class OtherFiles(FileRules):
-    """Files of all other languages."""
+    """Files of languages without a folder here."""
 
     def is_test(self, path: str) -> bool:
         """See ``FileRules.is_test``."""

@@ -32,8 +32,8 @@ class JUnit(Runner):
     """Runs the project's command once for all files.
 
     A test's id is the path in its ``file`` attribute, else its ``classname``, then ``::`` and its name. Tests with
-    equal ids count as one, which passes when all of them pass. A command that writes no test, or that fails though none
-    of its tests does, proves nothing.
+    equal ids count as one, which passes when all of them pass. A command's results do not count if it reports no test,
+    or fails although none of its tests does.
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -119,7 +119,7 @@ def _result(case: XmlElement) -> TestResult:
 
 
 def _said(attributes: dict[str, str]) -> TestStatus:
-    """Return the status in a test's own attributes."""
+    """Return the status that a test's XML attributes give."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 

@@ -1,6 +1,6 @@
-"""Read what is around a Python test.
+"""Read the surroundings of a Python test.
 
-That is its class, decorators, mocks, marks and fixtures.
+These are its class, decorators, mocks, marks and fixtures.
 """
 
 import re
@@ -22,7 +22,10 @@ def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 
 
 def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield classes, and functions outside of functions, by dotted names."""
+    """Yield classes, functions and methods, by dotted names.
+
+    Functions inside functions are left out.
+    """
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
@@ -41,7 +44,7 @@ def methods_of(around: "Node | None") -> "dict[str, Node]":
 
 
 def attributes_of(around: "Node") -> Iterator["Node"]:
-    """Yield the assignments of a class."""
+    """Yield the assignments in a class body."""
     for node in children_of(around, "body"):
         if node.type == "expression_statement" and node.named_children[0].type == "assignment":
             yield node
@@ -56,7 +59,7 @@ def decorators_of(definition: "Node") -> "list[Node]":
 
 
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return a probe's decorators: plain marks, and ``mocks``.
+    """Return the decorators to keep: plain marks and ``mocks``.
 
     Others, and marks with arguments, are left out, because they may change the result and readers do not see them.
     """
@@ -66,9 +69,9 @@ def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[st
 
 
 def mocks_of(test: "Node") -> "dict[str, Node] | None":
-    """Return the mock decorator of each parameter, or None.
+    """Return, by parameter, the ``patch`` decorator that sets it.
 
-    None: other decorators may give arguments too.
+    None: other decorators may set parameters too.
     """
     around = class_of(test)
     above = _giving(around) if around is not None else []
@@ -80,7 +83,10 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 
 def _giving(definition: "Node") -> "list[Node]":
-    """Return decorators that may give arguments."""
+    """Return decorators that may add arguments to a call.
+
+    These are all except pytest's marks and tables.
+    """
     # These are all except pytest's marks and tables.
     return [node for node in decorators_of(definition) if not _is_mark(node) and not is_table(node)]
 
@@ -90,7 +96,7 @@ def _is_mark(decorator: "Node") -> bool:
 
 
 def mock_target(decorator: "Node") -> str:
-    """Return the target of ``patch`` or ``patch.object``, or ""."""
+    """Return what ``patch`` or ``patch.object`` replaces, or ""."""
     call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]
@@ -103,7 +109,7 @@ def mock_target(decorator: "Node") -> str:
 
 
 def class_of(test: "Node") -> "Node | None":
-    """Return the class that a method is in."""
+    """Return the class around a method, or None."""
     around = test.parent
     while around is not None and around.type in {"decorated_definition", "block"}:
         around = around.parent
@@ -121,13 +127,13 @@ def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
 
 
 def is_value(statement: "Node") -> bool:
-    """Return whether a statement names a plain value."""
+    """Return whether a statement assigns a plain value."""
     named = statement.type == "expression_statement" and field(statement.named_children[0], "left") is not None
     return named and _is_plain(statement)
 
 
 def _is_plain(node: "Node") -> bool:
-    """Return whether a value is computed without calls and look-ups."""
+    """Return whether an expression has no calls, attributes or subscripts."""
     kinds = {inner.type for inner in walk(node)}
     return kinds.isdisjoint(("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment"))
 
@@ -143,5 +149,5 @@ def is_table(decorator: "Node") -> bool:
 
 
 def is_call_of(name: str, node: "Node | None") -> bool:
-    """Return whether a node calls a function of that name."""
+    """Return whether a node calls a function called ``name``."""
     return text_of(field(node, "function")).endswith(name)

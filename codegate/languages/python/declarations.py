@@ -95,7 +95,7 @@ def _parameters(function: "Node") -> tuple[str, ...]:
 
 
 def _assigned(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Iterator[Declaration]:
-    """Yield the names and attributes that an assignment sets."""
+    """Yield the variables and attributes that an assignment sets."""
     left, kind = field(node, "left"), field(node, "type")
     owner, functions = _owner(scopes), [scope for scope in scopes if scope.type == "function_definition"]
     targets = [left] if left is not None else []

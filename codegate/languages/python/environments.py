@@ -19,7 +19,7 @@ _DECLARING: Final = re.compile(
 
 
 class PythonSupport(LanguageSupport):
-    """Python's tests, by pytest unless the tree needs another runner."""
+    """Mining's support for Python."""
 
     parts = True
 

@@ -78,7 +78,10 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Return whether a configured folder holds only tests."""
+        """Return whether a folder of ``testpaths`` holds only tests.
+
+        The setting may also name the package itself.
+        """
         # It may hold the package itself, too.
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)
@@ -129,7 +132,7 @@ def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
 
 
 def _listed(names: bytes) -> Iterator[str]:
-    """Yield the names of ``a as b, c`` before ``as``."""
+    """Yield the imported names in ``a as b, c``."""
     for part in _NOT_NAMES.sub("", names.decode("utf-8", "replace")).split(","):
         if part.strip():
             yield part.split()[0]
@@ -159,7 +162,7 @@ def _settings(tree: Tree) -> Mapping[str, Any]:
 
 
 def _words(value: object) -> list[str]:
-    """Return an option's words, given as list or text."""
+    """Return an option's words; its value is list or text."""
     if isinstance(value, str):
         return value.split()
     return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

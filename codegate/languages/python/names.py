@@ -1,4 +1,4 @@
-"""Find where Python's names are bound, read and defined."""
+"""Find where Python code declares, assigns and reads names."""
 
 import builtins
 import re
@@ -22,7 +22,7 @@ _BUILTINS: Final = frozenset(dir(builtins))
 
 
 def names(statement: "Node") -> set[str]:
-    """Return the names that a statement declares or assigns to."""
+    """Return the names that a statement declares or assigns."""
     if statement.type in _IMPORTS:
         return _imported(statement)
     found = {text_of(field(bare(statement), "name"))} if statement.type in DEFINITIONS else set[str]()
@@ -37,7 +37,7 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that statements read from outside.
+    """Return the names that code reads without defining them.
 
     Local names of functions are left out.
     """
@@ -61,9 +61,9 @@ def used(root: "Node") -> frozenset[str]:
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return the imports and definitions that names need, or None.
+    """Return the imports and definitions that names need.
 
-    None: a name is not defined here. ``import *`` may define any name.
+    None: a name is not defined in the module. ``import *`` may define any name.
     """
     shown: list[str] = []
     made = {text_of(field(bare(node), "name")): bare(node) for node in module.named_children if is_fixture(node)}
@@ -104,7 +104,7 @@ def is_fixture(node: "Node") -> bool:
 
 
 def _outer(root: "Node") -> Iterator["Node"]:
-    """Yield the nodes outside of functions and classes."""
+    """Yield the nodes that are outside of functions and classes."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -143,7 +143,10 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
 
 
 def _is_label(node: "Node", outer: "Node") -> bool:
-    """Return whether an identifier is a label or a target."""
+    """Return whether an identifier is written, not read.
+
+    It is an attribute's, argument's or declared name, or the target of an assignment.
+    """
     # It is no read of a value then.
     if outer.type == "attribute":
         return field(outer, "attribute") == node
@@ -162,7 +165,7 @@ def _imported(statement: "Node") -> set[str]:
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import with the wanted names only."""
+    """Return an import statement with only the wanted names."""
     module = field(statement, "module_name")
     kept = [text_of(name) for name in statement.children_by_field_name("name") if _bound_by(statement, name) in wanted]
     head = f"from {text_of(module)} import" if module is not None else "import"

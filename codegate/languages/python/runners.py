@@ -30,7 +30,7 @@ _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 class Pytest(Runner):
     """Runs pytest in one interpreter for each file.
 
-    A plugin of ours reports every phase of every test.
+    Our plugin reports every phase of every test.
     """
 
     programs: Collection[str] = ("pytest", "py.test")
@@ -73,7 +73,10 @@ class Pytest(Runner):
     def _command(
         self, driver: str, selection: TestSelection, file: str, token: str, own: Mapping[str, object]
     ) -> Command:
-        """Return a driver's command; ``own`` are its further settings."""
+        """Return the command that runs a driver on one file.
+
+        ``own`` are settings of this runner alone.
+        """
         call = _read_call(selection.command, self.programs)
         settings: dict[str, object] = {
             "token": token,
@@ -101,9 +104,9 @@ class Pytest(Runner):
 
 
 class Unittest(Pytest):
-    """Runs unittest, for loading protocols that pytest does not follow.
+    """Runs unittest, for test suites that pytest cannot load.
 
-    One interpreter for each file; a result class of ours reports every phase of every test.
+    Each file has its own interpreter; our result class reports every phase of every test.
 
     Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and the phases have the same meaning; a
     subtest is a call of its test.
@@ -119,8 +122,8 @@ class Unittest(Pytest):
 class Django(Pytest):
     """Runs Django's test runner.
 
-    It is for projects with a ``manage.py``, and for Django itself with its ``tests/runtests.py``. One interpreter for
-    each file, with the project's own databases.
+    It is for projects with a ``manage.py``, and for Django itself with its ``tests/runtests.py``. Each file has its own
+    interpreter, with the project's own databases.
 
     Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``).
     """
@@ -139,15 +142,15 @@ class Django(Pytest):
 
 @dataclass(frozen=True)
 class _Call:
-    """How the project's own command starts a runner.
+    """A project's test command, taken apart.
 
     Attributes:
-        program: the runner, as the command has it; empty: the command does not name it.
-        options: the words behind it.
+        program: the runner's name in the command; empty: the command does not name it.
+        options: the words behind the runner's name.
         module: the interpreter starts it by ``-m``, which makes the working folder an import root.
-        flags: options of the interpreter, without filters of warnings.
-        warnings: the interpreter's filters of warnings, by classes that packages may have.
-        variables: set in front of the command.
+        flags: the interpreter's options, without ``-W``.
+        warnings: the interpreter's ``-W`` filters, whose classes may be in packages.
+        variables: variables that are set in front of the command.
     """
 
     program: str = ""
@@ -159,7 +162,7 @@ class _Call:
 
 
 def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
-    """Return how ``command`` starts one of ``programs``."""
+    """Return ``command`` taken apart at one of ``programs``."""
     words = [word for word in command if word != "{files}"]
     variables = dict(word.partition("=")[::2] for word in takewhile(_VARIABLE.match, words))
     at = next((number for number, word in enumerate(words) if word.rpartition("/")[2] in programs), None)

@@ -1,4 +1,4 @@
-"""Read the statements of a Python test for probes."""
+"""Read the statements of a Python test."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,10 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield the branches of a block that contains assertions."""
+        """Yield the bodies of a block that contains assertions.
+
+        There is one for each row of a loop's table.
+        """
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -71,13 +74,13 @@ class PythonReader(StatementReader):
             yield Branch((Step(header),), dedented(body))
 
     def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a name-binding block without its assertions."""
+        """Yield a name-assigning ``with`` block, without its assertions."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield the assignments of each row in a loop's table."""
+        """Yield assignments for each row of a loop's table."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -119,7 +122,7 @@ def elements(table: "Node | None") -> "list[Node]":
 
 
 def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
-    """Yield assignments of a value to a target's names."""
+    """Yield assignments of ``value`` to the names in ``target``."""
     names, values = target.named_children, elements(value) if value.type != "dictionary" else []
     if target.type in {"pattern_list", "tuple_pattern", "list_pattern"} and len(names) == len(values):
         for name, part in zip(names, values, strict=True):
@@ -134,7 +137,7 @@ def asserts(node: "Node") -> bool:
 
 
 def dedented(node: "Node") -> str:
-    """Return a node's source, later lines dedented like the first."""
+    """Return a node's source without its indentation."""
     first = node
     while first.parent is not None and first.parent.start_point.row == node.start_point.row:
         first = first.parent
@@ -142,7 +145,10 @@ def dedented(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements, lines after the first indented ``by`` columns."""
+    """Return statements whose later lines are indented ``by`` columns.
+
+    Lines inside texts stay.
+    """
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -155,7 +161,7 @@ def shifted(text: str, by: int) -> str:
 
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
-    """Return a function's parameters with defaults, or None."""
+    """Return a function's parameters with their defaults, or None."""
     found: dict[str, Node | None] = {}
     for node in children_of(function, "parameters"):
         if any(inner.type in _SPLATS for inner in walk(node)):
@@ -167,7 +173,7 @@ def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
 
 
 def _items(statement: "Node") -> "Iterator[Node]":
-    """Yield the calls that make the contexts of a ``with``."""
+    """Yield the calls in the head of a ``with`` statement."""
     clause = statement.named_children[0]
     for item in clause.named_children if clause.type == "with_clause" else ():
         value = field(item, "value")
@@ -182,13 +188,13 @@ def _is_assertion(node: "Node") -> bool:
 
 
 def _expects(node: "Node") -> bool:
-    """Return whether a block expects an error."""
+    """Return whether a ``with`` block expects an error or warning."""
     calls = _items(node) if node.type == "with_statement" else iter(())
     return any(text_of(field(call, "function")).rpartition(".")[2] in _RAISES | _WARNS for call in calls)
 
 
 def _assertion(call: "Node") -> Step | None:
-    """Return what an assertion's call checks, or None."""
+    """Return the values that an assertion call checks, or None."""
     method, given = text_of(field(call, "function")).rpartition(".")[2], arguments_of(call)
     called = 2 if method.endswith(("Regex", "Message")) else 1
     if method in _RAISES | _WARNS and len(given) > called:
@@ -202,7 +208,7 @@ def _assertion(call: "Node") -> Step | None:
 
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
-    """Yield a block's branch; its last statement should raise."""
+    """Yield a ``pytest.raises`` block; its last statement should raise."""
     *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
@@ -212,7 +218,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
-    """Return a helper's body with its arguments bound, or None."""
+    """Return a helper's body with its arguments assigned, or None."""
     parameters, given = parameters_of(helper), arguments_of(call)
     body = field(helper, "body")
     leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
@@ -231,7 +237,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the sides of an assertion that are not literals."""
+    """Yield the expressions in an ``assert`` worth recording."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -253,7 +259,10 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
-    """Yield the expressions that are not literals."""
+    """Yield the expressions that are not literals.
+
+    Before ``len(x)`` comes ``x`` itself.
+    """
     # In front of a ``len`` comes its argument.
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":

@@ -1,6 +1,6 @@
-"""Read Python's tests as lines.
+"""Read Python's tests as lines (see ``lines``).
 
-Functions come with fixtures, methods with their class's set-up.
+A function comes with its fixtures, a method with its class's set-up.
 """
 
 import re
@@ -99,7 +99,7 @@ class PythonDialect(Dialect):
                 yield from self._lines_of(name, test, root, base)
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
-        """Yield the lines of one test, after its set-up."""
+        """Yield the lines of one test, each beginning with set-up."""
         around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
@@ -131,7 +131,10 @@ class PythonDialect(Dialect):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
-        """Return the module's values that a test needs."""
+        """Return the module's value assignments that a test needs.
+
+        Values that helper functions read are left out.
+        """
         # Values that helpers read are left out.
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
@@ -194,7 +197,7 @@ class PythonDialect(Dialect):
         return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(source, left))}
 
     def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """Return the probes' functions, without any that does not compile."""
+        """Return the source of probe functions that compile, by probe."""
         tests = dict(functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
         takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
@@ -204,7 +207,10 @@ class PythonDialect(Dialect):
         }  # fmt: skip
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
-        """Return what a probe's class and decorators need, or None."""
+        """Return definitions that a probe's class and decorators need.
+
+        None: readers of the example do not have one of them.
+        """
         # None: readers do not have it.
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
@@ -218,7 +224,10 @@ class PythonDialect(Dialect):
         return [*needed, *decorated] if decorated is not None else None
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
-        """Return a probe's function, which always ends with its records."""
+        """Return the source of a probe function.
+
+        Whatever happens, it ends by sending its records.
+        """
         written, depth, number = list[str](), 2 * _INDENT, 0
         for at, step in enumerate(line.steps):
             opens = _is_header(step.text)
@@ -247,7 +256,10 @@ class PythonDialect(Dialect):
         ])  # fmt: skip
 
     def _marks(self, test: "Node", line: Line) -> list[str]:
-        """Return a probe's decorators."""
+        """Return a probe's decorators.
+
+        They are pytest's marks, and the mocks that its line uses.
+        """
         # They are pytest's marks, and the mocks that its line uses.
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])
@@ -294,7 +306,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonDialect("python", "python
 
 
 def _from_root(path: str, code: str) -> str:
-    """Return code with absolute imports for relative ones."""
+    """Return code whose relative imports are made absolute."""
     root, folder, edits = parse(code, "python"), path.split("/")[:-1], dict["Node", str]()
     for node in walk(root):
         if node.type == "relative_import":
@@ -305,7 +317,7 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _without_tests(source: str) -> str:
-    """Return a file with its tests renamed."""
+    """Return a file with its tests renamed, so none runs."""
     # Its ``autouse`` fixtures are turned off.
     root = parse(source, "python")
     names = (field(node, "name") for _, node in functions(root) if not is_fixture(node.parent or node))
@@ -324,7 +336,7 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return a plain name for attributes that a class sets."""
+    """Return local names for uses of ``self.x``, by node."""
     # The names are by the nodes that use the attributes.
     methods = methods_of(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
@@ -343,7 +355,10 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 
 def _head(test: "Node", base: str | None) -> str:
-    """Return a test's class without tests and set-up, or ""."""
+    """Return a test's class without tests and set-up.
+
+    It is the class in ``base``, if given; "" if the test has none.
+    """
     # It is the class in ``base``, if given.
     around = class_of(test)
     if around is None:
@@ -365,7 +380,7 @@ def _head(test: "Node", base: str | None) -> str:
 
 
 def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
-    """Return the assignments of each row of a test's tables."""
+    """Return assignments for each row of ``parametrize`` tables."""
     tables: list[list[tuple[Step, ...]]] = []
     for decorator in decorators_of(test):
         given = arguments_of(decorator.named_children[0]) if is_table(decorator) else []
@@ -386,5 +401,5 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
 
 
 def _is_header(text: str) -> bool:
-    """Return whether a statement only begins a block."""
+    """Return whether a statement is only a block's first line."""
     return text.endswith(":")

@@ -95,7 +95,7 @@ class RustTestSyntax(TestSyntax):
 
 
 def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield the tests below a node, with their module paths."""
+    """Yield the tests below a node, named with module paths."""
     before: list[Node] = []
     for each in node.named_children:
         if each.type == "attribute_item":

@@ -46,7 +46,10 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
 
 
 def _named(node: "Node") -> str:
-    """Return a type's name; of an ``impl``, its type's."""
+    """Return the name of a type.
+
+    The name of an ``impl`` is that of its type.
+    """
     found = field(node, "name") or field(node, "type")
     return text_of(field(found, "type") or found)
 
@@ -61,7 +64,7 @@ def attributes(node: "Node") -> "list[Node]":
 
 
 def is_for_tests(node: "Node") -> bool:
-    """Return whether an item has ``#[cfg(test)]`` or the like."""
+    """Return whether an item is compiled for tests only."""
     return any("test" in text_of(each) for each in attributes(node))
 
 

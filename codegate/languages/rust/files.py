@@ -22,7 +22,7 @@ class RustFiles(FileRules):
 
     Tests are the files below ``tests/``, and modules of tests that are files of their own: ``tests.rs``,
     ``parser_test.rs``, ``parser_tests.rs``. A source file with a ``#[cfg(test)]`` module is source: its tests are part
-    of the change that a model is to make, and not hidden.
+    of the change that a model has to make, and are not hidden.
     """
 
     def classify(self, path: str) -> PathClass | None:

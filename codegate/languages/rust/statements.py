@@ -1,4 +1,4 @@
-"""Read the statements of a Rust test for probes."""
+"""Read the statements of a Rust test."""
 
 import re
 from collections.abc import Iterator
@@ -114,7 +114,7 @@ class RustReader(TypedReader):
 
 
 def _method_assertion(call: "Node") -> Step | None:
-    """Return the step of a chain with an asserting method."""
+    """Return a call chain with ``.assert…()`` as step, or None."""
     # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
     if call_name(call).startswith("assert"):
         checked = unfailing(call)
@@ -154,13 +154,13 @@ def asserts(node: "Node") -> bool:
 
 
 def unfailing(node: "Node") -> str:
-    """Return code with ``.unwrap()``, which panics, for ``?``."""
+    """Return code with ``?`` replaced by ``.unwrap()``, which panics."""
     marks = [child for inner in walk(node) if inner.type == "try_expression" for child in inner.children[-1:]]
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return the operands and receivers that a condition checks."""
+    """Return the expressions in a condition worth recording."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]

@@ -1,4 +1,7 @@
-"""Read Rust's tests as lines: functions with ``#[test]``."""
+"""Read Rust's tests as lines (see ``lines``).
+
+Tests are functions with ``#[test]``.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -175,7 +178,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustDialect("rust", "rust", (".
 
 
 def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield a file's module bodies with their modules' names."""
+    """Yield a file's module bodies with their module paths."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

@@ -33,7 +33,7 @@ ENDINGS = {
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
-    """Return the facts that decide a failed test's class."""
+    """Return exception, message and parents that describe a failed test."""
     said = listener.said.get(name, "")
     own = FATAL.search(said)
     if not fatal and own is None:
@@ -52,7 +52,11 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
 def report(
     channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
 ) -> set[str]:
-    """Send the results of one process."""
+    """Send the test results of one process.
+
+    ``unclear`` tests are left out, and the first result has the ``receipts``. Return the tests that were running when
+    the process crashed.
+    """
     # ``unclear`` tests are left out, and the first result has the receipts. Return the tests that were running when the
     # process went down.
     broken: set[str] = set()
@@ -102,7 +106,7 @@ def has_main(folder: str) -> bool:
 
 
 class Run:
-    """Starts the test program; notes passed tests and crashes."""
+    """Starts the test program; collects passed tests and crashes."""
 
     def __init__(self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any]) -> None:
         self.argv, self.folder, self.variables, self.settings = argv, folder, variables, settings
@@ -154,7 +158,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Return the facts about a package that does not compile."""
+    """Return exception, message and parents that describe a compile error."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -175,7 +179,7 @@ def module_of(workspace: str, folder: str) -> str:
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's flag that replaces files by ``texts``."""
+    """Return the compiler's option that replaces files by ``texts``."""
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)

@@ -1,7 +1,8 @@
-"""Follow a Go test process by its output and receipts.
+"""Follow a Go test process by output and mark tokens.
 
 Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: every line of the framework's
-begins with the byte 0x16), so what a test prints is not taken for a result. Receipts come through a pipe.
+begins with the byte 0x16), so what a test prints is not taken for a result. Tokens of marks (receipts) come through a
+pipe.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ WORD = re.compile(r"_([0-9a-f]{12})")
 
 
 class Printer:
-    """Prints output up to a limit.
+    """Prints output up to a limit, and drops the rest.
 
     Too much output would end the command.
     """
@@ -48,10 +49,10 @@ class Printer:
 
 
 class Listener:
-    """Follows one test process by its output.
+    """Reads one test process's output: which tests ran, and how.
 
-    It notes the begin, end, result and output of each test. It prints the output, without that of copies and of tests
-    that have copies.
+    It records the begin, end, result and output of each test, and prints the output except that of altered copies and
+    of tests that have copies.
     """
 
     def __init__(self, printer: Printer, variants: frozenset[str]) -> None:
@@ -122,7 +123,7 @@ class Listener:
 
 
 class Receipts:
-    """A pipe for the tokens of passed statements."""
+    """A pipe through which marked statements send their tokens."""
 
     def __init__(self, pipe: int) -> None:
         self.reading, writing = os.pipe()
@@ -133,12 +134,12 @@ class Receipts:
         self.rest = b""
 
     def begun(self) -> None:
-        """Close our copy of the writing end."""
+        """Close our end for writing, after the test process started."""
         # The process has its own by now.
         os.close(self.pipe)
 
     def feed(self) -> bool:
-        """Read the available bytes; return whether more may come."""
+        """Read available tokens; return whether more may come."""
         data = os.read(self.reading, 1 << 16)
         *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[-MAX_LINE:]
@@ -147,7 +148,7 @@ class Receipts:
         return bool(data)
 
     def close(self) -> None:
-        """Read the rest, at most one pipe's content."""
+        """Read the remaining tokens; close the pipe."""
         # A process may still be writing.
         for _ in range(MAX_READS):
             if not (select.select([self.reading], [], [], 0)[0] and self.feed()):
@@ -158,7 +159,7 @@ class Receipts:
 def listen(
     argv: list[str], folder: str, variables: dict[str, str], listener: Listener, settings: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Run the test program; return its status and receipts."""
+    """Run the test program; return its status and received tokens."""
     pipe, seconds = settings["pipe"], settings["seconds"]
     receipts = Receipts(pipe)
     process = subprocess.Popen(

@@ -1,10 +1,10 @@
 """Run one JavaScript test file; report each test.
 
-This runs inside a sandbox. It starts Node with a reporter of ours, which is loaded before anything of the repository,
-reads its settings from a pipe that it then closes, and answers over another one; no process that the tests start
-inherits either. Its answers are passed on unchanged. The end record is sent only when the framework reported its end
-and the process ended by itself. Node is the one on ``PATH``, packages are the tree's own, and the project's command
-says which of its scripts' options count. Argument 2 is the workspace.
+This runs inside a sandbox. It starts Node with a reporter of ours, which is loaded before any code of the repository.
+The reporter reads its settings from a pipe that it then closes, and answers over another pipe; no process that the
+tests start inherits either. Its answers are passed on unchanged. The end record is sent only if the framework reported
+its end and the process ended by itself. Node is the one on ``PATH``, packages are the tree's own, and the project's
+command decides which script's options are used. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ KEPT = 16 << 10
 
 
 def scripts(workspace: str, command: list[str]) -> list[list[str]]:
-    """Return the words of ``command`` and of the project's scripts."""
+    """Return command lines that may run tests, split into words.
+
+    They are ``command``, scripts of ``package.json`` that it names, and other scripts, usual test scripts first.
+    """
     # Scripts that it names come first, then those that usually run tests.
     try:
         with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
@@ -61,7 +64,11 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 
 
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
-    """Return the known options of a program in a script."""
+    """Return a program's options in a command line.
+
+    The first of ``programs`` counts; None if there is none. Only options in ``valued`` (with a value) or that match
+    ``plain`` (without one) are returned.
+    """
     # The first of ``programs`` counts. None: there is none of them.
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
@@ -80,13 +87,16 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
-    """Return a program's options in the first script with it."""
+    """Return a program's options, where it is named first.
+
+    See ``options_after``; ``found`` are command lines.
+    """
     every = (options_after(words, programs, valued, plain) for words in found)
     return next((options for options in every if options is not None), [])
 
 
 def node_options(found: list[list[str]], runner: str) -> list[str]:
-    """Return Node's options in the script that runs the tests."""
+    """Return Node's options, from the command line that runs tests."""
     for words in found:
         runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
         if not runs:
@@ -102,7 +112,7 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
 
 
 def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
-    """Return the command line of mocha, without ``node``."""
+    """Return mocha's command line, without ``node`` in front."""
     # Node's options come first, then mocha's program, then the project's options for it. Mocha reads no configuration
     # of its own, which could add test files.
     version = version_of("mocha")
@@ -125,7 +135,7 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
 
 
 def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
-    """Return the known options of the project's mocha configuration."""
+    """Return supported options in the project's mocha configuration."""
     description = os.path.join(place_of("mocha"), "package.json")
     command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)
@@ -143,7 +153,7 @@ def config_options(node: str, folder: str, workspace: str, named: str | None) ->
 
 
 def opts_options(path: str) -> list[str]:
-    """Return the known options in a ``mocha.opts``."""
+    """Return supported options in a ``mocha.opts`` file."""
     # Mocha before version 8 reads such files.
     try:
         with open(path, encoding="utf-8") as file:
@@ -180,7 +190,7 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
-    """Split options into mocha's and Node's."""
+    """Return mocha's options and Node's options, separately."""
     # The last of several equal options of mocha counts. Node's options need another process.
     mocha: list[str] = []
     node: list[str] = []
@@ -211,7 +221,7 @@ def place_of(name: str) -> str:
 
 
 def package(name: str) -> dict[str, Any]:
-    """Return an installed package's description."""
+    """Return the ``package.json`` of an installed package."""
     try:
         with open(os.path.join(place_of(name), "package.json"), encoding="utf-8") as file:
             return dict(json.load(file))
@@ -225,18 +235,18 @@ def version_of(name: str) -> tuple[int, ...]:
 
 
 def bin_of(name: str, program: str) -> str:
-    """Return the path of a package's program."""
+    """Return the path of a program that a package brings."""
     entry = package(name).get("bin")
     path = entry.get(program) or entry[name] if isinstance(entry, dict) else entry
     return os.path.join(place_of(name), str(path))
 
 
 class Relay:
-    """Passes the reporter's lines on.
+    """Passes the reporter's lines on to the records pipe.
 
     Attributes:
         finished: the framework reported its end.
-        spoken: the reporter sent something else.
+        spoken: the reporter sent another line.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:
@@ -261,14 +271,14 @@ class Relay:
 
 
 def say(descriptor: int, data: bytes) -> None:
-    """Write any amount to a pipe."""
+    """Write ``data`` to a pipe and close it."""
     # A reader that ends early is ignored.
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
         pipe.write(data)
 
 
 class Tail:
-    """Passes standard error on and keeps its last part."""
+    """Passes standard error on, and stores its last part."""
 
     def __init__(self) -> None:
         self.kept = b""
@@ -281,7 +291,7 @@ class Tail:
 
 
 def crash(text: str, workspace: str) -> dict[str, Any] | None:
-    """Return the facts about Node's last error, or None."""
+    """Return Node's last error in ``text`` as record fields."""
     found = ERROR.search(text)
     if found is None:
         return None
@@ -297,7 +307,7 @@ def crash(text: str, workspace: str) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    """Run the selected file; exit as the framework does."""
+    """Run the selected file; exit with the framework's status."""
     settings = json.load(sys.stdin)
     records, workspace = int(sys.argv[1]), sys.argv[2]
     os.set_inheritable(records, False)

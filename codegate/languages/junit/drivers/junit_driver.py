@@ -1,7 +1,7 @@
 """Run a command inside a sandbox; send its JUnit XML.
 
-The files are read as bytes, by names in the settings, and parsed on the host. Those that exist before the command
-starts are removed, so that what is sent was written by it.
+The files are read as bytes, by names in the settings, and parsed on the host. Older reports are removed before the
+command starts, so that every report that is sent is the command's own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_BYTES = 8 << 20
 
 
 def report_files(reports: list[str]) -> Iterator[str]:
-    """Yield the XML files that the settings name."""
+    """Yield the XML files at or below the ``reports`` paths."""
     # They may be in named folders. Links are left out.
     for path in reports:
         if os.path.isfile(path) and not os.path.islink(path):
@@ -58,7 +58,7 @@ def run(settings: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """Send each report and the command's status; exit with it."""
+    """Send each report and the command's status; exit with that."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     os.chdir(settings["folder"] or ".")

@@ -1,14 +1,14 @@
-"""Record what the code under test attempts.
+"""Record unusual actions of the code under test.
 
-Attempts are to use the network, files, processes and programs. The driver of a Python test runner executes this text
+These are uses of the network, files, processes and programs. The driver of a Python test runner executes this text
 before the repository can be imported. ``begin`` installs an audit hook (PEP 578), which the interpreter calls before
-the operation itself and which cannot be removed again; ``finish`` reports what has not been reported. The first event
-of each kind is reported at once, so that a process which is killed for it has left its record.
+the operation itself and which cannot be removed again; ``finish`` reports the events that were not reported yet. The
+first event of each kind is reported at once, so that a process which is killed for it has left its record.
 
 It is evidence and no proof. The hook is in the process that it watches: native code, a child process, or Python code
 that looks for these very objects goes unnoticed, and links are not followed. Nothing is refused here; the sandbox does
-that. The hook must not raise, and must not swallow what a signal handler raises inside it, so it catches nothing and
-looks at types instead.
+that. The hook must not raise, and must not swallow exceptions that a signal handler raises inside it, so it catches
+nothing and looks at types instead.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INTERNET = (_socket.AF_INET, getattr(_socket, "AF_INET6", -1), getattr(_socket, 
 
 
 def as_text(value: Any) -> str:
-    """Return an event's path, name or number as text."""
+    """Return an event's path, host or number as text."""
     # For any other value, it is the name of its type.
     if isinstance(value, str):
         text = str.__str__(value)
@@ -111,7 +111,7 @@ class Watch:
             self.report()
 
     def report(self, last: bool = False) -> None:
-        """Send the new events."""
+        """Send the events since the last report."""
         # The lock keeps threads from sending after the last record.
         if not self.lock.acquire(last, 5.0 if last else -1):
             return  # the next report includes it
@@ -125,7 +125,7 @@ class Watch:
             self.lock.release()
 
     def full(self, path: Any) -> str:
-        """Return an absolute path without dots."""
+        """Return ``path`` as an absolute path without ``..``."""
         # A path below the process's own root folder in /proc becomes the path that it leads to. Empty: the folder is
         # gone.
         text = as_text(path)
@@ -141,7 +141,7 @@ class Watch:
         return text
 
     def forbidden(self, path: str) -> bool:
-        """Return whether reading a file is an event."""
+        """Return whether reading a file is recorded as an event."""
         if path.startswith(self.fast):  # an interpreter may lie in a home folder
             return path.endswith(SOCKETS)
         if path.startswith("/proc/"):
@@ -169,7 +169,7 @@ class Watch:
         self.look(path, flags & self.changing)
 
     def look(self, path: Any, changing: int) -> None:
-        """Note that a path is read or changed."""
+        """Record an event if using a path is forbidden."""
         # It is noted only if it is an event.
         place = self.full(path)
         if not place:
@@ -211,7 +211,7 @@ class Watch:
             self.note("local", "bind " + as_text(address[0]))
 
     def on_path(self, address: Any) -> None:
-        """Note the address of a Unix socket: local or forbidden.
+        """Record a connection to a Unix socket, local or forbidden.
 
         Forbidden are sockets of container engines, and those outside of writable folders.
         """
@@ -248,12 +248,12 @@ class Watch:
 
 
 def is_number(host: str) -> bool:
-    """Return whether an address is written as a number."""
+    """Return whether a host is an IP address."""
     return ":" in host or all(part.isdigit() for part in host.split("."))
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Start to watch; return a function that sends the rest."""
+    """Start to record; return a function that sends remaining events."""
     # The driver calls that function before its last record.
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]

@@ -1,8 +1,8 @@
 """Run one test file under pytest; report every phase.
 
 This runs inside a sandbox. pytest and its plugins are imported before the repository is on the path, so that no file of
-the repository can take their place. They are the project's own, and so are all options but those that would disturb a
-measurement. Every phase of every test is reported over a pipe. Argument 2 is the workspace.
+the repository can take their place. They are the project's own, and so are all options except those that would disturb
+a measurement. Every phase of every test is reported over a pipe. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ CALLERS = ("_pytest", "pluggy", "unittest")
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
     """``sys.path`` that keeps the standard library first.
 
-    pytest puts the folder of a test or conftest file first, and conftest files put others there; a file next to
-    it must not take the place of a module of Python's.
+    pytest puts the folder of a test or conftest file first, and conftest files put others there; a file beside it must
+    not replace a module of Python's.
     """
 
     def insert(self, index: Any, entry: Any) -> None:
@@ -56,7 +56,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTestModule:
-    """Finds the repository's module ``test`` before Python's own."""
+    """Import finder: the repository's ``test`` module before Python's."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -66,7 +66,7 @@ class OwnTestModule:
 
 
 def original(pytest: Any, error: Any) -> Any:
-    """Return the import error that pytest wrapped."""
+    """Return the import error inside pytest's own error."""
     wrappers = (pytest.Collector.CollectError,)
     for candidate in chain(error):
         if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
@@ -96,7 +96,7 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
-    """Return the plugin that runs each test."""
+    """Return the pytest plugin that runs each test."""
     # It keeps other plugins from doing so.
     from _pytest.runner import pytest_runtest_protocol as run_once
 
@@ -126,7 +126,7 @@ def make_recorder(
     marks: Any,
     is_variant: Any,
 ) -> object:
-    """Return the plugin that reports all phases."""
+    """Return the pytest plugin that reports all phases of tests."""
     # It makes the repository importable too.
     alone = frozenset(settings["isolated"])
 
@@ -219,7 +219,7 @@ def make_recorder(
 
 
 def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
-    """Return an exception with its traceback from the test on."""
+    """Return an exception with its traceback, beginning at the test."""
     # It is written as Python does.
     first = trace = failure._excinfo[2]
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
@@ -228,7 +228,7 @@ def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
-    """Change ``args`` that would disturb; return the changes in words."""
+    """Replace options that disturb measurements; return the changes as words."""
     # Called once every plugin has declared its options, and before these are parsed for good.
     known = early_config.known_args_namespace
     steady = [word for word in args if word not in WITHDRAWN]
@@ -247,14 +247,14 @@ def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]
 
 
 def folders_above(file: str) -> list[str]:
-    """Return pytest's import roots for a file."""
+    """Return the folders that pytest may import a file from."""
     # They are the folders from the file's up to the current one.
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def has_time_machine() -> bool:
-    """Return whether the environment has time_machine."""
+    """Return whether the package ``time_machine`` is installed."""
     # pytest has to load it first.
     return importlib.util.find_spec("time_machine") is not None
 

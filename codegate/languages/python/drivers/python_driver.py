@@ -1,4 +1,4 @@
-"""Share parts between the drivers of pytest and unittest."""
+"""Code that the drivers of pytest and unittest share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chain(error: Any) -> list[Any]:
 
 
 def number_of(error: Any) -> int | None:
-    """Return the errno of an OSError."""
+    """Return an OSError's errno, else None."""
     try:
         number = error.errno if isinstance(error, OSError) else None
     except Exception:
@@ -58,7 +58,7 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
 
 
 def place_of(error: Any) -> list[str] | None:
-    """Return the workspace file and function that raised, or None."""
+    """Return workspace file and function that raised ``error``, or None."""
     # They are the innermost ones in the traceback.
     found = None
     with contextlib.suppress(Exception):  # the class is the code's own
@@ -70,7 +70,7 @@ def place_of(error: Any) -> list[str] | None:
 
 
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return the facts about an exception for its failure class."""
+    """Return an exception's class, message and causes as record fields."""
     errors = chain(error)
     numbers = [number for number in map(number_of, errors) if number is not None]
     return {
@@ -85,7 +85,11 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
 
 
 def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
-    """Define the mark function; return two functions about marks."""
+    """Define the function that marks call.
+
+    Return two functions: the first returns the tokens since its last call, the second whether a test is an altered copy
+    or has one (these look alike, because the code under test may read everything that this process has).
+    """
     # The first returns the tokens since its last call. The second returns whether a test has copies or is one: these
     # are alike here, because the code under test may read everything that this process has.
     if "copies" not in settings:
@@ -103,7 +107,10 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def begin_run() -> tuple[dict[str, Any], Channel, str, str, list[str]]:
-    """Return settings, channel and workspace, packages and roots."""
+    """Read the settings, open the channel, enter the environment.
+
+    Return settings, channel, workspace, and the two results of ``enter_environment``.
+    """
     # The last two are as in ``enter_environment``; the current folder is that of the tests.
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
@@ -138,7 +145,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Start to report attempts; return a function for the rest."""
+    """Start to record behaviour; return a function that ends it."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
@@ -146,7 +153,7 @@ def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: 
 
 
 def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
-    """Report the end; leave by ``leave``, the original ``os._exit``."""
+    """Report the end; exit by ``leave``, the original ``os._exit``."""
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()

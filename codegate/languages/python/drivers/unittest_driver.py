@@ -26,7 +26,7 @@ from codegate.languages.python.drivers.python_driver import begin_run, end, expl
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
-    """Return the class of results, which report each test."""
+    """Return a unittest result class that reports each test."""
     clock = time.perf_counter
 
     class Result(unittest.TextTestResult):
@@ -106,12 +106,12 @@ def name_of(test: Any) -> str:
 
 
 def is_failed_import(test: Any) -> bool:
-    """Return whether a test stands for an unloadable module."""
+    """Return whether a test is unittest's stand-in for failed imports."""
     return type(test).__module__ == "unittest.loader"
 
 
 def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> None:
-    """Report a file, or a class in it, without tests."""
+    """Report a file, or class in it, that cannot load."""
     channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=explain(error, roots))
 
 
@@ -143,7 +143,7 @@ def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def is_ordinary(suite: Any) -> bool:
-    """Return whether a suite has only plain parts."""
+    """Return whether a suite's parts run in the usual way."""
     # A part with its own ``run`` is not plain.
     return isinstance(suite, unittest.TestCase) or (
         type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)
@@ -160,7 +160,10 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by Django's ``runtests.py``; return whether everything passed."""
+    """Run the file by Django's own ``runtests.py``.
+
+    Return whether everything passed.
+    """
     # That program is the one of Django's own repository.
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
@@ -179,7 +182,10 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by the project's own test command."""
+    """Run the file by the project's ``manage.py test``.
+
+    Return whether everything passed.
+    """
     # It keeps the project's settings, databases and options. Return whether everything passed.
     script, given = settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
@@ -193,7 +199,7 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
         steady["reverse"] = True
 
     def make_runner(name: str) -> Any:
-        """Return our runner, derived from the configured one."""
+        """Return our runner class, a subclass of the configured one."""
         # Django looks it up by name.
         if name != "Runner":
             raise AttributeError(name)

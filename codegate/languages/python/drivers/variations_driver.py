@@ -1,6 +1,6 @@
-"""Vary the clock and the load of the test process.
+"""Change the clock and the load of a test process.
 
-A driver of Python tests executes this text when a selection asks for one of these, and calls its functions before the
+A driver of Python tests executes this text if its settings ask for such a change, and calls its functions before the
 repository is imported.
 """
 
@@ -21,9 +21,10 @@ DAY = 86_400
 
 
 class Ahead:
-    """A function of ``time`` whose clock is ahead.
+    """A stand-in for a function of ``time``, days ahead.
 
-    An object rather than a function: as an attribute of a class a function would become a method, a builtin does not.
+    It is an object, not a function, because a function becomes a method when a class has it as attribute, and the
+    builtin does not.
     """
 
     def __init__(self, real: Any, replacement: Callable[..., Any]) -> None:
@@ -35,12 +36,12 @@ class Ahead:
 
 
 def turn_clock(days: int) -> None:
-    """Set ``time`` and ``datetime`` some days ahead.
+    """Set ``time`` and ``datetime`` ``days`` days ahead.
 
-    Timers, file times and the kernel stay. The classes of ``datetime`` are immutable and must stay the same objects for
-    C extensions, pickles and ``type(x) is datetime``: their namespaces are changed in place, and the interpreter's
-    attribute cache is invalidated. If the environment has ``time_machine``, that package sets the clock: it takes these
-    functions for builtins without checking.
+    Timers, file times and the kernel's clock stay as they are. The classes of ``datetime`` are immutable and must stay
+    the same objects for C extensions, pickles and ``type(x) is datetime``: their namespaces are changed in place, and
+    the interpreter's attribute cache is invalidated. If the environment has ``time_machine``, that package sets the
+    clock: it takes these functions for builtins without checking.
     """
     with contextlib.suppress(ImportError):
         importlib.import_module("time_machine").travel(datetime.timedelta(days=days), tick=True).start()
@@ -107,7 +108,7 @@ def fork() -> int:
 
 
 def crowd(processes: int) -> None:
-    """Start ``processes`` that keep this processor busy."""
+    """Start processes that keep this processor busy."""
     # They are not children of this process, because tests may wait for its children.
     with contextlib.suppress(OSError):
         usable = sorted(os.sched_getaffinity(0))

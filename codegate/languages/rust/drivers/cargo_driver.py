@@ -1,7 +1,7 @@
 """Compile tests with Cargo; run each in its own process.
 
 The tests never hold the records pipe. A test has passed when its process ended with status 0 and libtest reported that
-one test passed: a process that ends early proves nothing, and takes no other test along.
+one test passed: so a process that ends early has not passed, and loses no other test.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TEXT = 8 << 10
 
 def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT,
         limit: float | None = None) -> tuple[int, str, float]:  # fmt: skip
-    """Return a program's status, last output and seconds."""
+    """Run a program; return its status, last output and seconds."""
     # It is killed after ``limit`` seconds; whatever it leaves running is killed at its end.
     with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
         begun = time.monotonic()
@@ -68,7 +68,7 @@ def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEP
 
 
 class Target:
-    """A test target of a package, from ``cargo metadata``."""
+    """A program that Cargo builds from a package's tests."""
 
     def __init__(self, package: dict[str, Any], target: dict[str, Any]) -> None:
         self.package, self.root = package["id"], target["src_path"]
@@ -82,12 +82,12 @@ class Target:
         return str(os.path.dirname(self.root))
 
     def has(self, pattern: re.Pattern[bytes]) -> bool:
-        """Return whether the text of its root file matches ``pattern``."""
+        """Return whether the target's main source file matches ``pattern``."""
         with open(self.root, "rb") as file:
             return pattern.search(file.read()) is not None
 
     def file_of(self, test: str) -> tuple[str, str]:
-        """Return a test's file and the test's path there."""
+        """Return a test's source file, and its path inside that."""
         *modules, name = test.split("::")
         for depth in range(len(modules), 0, -1):
             place = os.path.join(self.folder, *modules[:depth])
@@ -98,7 +98,7 @@ class Target:
 
 
 class Cargo:
-    """Calls Cargo as the recipe does."""
+    """Calls Cargo with the options of the recipe's command."""
 
     def __init__(self, settings: dict[str, Any], python: str, workspace: str) -> None:
         words = list(settings["command"])
@@ -127,7 +127,7 @@ class Cargo:
             self.variables[settings["mark"]] = self.marks
 
     def targets(self) -> tuple[list[Target], set[str], str]:
-        """Return test targets, default packages, and Cargo's error or ""."""
+        """Return test targets, default packages, and an error or ""."""
         if not self.known:
             why = "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`"
             return [], set(), why
@@ -145,7 +145,10 @@ class Cargo:
         return every, set(found.get("workspace_default_members", found["workspace_members"])), ""
 
     def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
-        """Return how Cargo starts a target's program, and its output."""
+        """Compile a target; return how its program is started.
+
+        Also return Cargo's output. The start is None if Cargo fails.
+        """
         # The start is None if Cargo fails.
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
@@ -161,7 +164,7 @@ class Cargo:
 
 
 def of_nextest(words: list[str]) -> Iterator[str]:
-    """Yield nextest's options on compiling, without those on running."""
+    """Yield nextest's options that affect compiling, in Cargo's form."""
     left = iter(words)
     for word in left:
         name = word.split("=")[0]
@@ -171,7 +174,7 @@ def of_nextest(words: list[str]) -> Iterator[str]:
 
 
 def options(words: list[str]) -> Iterator[str]:
-    """Yield the options on compiling."""
+    """Yield ``cargo test``'s options that affect compiling."""
     left = iter(words)
     for word in left:
         if word in VALUED:
@@ -181,7 +184,7 @@ def options(words: list[str]) -> Iterator[str]:
 
 
 def choose(targets: list[Target], path: str) -> list[Target]:
-    """Return the targets that may contain a file."""
+    """Return the targets that may contain the file ``path``."""
     # They are its own, or else the nearest that name its module.
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
@@ -192,7 +195,7 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether a panic is an assertion."""
+    """Return whether a panic came from an assertion macro."""
     # It is if a macro in a test file raised it.
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
@@ -204,7 +207,7 @@ def has_asserted(place: str, files: dict[str, str]) -> bool:
 
 
 def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
-    """Return the facts that decide a failed test's class."""
+    """Return exception, message and parents that describe a failed test."""
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
@@ -218,7 +221,7 @@ def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return the outcome of one test's process."""
+    """Return a test's outcome, by its process's status and output."""
     # Its status and libtest's count must agree.
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
@@ -228,7 +231,7 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the names of a program's tests."""
+    """Return the names of the tests in a test program."""
     # There are none if it is not built with libtest.
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
@@ -265,7 +268,7 @@ def run_tests(
 
 
 def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str]) -> None:
-    """Report a file without results."""
+    """Report an error for a file without test results."""
     sys.stdout.write(plain(words, 4000) + "\n")
     crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
     channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
