@@ -52,7 +52,7 @@ _PINNING: Final = (
 
 
 def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds ``_PINNING`` to a command.
+    """Return a decorator that adds the options for pinning.
 
     ``model`` says in the help whose runs they are.
     """
@@ -227,7 +227,10 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
 
 
 def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
-    """Return why a suite's runs are not comparable, and notes."""
+    """Return what makes a suite's runs and a baseline incomparable.
+
+    The second value are remarks on differences that are allowed.
+    """
     suite = load_suite(folder)
     sandbox = baseline.samples.conditions.get("sandbox", "")
     manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")
@@ -252,7 +255,7 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _summary(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline as a JSON document, without its samples."""
+    """Describe a baseline as JSON, without its samples."""
     counts = counts_of(baseline.samples)
     age = baseline.age()
     whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})

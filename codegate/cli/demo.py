@@ -124,7 +124,10 @@ def _handwritten(name: str) -> CandidateSpec:
 
 
 def _quick_sandbox() -> Choice:
-    """Return bubblewrap if it works: it needs no image."""
+    """Return ``bwrap`` if it works, because it needs no image.
+
+    Else the choice is automatic.
+    """
     try:
         select_backend("bwrap", new_run_id()).close()
     except SandboxUnavailable:
@@ -138,7 +141,7 @@ def _bundle() -> Path:
 
 
 def _clear(out: Path) -> None:
-    """Make the folder, without the files of an earlier demo."""
+    """Make the folder, and remove an earlier demo's files."""
     if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
         raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
@@ -167,7 +170,10 @@ def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice,
 
 
 def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[str, Report]]:
-    """Pin an agent; yield the report on each AGENTS.md change."""
+    """Gate changes of AGENTS.md; yield each one's name and report.
+
+    An agent's run makes the baseline first.
+    """
     suite = load_suite(out / "suite")
     with _played(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
@@ -180,7 +186,10 @@ def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[
 
 
 def _agent(out: Path, address: str, name: str) -> CandidateSpec:
-    """Write the AGENTS.md of the run ``name``; return the agent."""
+    """Write an AGENTS.md; return an agent that reads it.
+
+    ``name`` selects one of the demo's texts.
+    """
     (out / "repository" / "AGENTS.md").write_text(_AGENTS_MD[name], encoding="utf-8")
     agent = {"name": "command", "command": ["{python}", "{files}/agent.py"], "files": ["agent.py"]}
     spec = CandidateSpec.model_validate(
@@ -194,7 +203,10 @@ def _agent(out: Path, address: str, name: str) -> CandidateSpec:
 
 @contextmanager
 def _played(suite: Suite) -> Iterator[str]:
-    """Serve a model that knows every fix; yield its address."""
+    """Serve a stand-in for a model; yield its address.
+
+    It knows every problem's fix.
+    """
     bases = base_trees(suite, None, 1)
     fixes = {one.statement.strip(): _Fix.of(bases(one.id), one.fix) for one in suite.problems}
 
@@ -223,7 +235,7 @@ def _played(suite: Suite) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Fix:
-    """A fix: its shell command, and the lines it adds."""
+    """A fix as shell command, with its number of lines."""
 
     command: str
     lines: int

@@ -32,7 +32,7 @@ Level: TypeAlias = Literal["ok", "warn", "optional", "missing"]
 
 @dataclass(frozen=True)
 class _Check:
-    """The result of one check."""
+    """One check of the machine: its result and text."""
 
     level: Level
     detail: str
@@ -83,7 +83,7 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str, otherwise:
 
 
 def _configuration() -> tuple[Level, str]:
-    """Return the candidates of ``codegate.yml``: number, models that end.
+    """Check ``codegate.yml``: number of candidates, models that end.
 
     Raises UsageError if ``codegate run`` would refuse one, for example without its key.
     """
@@ -95,7 +95,7 @@ def _configuration() -> tuple[Level, str]:
 
 
 def _git() -> tuple[Level, str]:
-    """Return git's version; raise UsageError if it is too old."""
+    """Check git's version; raise UsageError if it is too old."""
     words = git(Path(), "version").decode("utf-8", "replace").strip()
     found = re.match(r"git version (\d+)\.(\d+)", words)
     if found is None or tuple(map(int, found.groups())) < _OLDEST_GIT:
@@ -105,7 +105,10 @@ def _git() -> tuple[Level, str]:
 
 
 def _sandbox(choice: str) -> tuple[Level, str]:
-    """Return a sandbox's parts and limitations, untested."""
+    """Describe a sandbox that works here, with its limitations.
+
+    It is not tested. Raises if it does not work.
+    """
     backend = select_backend(choice, new_run_id())
     try:
         found = backend.describe()

@@ -211,9 +211,9 @@ def command(
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
-    """Write a file and return whether it was written.
+    """Write a file unless it exists; return whether that happened.
 
-    An existing file is kept without ``force``. Either is printed.
+    ``force`` replaces an existing file. Either is printed.
     """
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
@@ -273,7 +273,7 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
 
 
 def _following(out: Path, part: str, *, here: bool) -> list[str]:
-    """Return the commands that a user runs next.
+    """Return the commands that the user should run next.
 
     ``here`` is whether this is a git repository.
     """
@@ -295,7 +295,7 @@ def _following(out: Path, part: str, *, here: bool) -> list[str]:
 
 
 def _following_workflows(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
-    """Return the commands that make the workflows gate."""
+    """Return the commands that put the new workflows into effect."""
     names = shlex.join(map(str, (out, out.with_name(".gitignore"), _WORKFLOWS)))
     lines = [f"git add {names} && git commit -m 'Add codegate' && git push  # to the default branch"]
     asked = [one for one in specs if one.calls_a_model and one.api_key_command is None]
@@ -323,7 +323,7 @@ def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
 
 
 def _entry(spec: CandidateSpec) -> str:
-    """Return a candidate's entry, with comments on other values."""
+    """Return a candidate's lines for ``codegate.yml``, with comments."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
         lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
@@ -335,7 +335,10 @@ def _entry(spec: CandidateSpec) -> str:
 
 
 def _limit(suite: Path, spec: CandidateSpec) -> str:
-    """Return the lines on ``max_model_calls``: a sufficient limit, explained."""
+    """Return the lines for ``max_model_calls`` in ``codegate.yml``.
+
+    The value is sufficient, and a comment explains it.
+    """
     if not spec.calls_a_model:
         return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"
     if not (suite / "suite.yml").exists():
@@ -372,7 +375,10 @@ def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
 
 
 def _own_action() -> str:
-    """Return the action at this installation's or checkout's commit."""
+    """Return the reference of the GitHub Action for workflows.
+
+    It is at this installation's or checkout's commit.
+    """
     package = Path(codegate.__file__).parent
     with contextlib.suppress(GitError, OSError):
         built = package / _COMMIT_FILE

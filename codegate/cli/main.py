@@ -61,7 +61,7 @@ _MACHINE: Final = frozenset({
 
 
 class _LazyGroup(click.Group):
-    """A group that imports only the called subcommand's module."""
+    """A click group that imports a subcommand only when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -83,7 +83,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand; for an unknown one suggest the nearest."""
+        """Find the subcommand; suggest the nearest for an unknown one."""
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], _COMMANDS, 1)
             raise UsageError(
@@ -97,7 +97,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; a broken pipe is no verdict.
+        """Run the subcommand; turn a broken pipe into an error.
 
         Raises:
             InfrastructureError: a pipe to another program broke. click itself would exit with 1, which is "regressed".
@@ -207,7 +207,7 @@ def _explain(error: BaseException) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit with ``code``, even if stdout cannot be written."""
+    """Exit with ``code``, even if stdout cannot be flushed."""
     try:
         sys.stdout.flush()
     except OSError:

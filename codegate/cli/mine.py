@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
 class _MineGroup(click.Group):
-    """``codegate mine``, where an unknown word is a repository."""
+    """The group ``mine``, where unknown words are repositories."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in self.commands:
@@ -58,7 +58,7 @@ class _MineGroup(click.Group):
 
 
 class _History(click.Command):
-    """The subcommand that runs when none is named."""
+    """The default subcommand of ``codegate mine``."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         parent = ctx.parent or ctx
@@ -66,7 +66,7 @@ class _History(click.Command):
 
 
 class _Clone(click.Path):
-    """The folder of a clone.
+    """A parameter that is the folder of a clone.
 
     For an address, the error names the command that clones it.
     """

@@ -21,7 +21,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class Finite(click.FloatRange):
-    """A number in a range; ``nan`` is refused."""
+    """A command's parameter: a number in a range, never ``nan``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number; see ``click.ParamType.convert``."""
@@ -30,7 +30,7 @@ class Finite(click.FloatRange):
 
 
 def usd(value: str) -> Decimal:
-    """Return a text as an exact sum of US dollars.
+    """Parse an exact sum of US dollars.
 
     The function's name is the metavar in the help.
     """
@@ -105,7 +105,7 @@ def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the low
 
 
 def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
-    """Add ``--json``, which ``json_wanted`` returns."""
+    """Add ``--json`` to a command; ``json_wanted`` returns its value."""
     return click.option(
         "--json",
         is_flag=True,
@@ -134,7 +134,7 @@ config_option = click.option(
 
 
 def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
-    """Return the option ``--jobs``.
+    """Return a decorator that adds ``--jobs`` to a command.
 
     ``shown`` describes a computed default in the help.
     """

@@ -1,4 +1,4 @@
-"""Output of commands: lines for people, or one JSON document."""
+"""Print a command's output: lines for people, or JSON."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ _json_wanted = False
 
 
 def want_json(wanted: bool) -> None:
-    """Set whether stdout is for JSON only."""
+    """Set whether stdout gets the JSON document and nothing else."""
     global _json_wanted  # noqa: PLW0603 - a process has one stdout
     _json_wanted = wanted
 
@@ -44,9 +44,9 @@ def say(*lines: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print lines on stderr, above a progress bar.
+    """Print lines on stderr, unless only errors are wanted.
 
-    Nothing is printed if only errors are wanted.
+    They appear above a progress bar.
     """
     if is_quiet():
         return
@@ -58,7 +58,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def notes_through(write: Callable[[str], None]) -> Iterator[None]:
-    """Print notes by ``write`` in a ``with`` block.
+    """Print notes with ``write`` during the ``with`` block.
 
     A progress bar uses this, so that notes do not break it.
     """
@@ -81,7 +81,7 @@ class _Notes(logging.Handler):
 
 
 def set_level(name: str) -> None:
-    """Set the level of stderr: ``error``, ``info`` or ``debug``.
+    """Set how much stderr shows: ``error``, ``info`` or ``debug``.
 
     ``info`` has notes and progress, ``debug`` a log as well.
     """
@@ -101,7 +101,7 @@ def _print(text: str, *, err: bool) -> None:
 
 
 def write(text: str, *, err: bool = False) -> None:
-    """Write lines as they are, until the reader is gone.
+    """Write lines to stdout or stderr; ignore a closed pipe.
 
     The exit code stays the command's own: a pipe into ``head`` does not change a verdict.
     """
@@ -131,7 +131,7 @@ def _json(document: Any, indent: int | None = None) -> str:
 
 
 def emit(document: Any) -> None:
-    """Print the command's JSON document if ``--json`` was given."""
+    """Print the command's JSON document, if ``--json`` was given."""
     if _json_wanted:
         write(_json(document, indent=2))
 

@@ -198,7 +198,7 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
 
 
 def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
-    """Return the values as text, with their interval in brackets."""
+    """Format several estimates, with their intervals in brackets."""
     words, ends = _range(_values(values), form, unit), _interval(values)
     return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
 
@@ -213,7 +213,7 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 
 
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
-    """Return the forecasts as a document by label.
+    """Return the forecasts as JSON, by the candidate's label.
 
     If labels repeat, by label and key.
     """

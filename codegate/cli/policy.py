@@ -1,4 +1,4 @@
-"""Read what a run is gated by; print its report."""
+"""Read the rules that gate a run; print the report."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def project_by(
     suite: Path | None = None,
     repository: Path | None = None,
 ) -> Project:
-    """Return the project by the rules of ``commit``.
+    """Return the project as configured at ``commit``.
 
     Its files are removed when the command ends.
     """
@@ -54,7 +54,7 @@ def project_by(
 
 
 def read_settings(config: Path | None) -> tuple[Config, Path]:
-    """Return the configuration and the folder of its paths.
+    """Read the configuration; return it with its folder.
 
     Without a file: the defaults.
     """
@@ -63,7 +63,7 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
 
 
 def print_report(report: Report) -> ExitCode:
-    """Print a finished run's report; return the exit code."""
+    """Print a run's report; return the command's exit code."""
     if json_wanted():
         write(render_json(report.view))
     say(render_console(report.view, width=columns()))

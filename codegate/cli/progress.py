@@ -18,7 +18,7 @@ class _Show(Protocol):
 
 @contextmanager
 def run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows the progress of a run."""
+    """Yield a function that shows how far a run is."""
     with _shown() as show:
 
         def step(step: Progress) -> None:
@@ -30,7 +30,7 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
-    """Yield a function that shows the progress of mining."""
+    """Yield a function that shows how far mining is."""
     with _shown() as show:
 
         def step(event: "MineEvent") -> None:
@@ -41,7 +41,10 @@ def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
 
 @contextmanager
 def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a function that shows the number done, and words."""
+    """Yield a function that shows how much is done.
+
+    It takes the number done, the total and the current work.
+    """
     with _shown() as show:
         yield lambda done, total, text: show(done, total, text, important=False, waiting=True)
 

@@ -101,7 +101,10 @@ def command(
 
 
 def _check_verdict(reports: Path, run: Path) -> None:
-    """Raise UsageError if the folder's report has a verdict."""
+    """Raise UsageError if ``reports`` has a verdict already.
+
+    A report without one would replace it.
+    """
     try:
         written = read_result((reports / "report.json").read_bytes())
     except (OSError, UsageError):
@@ -114,6 +117,6 @@ def _check_verdict(reports: Path, run: Path) -> None:
 
 
 def _open(page: Path) -> None:
-    """Show a page in the browser, or print its path."""
+    """Open a page in the browser, or print its path."""
     opened = click.launch(page.absolute().as_uri(), wait=True) == 0
     say(f"{'opened' if opened else 'no browser could be started; open'} {page}")

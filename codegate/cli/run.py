@@ -111,9 +111,9 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
 
 
 def command_again() -> tuple[str, ...]:
-    """Return the ``codegate run`` command that continues this run.
+    """Return the words of the command that continues this run.
 
-    It lacks the run's folder.
+    They lack the run's folder, and have the options that were given.
     """
     context = click.get_current_context()
     words = ["codegate", "run"]

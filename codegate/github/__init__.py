@@ -1,4 +1,4 @@
-"""The GitHub Action."""
+"""The GitHub Action: inputs, modes, posts and outputs."""
 
 from codegate.github.entry import reap_action, run_action
 

@@ -37,14 +37,14 @@ _Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class DamagedArtifact(UsageError):
-    """The download is too large, or its digest is wrong."""
+    """The download is too large, or has another digest."""
 
 
 _AnsweredT = TypeVar("_AnsweredT", bound=Lenient)
 
 
 class ArtifactRun(Lenient):
-    """The run that uploaded an artifact.
+    """The workflow run that uploaded an artifact.
 
     GitHub reports it, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit; None
     if that is gone.
@@ -75,7 +75,10 @@ class Artifact(Lenient):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return artifacts of a name, newest first, also of forks."""
+    """Return all artifacts of this name, newest first.
+
+    Forks' artifacts are among them.
+    """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
             f"{shown(name)!r} is no name of an artifact.",
@@ -89,7 +92,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
 
 
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
-    """Return the zip of ``artifact``, with its digest checked."""
+    """Download an artifact's zip and check its digest."""
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
     if artifact.size_in_bytes > most:
@@ -137,9 +140,9 @@ def read_members(
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
-    """Open a zip after checking its last record.
+    """Open a zip, after checking the size of its directory.
 
-    The record says how large the directory is, which costs memory to read.
+    The zip's last record has the size; reading the directory costs memory.
     """
     if len(data) < _END.size:
         raise ValueError("it does not end as a zip does")
@@ -169,7 +172,7 @@ WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
 
 
 class Untrusted(UsageError):
-    """The run that uploaded an artifact is not trusted.
+    """An artifact was not uploaded by a trusted run.
 
     A trusted run is of the baseline's workflow, on the default branch.
     """
@@ -191,7 +194,7 @@ class _Run(Lenient):
 
 
 def default_branch(github: GitHub, event: Event) -> str:
-    """Return the default branch, from the event or GitHub."""
+    """Return the default branch's name, from the event or GitHub."""
     if event.default_branch:
         return event.default_branch
     path = github.repo("")
@@ -203,7 +206,7 @@ def default_branch(github: GitHub, event: Event) -> str:
 
 
 def check_origin(artifact: Artifact, branch: str) -> ArtifactRun:
-    """Return the run that uploaded an artifact on ``branch``.
+    """Return an artifact's run, if its commit is on ``branch``.
 
     GitHub's list alone decides.
 
@@ -221,7 +224,7 @@ def check_origin(artifact: Artifact, branch: str) -> ArtifactRun:
 
 
 def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
-    """Yield artifacts of a name from ``branch`` only, newest first."""
+    """Yield artifacts of this name uploaded from ``branch``, newest first."""
     for artifact in list_artifacts(github, name):
         with contextlib.suppress(Untrusted):
             check_origin(artifact, branch)
@@ -231,13 +234,10 @@ def own_artifacts(github: GitHub, name: str, branch: str) -> Iterator[Artifact]:
 def check_workflow_run(
     github: GitHub, artifact: Artifact, branch: str, workflow: str, conclusions: Collection[str] = ("success",)
 ) -> None:
-    """Refuse an artifact that no trusted run uploaded.
+    """Raise Untrusted unless a trusted run uploaded the artifact.
 
     A trusted run is one of the file ``workflow`` on ``branch`` that a member started and that ended with one of
     ``conclusions``; its commit is still on the branch.
-
-    Raises:
-        Untrusted: the run is not one of these.
     """
     number = check_origin(artifact, branch).id
     path = github.repo(f"actions/runs/{number}")

@@ -1,4 +1,4 @@
-"""The action's entry point."""
+"""The GitHub Action's entry point."""
 
 import contextlib
 import os
@@ -66,7 +66,7 @@ def command(reap: bool) -> ExitCode:
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
-    """Run the action and return the step's exit code.
+    """Run the action; return the step's exit code.
 
     ``environment`` is the process's own. Outputs, summary and annotations are written however the action ends, and
     nothing that is printed meanwhile can give the runner a command. An error that codegate did not expect is reported
@@ -96,7 +96,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove the job's sandboxes and give back its files."""
+    """Remove the job's sandboxes; give its files to their owner."""
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
             _give_back(read_inputs(environment))
@@ -179,13 +179,10 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
-    """Refuse candidates with a key in a run without secrets.
+    """Raise NotGated if a candidate needs a key without secrets.
 
     A server that is reached by plain http needs no key: it is on this machine or at a private address, and the base
     commit's configuration names it.
-
-    Raises:
-        NotGated: a candidate needs a key.
     """
     for spec in candidates:
         if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):
@@ -196,7 +193,10 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
-    """Refuse a cache that the checkout's author could have filled."""
+    """Raise UsageError if the cache folder is in the checkout.
+
+    The author of a pull request could have filled it.
+    """
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
     for path in (
@@ -210,7 +210,10 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 
 
 def _fresh(inputs: Inputs) -> Inputs:
-    """Refuse an existing run folder, which strangers could have made."""
+    """Raise UsageError if the run's folder exists; return ``inputs``.
+
+    A stranger could have made it.
+    """
     if os.path.lexists(inputs.reports / "run"):
         raise UsageError(
             f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
@@ -220,7 +223,7 @@ def _fresh(inputs: Inputs) -> Inputs:
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:
-    """Return ``path`` relative to the workspace, for the host."""
+    """Return ``path`` relative to the workspace, for later steps."""
     return path.relative_to(inputs.workspace).as_posix()
 
 
@@ -234,7 +237,10 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Give written files, which root made, to the workspace's owner."""
+    """Change the owner of written files to the workspace's owner.
+
+    Root wrote them in the action's container.
+    """
     if os.geteuid() != 0:
         return
     made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)
@@ -252,7 +258,7 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
 
 
 def leave_to_child() -> None:
-    """Fork and return in the child; the parent waits.
+    """Fork; return in the child, and wait in the parent.
 
     The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and process 1 has
     to reap orphans. The parent passes SIGINT and SIGTERM on to the child and exits with the child's exit code, or with

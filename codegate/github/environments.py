@@ -1,4 +1,4 @@
-"""Keep built environments between runs, in an artifact.
+"""Keep built environments between workflow runs, in an artifact.
 
 The lock lists the ones to trust. GitHub's cache is not used: any job of a pull request can fill a cache of its branch,
 and restoring one writes any file of the runner that its archive names.
@@ -24,7 +24,10 @@ _MAX_BYTES: Final = 4 << 30
 
 
 def take_environments(job: Job, lock: Lock | None) -> None:
-    """Import the default branch's archives that ``lock`` lists."""
+    """Import built environments from an artifact of the default branch.
+
+    Only archives that ``lock`` lists are imported.
+    """
     name, github, event = job.inputs.environments, job.github, job.event
     if name is None or lock is None or not lock.environments or github is None or event is None:
         return
@@ -47,7 +50,10 @@ def take_environments(job: Job, lock: Lock | None) -> None:
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
-    """Export all environments among the reports; return SHA-256 by key."""
+    """Export all environments for upload; return SHA-256 by key.
+
+    They go into the folder of the reports.
+    """
     if job.inputs.environments is None:
         return {}
     try:

@@ -58,7 +58,7 @@ _FOREIGN: Final[Mapping[str, str]] = {
 
 
 class PullRequest(Lenient):
-    """A pull request.
+    """The fields of a pull request that are used.
 
     ``head_repository_id`` is None if that repository is gone or not named.
     """
@@ -70,9 +70,9 @@ class PullRequest(Lenient):
 
 
 class WorkflowRun(Lenient):
-    """The run whose end started this one, with its ``event``.
+    """The workflow run whose end started this one.
 
-    ``head_repository`` is None if the repository is gone.
+    ``event`` is the name of its event; ``head_repository`` is None if the repository is gone.
     """
 
     id: _Id
@@ -108,7 +108,10 @@ class _Environment(Lenient):
 
     @property
     def workflow_path(self) -> str:
-        """Return the workflow's path, "" if another repository has it."""
+        """Return the path of this workflow's file in the repository.
+
+        "" if the file is in another repository.
+        """
         reference = self.GITHUB_WORKFLOW_REF
         path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
         return path if path != reference and _WORKFLOW.fullmatch(path) else ""
@@ -119,7 +122,7 @@ _PartT = TypeVar("_PartT", bound=Lenient)
 
 @dataclass(frozen=True)
 class Event:
-    """The workflow's event.
+    """The event that started this workflow run.
 
     An empty text, None and 0 stand for an unknown field.
 
@@ -148,7 +151,7 @@ class Event:
 
     @property
     def fork(self) -> bool:
-        """Return whether the commit is from another or unknown repository."""
+        """Return whether the commit may be from another repository."""
         source = self.pull or self.workflow_run
         if source is None:
             return False
@@ -156,7 +159,10 @@ class Event:
 
     @property
     def head_sha(self) -> str:
-        """Return the pull request's or other run's head, or ``sha``."""
+        """Return the head commit of the pull request or run.
+
+        Without one, return ``sha``.
+        """
         source = self.pull or self.workflow_run
         return source.head_sha if source is not None else self.sha
 
@@ -167,7 +173,7 @@ class Event:
 
 
 def read_event(environment: Mapping[str, str]) -> Event:
-    """Return the workflow's event.
+    """Read the event from the runner's variables and payload.
 
     Raises:
         UsageError: the runner's variables or the payload are unusable.
@@ -213,7 +219,7 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
 
 
 def refusal(event: Event) -> str | None:
-    """Return why no suite runs for this event, or None."""
+    """Return why this event must not run suites, or None."""
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run
         if run is not None and run.event not in _BY_MEMBERS:

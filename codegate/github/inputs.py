@@ -1,4 +1,4 @@
-"""The action's inputs, checked.
+"""Read and check the action's inputs.
 
 The runner gives them as ``INPUT_<NAME>``, in upper case and with hyphens.
 """
@@ -34,7 +34,7 @@ def _inside(path: str, info: ValidationInfo) -> str:
 
 
 def _folder(path: str | Path, info: ValidationInfo) -> Path:
-    """Return a folder that the step may write to.
+    """Return a folder's path, checked to be safely writable.
 
     It is neither reached by a link, which a checkout may bring, nor part of git's own folder.
     """
@@ -115,7 +115,7 @@ class Inputs(Places):
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """Return the checked inputs.
+    """Read the action's inputs from the environment, checked.
 
     Raises:
         UsageError: a value is wrong, or a path leads out of the workspace.

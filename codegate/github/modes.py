@@ -29,7 +29,7 @@ from codegate.wording import count_of
 
 
 def gate(job: Job, project: Project) -> Result:
-    """Run and compare the candidates, or run only a shard."""
+    """Run the candidates and gate them, or run a shard."""
     report = runs.run(
         run_spec(job, project),
         progress_to(job),
@@ -47,7 +47,10 @@ def gate(job: Job, project: Project) -> Result:
 
 
 def plan(job: Job, project: Project) -> Result:
-    """Return a matrix: each ``shard``, and its artifact's ``name``."""
+    """Plan shards; return a matrix for later jobs.
+
+    Each entry has the ``shard``, and its artifact's ``name``.
+    """
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
     planned = plan_shards(run_spec(job, project), job.inputs.shards)
@@ -59,7 +62,7 @@ def plan(job: Job, project: Project) -> Result:
 
 
 def merge(job: Job, project: Project) -> Result:
-    """Merge a run's shards and compare it with the baseline."""
+    """Merge a run's shards and gate the run."""
     inputs = job.inputs
     if inputs.run_id is None:
         raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
@@ -77,7 +80,7 @@ def merge(job: Job, project: Project) -> Result:
 def keep_baseline(job: Job, project: Project) -> Result:
     """Copy the pinned baseline and its lock into the reports.
 
-    They are uploaded again before their artifact expires.
+    The workflow uploads them again before their artifact expires.
     """
     pinned, reports = project.pinned, job.inputs.reports
     if pinned is None:
@@ -91,7 +94,7 @@ def keep_baseline(job: Job, project: Project) -> Result:
 
 
 def make_baseline(job: Job, project: Project) -> Result:
-    """Sample the one candidate; write a baseline and its lock.
+    """Sample the only candidate; write a baseline and its lock.
 
     If the pinned baseline is of the same model under the same conditions, its samples are added: more samples leave
     less to chance. Nothing is pinned yet: that takes a commit of the lock, which people review.
@@ -138,14 +141,17 @@ def make_baseline(job: Job, project: Project) -> Result:
 
 
 def _of_same_model(project: Project) -> Baseline | None:
-    """Return the pinned baseline of the one candidate, or None."""
+    """Return the pinned baseline, if it is the candidate's own."""
     (candidate,) = project.settings.candidates
     pinned = project.pinned.baseline if project.pinned is not None else None
     return pinned if pinned is not None and pinned.spec.key() == candidate.key() else None
 
 
 def mine(job: Job) -> Result:
-    """Mine the workspace's history into ``suite``, or the reports' folder."""
+    """Mine the workspace's git history into a suite.
+
+    It is written to the input ``suite``, or among the reports.
+    """
     inputs = job.inputs
     suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
     lines = ProgressLines(job.log.log)
@@ -163,7 +169,7 @@ def mine(job: Job) -> Result:
 
 
 def validate(job: Job, scratch: Path) -> Result:
-    """Prove again that every problem of the suite is sound."""
+    """Prove again that the suite's problems are sound."""
     inputs = job.inputs
     suite = project_of(inputs, job.base, scratch, needs_candidates=False).suite
     lines = ProgressLines(job.log.log)
@@ -197,8 +203,8 @@ def run_spec(
 ) -> RunSpec:
     """Return the run that inputs and configuration describe.
 
-    It continues a fetched run. ``candidates`` and ``samples`` replace the project's; a ``gated`` run is compared with
-    its baseline, if any.
+    An unfinished run that was fetched is continued. ``candidates`` and ``samples`` replace the project's; a ``gated``
+    run is compared with its baseline, if any.
     """
     inputs, wanted = job.inputs, project.settings.sandbox
     spec = project.run(
@@ -219,14 +225,14 @@ def run_spec(
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:
-    """Log a report and the notes on the baseline."""
+    """Log a report, with remarks on its baseline."""
     job.log.log(render_console(report.view))
     for note in (*project.notes, *filter(None, [report.trace])):
         job.log.log(note)
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
-    """Return a callback that logs outcomes and what delays them."""
+    """Return a function that logs outcomes and delays."""
     lines = ProgressLines(job.log.log)
     return lambda step: lines(step.done, step.total, step.words, important=bool(step.outcome), waiting=True)
 

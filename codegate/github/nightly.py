@@ -1,4 +1,4 @@
-"""Mode ``nightly``: watch the pinned model."""
+"""Mode ``nightly``: check whether the pinned model got worse."""
 
 import contextlib
 import itertools
@@ -42,7 +42,7 @@ _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` propo
 
 
 def nightly(job: Job, project: Project) -> Result:
-    """Compare a new run with the baseline and past nights."""
+    """Run the pinned model; compare with baseline and past nights."""
     if project.pinned is None:
         raise Skipped(
             "no baseline is pinned, so there is nothing to watch.",
@@ -99,7 +99,10 @@ def nightly(job: Job, project: Project) -> Result:
 
 
 def _fetch_history(job: Job, history: Path) -> None:
-    """Write past nights of the newest trusted run, if any."""
+    """Download the history of past nights, if there is one.
+
+    It is from the newest trusted run.
+    """
     github, event = job.github, job.event
     if event is None or github is None:
         return

@@ -1,4 +1,4 @@
-"""Fetch the pinned baseline from GitHub.
+"""Download the pinned baseline from GitHub.
 
 It is in an artifact that a trusted run uploaded, or a file of a release. Protocol: docs.github.com/rest, "Get a release
 by tag name", "Get a release asset".
@@ -37,13 +37,16 @@ _OCTETS: Final = "application/octet-stream"
 
 
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
-    """Return the baseline that counts for ``event``, as ``find_pinned``."""
+    """Return the baseline for ``event``, downloaded if necessary.
+
+    See ``find_pinned``.
+    """
     base = event.base_sha if event is not None else None
     return find_pinned(name, workspace, base, github, partial(_fetched, github, event))
 
 
 def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
-    """Yield the lock's sources, each fetched only when tried."""
+    """Yield places to download from, each fetched only when tried."""
     transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")
@@ -57,7 +60,7 @@ def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator
 
 
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
-    """Yield the artifacts of a name, untrusted ones as errors."""
+    """Yield the baseline's artifacts; for untrusted ones, an error."""
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:

@@ -1,4 +1,4 @@
-"""Post a comment, an issue or a check run.
+"""Create and update comments, issues and check runs.
 
 A post of ours is updated in place, and GitHub's refusal becomes a warning. Texts come from ``reporting``, which keeps
 them within GitHub's limits. A hidden marker alone proves nothing, because every user can write one: a text is ours if
@@ -35,7 +35,7 @@ _UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", 
 
 @dataclass(frozen=True)
 class Posted:
-    """What was posted and where, or why not (a warning)."""
+    """The result of a post: its address, or a warning."""
 
     did: Literal["created", "updated", "unchanged", "closed", "nothing"]
     url: str | None = None
@@ -43,9 +43,10 @@ class Posted:
 
 
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
-    """Create or update the one comment of ``key``.
+    """Create or update the comment of ``key`` on an issue.
 
-    Further comments of ``key`` are deleted. Without ``begin`` no first one is created.
+    Further comments of ``key`` are deleted. Without ``begin`` no first one is created. ``number`` is the issue's or
+    pull request's.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
@@ -86,15 +87,15 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
 
 
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
-    """Keep the issue of ``key`` open while it is regressed.
+    """Open or update an issue; close it after recovery.
 
-    Otherwise it is closed. Do not call this for a night that decides nothing (inconclusive, infrastructure): it is no
-    recovery.
+    The issue is that of ``key``. ``regressed`` false is a recovery. Do not call this for a night that decides nothing
+    (inconclusive, infrastructure): it is no recovery.
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
-        """Return the login's open issues for ``key``, oldest first."""
+        """Return open issues of ``key`` by this login, oldest first."""
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 
@@ -120,7 +121,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
 
 
 def conclusion_of(kind: str, on_inconclusive: OnInconclusive) -> Conclusion:
-    """Return the check run's conclusion for a result.
+    """Return the check run's conclusion for a verdict.
 
     ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let a
     change in that was not measured.
@@ -140,7 +141,7 @@ def post_check(
     details_url: str | None = None,
     on_inconclusive: OnInconclusive = "neutral",
 ) -> Posted:
-    """Add a check run to a pull request's head.
+    """Create a check run on a pull request's head commit.
 
     The merge commit, which ``GITHUB_SHA`` is, shows nowhere. ``kind`` is the verdict, or the kind of a result without
     one; ``summary`` is Markdown, ``details_url`` the workflow run's page.
@@ -158,7 +159,7 @@ def post_check(
 
 
 def marker(key: str) -> str:
-    """Return the first line of a text of ``key``.
+    """Return the hidden first line that marks texts of ``key``.
 
     A key has letters, digits and single ``.``, ``_``, ``-``.
     """
@@ -181,7 +182,7 @@ def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
 
 
 def _login(github: GitHub) -> str:
-    """Return the token's login, ``BOT`` if it is not told."""
+    """Return the token's login name; ``BOT`` if GitHub refuses it."""
     try:
         user = github.get("user")
     except (Forbidden, NotFound):
@@ -203,7 +204,7 @@ def _author(item: dict[str, Any]) -> str | None:
 
 
 def item_number(item: dict[str, Any], name: str = "id") -> int:
-    """Return an item's number.
+    """Return a field of GitHub's answer that is a number.
 
     Raises:
         GitHubError: it has none.
@@ -217,7 +218,10 @@ def item_number(item: dict[str, Any], name: str = "id") -> int:
 def _create(
     github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Post once; look for the text before posting again."""
+    """Post a text; after a failure, look whether it arrived.
+
+    Only if it did not, it is posted again.
+    """
     try:
         made = github.send("POST", path, body)
     except GitHubError as error:

@@ -1,4 +1,4 @@
-"""Publish a result on GitHub or in a chat."""
+"""Publish a step's result on GitHub or in a chat."""
 
 import re
 from collections.abc import Mapping
@@ -25,14 +25,20 @@ _CHAT_SECONDS: Final = 15.0
 
 
 def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
-    """Return this gate's name: workflow, job and input ``suite``."""
+    """Return a name of this gate that marks its posts.
+
+    It is made of workflow, job and input ``suite``.
+    """
     words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
     return found[:100].strip("-") or "gate"
 
 
 def publish(result: Result, job: Job) -> str | None:
-    """Publish the result; return the comment's or issue's address."""
+    """Publish the result as configured; return the post's address.
+
+    It is a comment's or an issue's.
+    """
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
         return None
@@ -68,7 +74,10 @@ def publish(result: Result, job: Job) -> str | None:
 
 
 def _begins(when: str, kind: str) -> bool:
-    """Return whether to post a first comment."""
+    """Return whether a verdict is worth a first comment.
+
+    ``when`` is the input that says so.
+    """
     return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
 
 
@@ -87,7 +96,7 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Post ``text`` to the environment's webhook, whose address stays secret."""
+    """Send ``text`` to a chat; its webhook's address stays secret."""
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return
@@ -107,7 +116,7 @@ def post_message(environment: Mapping[str, str], text: str) -> None:
 
 
 def _document(address: str, text: str) -> dict[str, Any]:
-    """Return the JSON for a chat's webhook.
+    """Return the JSON that the chat's webhook expects.
 
     Slack, Mattermost, Google Chat: {"text": …} (api.slack.com/messaging/webhooks). Microsoft Teams' workflows take an
     Adaptive Card instead (learn.microsoft.com, "Create incoming webhooks with Workflows").

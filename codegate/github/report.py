@@ -1,4 +1,4 @@
-"""Mode ``report``: comment for a run that could not.
+"""Mode ``report``: comment on behalf of a fork's run.
 
 A run on a stranger's commit has no right to comment.
 """
@@ -23,7 +23,7 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 
 
 def report(job: Job) -> Result:
-    """Comment the ended run's report on its own pull request.
+    """Post the ended run's report on its pull request.
 
     Nothing that the run wrote decides the verdict of this step or where it posts.
     """
@@ -57,10 +57,10 @@ def report(job: Job) -> Result:
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
-    """Return the ended run's open pull request, or None.
+    """Return the number of the ended run's pull request.
 
-    GitHub is queried by the run's commit and then by its branch: the payload names no pull request of a fork, and the
-    run itself could name any.
+    None if none is open. GitHub is queried by the run's commit and then by its branch: the payload names no pull
+    request of a fork, and the run itself could name any.
     """
     run = event.workflow_run
     if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:
@@ -78,7 +78,7 @@ def pull_number(github: GitHub, event: Event) -> int | None:
 
 
 def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
-    """Yield pull requests of the run's commit, else its branch."""
+    """Yield pull requests with the run's commit, else its branch."""
     found = []
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))

@@ -1,4 +1,4 @@
-"""Continue a run that an earlier step could not finish.
+"""Resume a run that an earlier step could not finish.
 
 The unfinished run is kept as an artifact. It decides a verdict, so it must come from where the step itself does: an
 earlier attempt of this very workflow run, or a run of this workflow on the default branch that only members can start.
@@ -35,7 +35,9 @@ _MAX_BYTES: Final = 2 << 30
 
 
 def fetch_run(job: Job) -> None:
-    """Write the unfinished run that ``resume`` names, if any.
+    """Download the unfinished run that the input ``resume`` names.
+
+    Nothing happens without the input.
 
     Raises:
         UsageError: the named workflow run kept none, or the artifact is broken.
@@ -73,7 +75,7 @@ def fetch_run(job: Job) -> None:
 
 
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
-    """Return ``spec``, as a continuation if a run was fetched."""
+    """Return ``spec``, changed to resume a downloaded run, if any."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
     try:
@@ -88,12 +90,12 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
 
 
 def without_command(error: CodegateError) -> CodegateError:
-    """Return ``error`` without the command line's resume command."""
+    """Return ``error`` without its advice to use the command line."""
     return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
 
 
 def with_resumption(result: Result, job: Job) -> Result:
-    """Return ``result``, with how to continue an unfinished run."""
+    """Return ``result``, with advice on resuming an unfinished run."""
     if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
     number = job.event.run_id if job.event is not None else 0

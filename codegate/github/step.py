@@ -1,4 +1,4 @@
-"""A step of the action: its inputs and its result."""
+"""The input and the result of the action's step."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ Annotation = tuple[Level, str, str]
 
 
 class NotGated(Skipped):
-    """The gate would have to run, and cannot run here."""
+    """A change needs the gate, which cannot run here."""
 
 
 NOT_GATED: Final = "not-gated.txt"
@@ -57,7 +57,10 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """A step's inputs; ``github`` is None without token or event."""
+    """What a step of the action works with.
+
+    ``github`` is None without token or event.
+    """
 
     inputs: Inputs
     event: Event | None
@@ -67,18 +70,21 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the run."""
+        """Return the folder of the step's run."""
         return self.inputs.reports / "run"
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose policy and limits count."""
+        """Return the base commit, whose policy and limits hold."""
         return self.event.base_sha if self.event is not None else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """A step's result, with its ``code`` before ``on_inconclusive``."""
+    """A step's result: outputs, summary, annotations and exit code.
+
+    ``code`` is the exit code before ``on_inconclusive`` is applied.
+    """
 
     code: ExitCode
     outputs: dict[str, str]
@@ -90,17 +96,17 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """Return the output ``verdict``."""
+        """Return the value of the output ``verdict``."""
         return self.outputs.get("verdict", "error")
 
     @property
     def step_code(self) -> ExitCode:
-        """Return the step's exit code."""
+        """Return the step's exit code, with ``on_inconclusive`` applied."""
         return ExitCode.PASS if self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail" else self.code
 
 
 def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
-    """Return the outputs of the candidate that decides."""
+    """Return the outputs with the worst candidate's rates and verdict."""
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
@@ -122,7 +128,7 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
 
 
 def _dollars(view: ReportView) -> str:
-    """Return the cost of all attempts, "" if unknown."""
+    """Return the cost of all attempts; "" if not known."""
     spent = [entry.measures.costs for entry in view.candidates]
     known = [one.total_usd for one in spent if one.total_usd is not None]
     return f"{sum(known):.4f}" if len(known) == len(spent) else ""
@@ -131,7 +137,7 @@ def _dollars(view: ReportView) -> str:
 def verdict_annotations(
     verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive
 ) -> tuple[Annotation, ...]:
-    """Return annotations for all verdicts except passes, errors first."""
+    """Return annotations for verdicts other than pass, errors first."""
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
@@ -145,7 +151,7 @@ def verdict_annotations(
 
 
 def fault_result(error: CodegateError) -> Result:
-    """Return the result of an error that codegate knows."""
+    """Return the result of a step that ended with ``error``."""
     kinds = {ExitCode.INFRASTRUCTURE: "infrastructure", ExitCode.INTERRUPTED: "interrupted"}
     kind = kinds.get(error.exit_code, "error")
     if isinstance(error, Skipped):
@@ -158,7 +164,7 @@ def fault_result(error: CodegateError) -> Result:
 
 
 def bug_result(step: StepLog, trace: str) -> Result:
-    """Log an unknown error's traceback; return the result."""
+    """Log an unexpected error's traceback; return the step's result."""
     step.log(trace)
     last = trace.strip().rpartition("\n")[2][:500]
     text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"
@@ -170,7 +176,10 @@ def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
 
 
 def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:
-    """Write outputs, summary and annotations; return the exit code."""
+    """Write the step's outputs, summary and annotations.
+
+    Returns the exit code.
+    """
     try:
         write_summary(environment, result.summary)
         _write_outputs(environment, result)

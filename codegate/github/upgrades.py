@@ -31,7 +31,7 @@ unmerged, this proposal is not made again.
 
 
 def upgrades(job: Job) -> Result:
-    """Open or update one pull request for each proposal."""
+    """Open or update a pull request for each newer version."""
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None or job.base is not None or event.fork:
         raise UsageError(
@@ -59,7 +59,7 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    """Open or update a pull request; return its state."""
+    """Open or update an upgrade's pull request; return its state."""
     branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
@@ -78,7 +78,7 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
 
 
 def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
-    """Commit ``text`` to ``branch``; return False if it is edited.
+    """Commit ``text`` to ``branch``; return False if people edited it.
 
     The message names the commit's tree: a commit with another tree was written, amended or rebased by a person. Its
     author proves nothing, because the token may be a person's. The branch is moved in one step, because GitHub closes a

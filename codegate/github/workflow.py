@@ -1,4 +1,4 @@
-"""The one writer of a step's log, outputs and summary.
+"""Write a step's log, outputs and summary.
 
 The runner reads commands out of the log: ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere
 in one. While ``open_log`` lasts, everything that this process prints (a warning, a traceback, a library's logger) goes
@@ -35,7 +35,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """The step's log on ``out``, without keys and commands."""
+    """Writes the step's log, without keys and commands."""
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -47,7 +47,7 @@ class StepLog:
         self._write(self._shown(text))
 
     def annotate(self, level: Level, title: str, message: str) -> None:
-        """Add an annotation, with every text in it escaped."""
+        """Add an annotation to the step; its texts are escaped."""
         data = _escape(self._shown(message)[:MAX_MESSAGE_CHARACTERS])
         name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
         self._write(f"::{level} title={name}::{data}")
@@ -67,14 +67,14 @@ def _escape(text: str) -> str:
 
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
-    """Yield the step's log, which gets everything printed meanwhile."""
+    """Yield the step's log; redirect everything printed meanwhile to it."""
     step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
 
 
 class _Lines(io.TextIOBase):
-    """A stream that logs whole lines, never part of one."""
+    """A stream that passes whole lines to the log."""
 
     def __init__(self, step: StepLog) -> None:
         self._step = step
@@ -134,12 +134,15 @@ def write_summary(environment: Mapping[str, str], markdown: str) -> None:
 
 
 def fault_summary(kind: str, text: str) -> str:
-    """Return an error's text as Markdown, escaped."""
+    """Return the job summary of an error, as escaped Markdown."""
     return f"## codegate: {kind}\n\n<pre>\n{_inert(text)}\n</pre>\n"
 
 
 def notes_summary(notes: Sequence[str]) -> str:
-    """Return sentences as Markdown, escaped; "" without any."""
+    """Return the job summary of some sentences, as escaped Markdown.
+
+    "" without any.
+    """
     return f"\n<pre>\n{_inert(chr(10).join(notes))}\n</pre>\n" if notes else ""
 
 

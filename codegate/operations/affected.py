@@ -1,4 +1,4 @@
-"""Find the changed files that a gate reads.
+"""Find which changed files influence a gate's verdict.
 
 They are read from two commits and never from the work tree. The configurations of both commits count: a pull request
 cannot make a file irrelevant by no longer naming it.
@@ -25,11 +25,11 @@ _EVERYTHING: Final = "."
 
 @dataclass(frozen=True)
 class Affected:
-    """The files that the gate reads, and the changed ones.
+    """The files that a gate reads, and the changed ones.
 
     Attributes:
-        watched: roles by path from the repository's top; ``.`` is every file.
-        files: the changed ones.
+        watched: by path from the repository's top, why the gate reads it; ``.`` is every file.
+        files: the changed ones, likewise.
     """
 
     watched: Mapping[str, str]
@@ -109,7 +109,10 @@ def _below(file: str, path: str) -> str:
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a commit's file, if any; raises UsageError for links."""
+    """Return a file's bytes at a commit, or None.
+
+    Raises UsageError for links.
+    """
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")

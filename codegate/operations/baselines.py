@@ -1,4 +1,4 @@
-"""Pin baselines and append to histories, from finished runs."""
+"""Pin finished runs as a baseline; append them to histories."""
 
 import os
 import subprocess
@@ -24,12 +24,12 @@ _SECONDS: Final = 10.0
 
 
 def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
-    """Return each run's samples of the candidate called ``name``."""
+    """Read each run's results of the candidate called ``name``."""
     return [samples_of(load_run(folder), name) for folder in folders]
 
 
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
-    """Return a run's samples of the candidate called ``name``.
+    """Return a run's results of the candidate called ``name``.
 
     Raises UsageError as ``choose_candidate`` does, and for answers reused from earlier runs: the day of a baseline's or
     a night's answers counts, and pooled with the run that made them they would count twice.
@@ -62,7 +62,7 @@ def pin(
     environments: Mapping[str, str] | None = None,
     added_to: Baseline | None = None,
 ) -> tuple[Baseline, Lock]:
-    """Write the baseline of all runs and its lock.
+    """Make a baseline of all runs; write baseline and lock.
 
     ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows an existing lock or
     baseline file of the same model; ``transport`` is where else the bytes will be, and ``environments`` are the
@@ -90,7 +90,10 @@ def keep(
     transport: Transport | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Write a baseline and its lock; other lock fields stay."""
+    """Write a baseline and its lock.
+
+    By default, transport and environments stay as in the existing lock.
+    """
     if os.path.lexists(lock):
         pinned = load_lock(lock)
         transport, environments = transport or pinned.transport, environments or pinned.environments
@@ -99,13 +102,16 @@ def keep(
 
 
 def check_new(path: Path) -> None:
-    """Raise UsageError if the file exists; it may be pinned."""
+    """Raise UsageError if ``path`` exists; it may be pinned."""
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
 
 
 def origin() -> Origin:
-    """Return who pins on which commit, from workflow or git."""
+    """Return who makes the baseline, on which commit and when.
+
+    Workflow variables or git say so.
+    """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
     return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))
@@ -130,7 +136,7 @@ def _git_user() -> str | None:
 
 
 def _text(value: str | None) -> str | None:
-    """Return one short printable line, or None."""
+    """Return ``value`` as a short printable line; None if empty."""
     words = "".join(sign if sign.isprintable() else " " for sign in value or "").split()
     return " ".join(words)[:200] or None
 
@@ -143,17 +149,16 @@ def _commit(value: str | None) -> str | None:
 def append(
     history: Path, runs: Sequence[Run], name: str | None = None
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
-    """Append the candidates of finished runs to a history.
+    """Append finished runs to a history, a line per candidate.
 
-    One line for each candidate, or only for the one called ``name``. Returns the new lines, and all lines of these
-    runs.
+    With ``name``, only the candidate called so. Returns the new lines, and all lines of these runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
     return append_history(history, entries), entries
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
-    """Return how the pinned model did in later nights."""
+    """Compare the pinned model's nightly runs with the baseline."""
     entries = read_history(history)
     found = trend.watch(baseline, entries)
     stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")

@@ -1,4 +1,4 @@
-"""Edit a suite by hand: add a problem, drop others."""
+"""Edit a suite by hand: add problems, drop others."""
 
 import re
 from collections.abc import Collection
@@ -26,7 +26,7 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 
 
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
-    """Write a sample problem to fill in; return the suite.
+    """Add a sample problem to fill in; return the suite.
 
     It uses the suite's first environment, and its base tree is ``bases/NAME``.
     """
@@ -86,7 +86,7 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 
 
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
-    """Write a maintainer's decisions, and return the suite.
+    """Record which problems a maintainer drops or keeps.
 
     A dropped problem is ``retired``: it stays in the suite, runs and ``validate`` leave it out, and mining gives its
     commit and its id to no other problem. Its earlier quarantine is kept, so that the drop can be taken back.

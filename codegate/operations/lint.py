@@ -37,7 +37,7 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One finding, about a problem or path of the suite."""
+    """A flaw in a suite's files: where, and which."""
 
     code: str
     place: str
@@ -48,7 +48,10 @@ class LintFinding:
 
 
 def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
-    """Return the findings by problem, then those of the suite."""
+    """Check a suite's files; return all flaws.
+
+    Those of problems come first, then those of the suite.
+    """
     found = [one for problem in suite.unretired for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
@@ -81,7 +84,10 @@ def take_texts_over(folder: Path) -> tuple[str, ...]:
 
 
 def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
-    """Replace a text's ``known`` digest; return whether it changed."""
+    """Replace a file's stored digest; return whether it changed.
+
+    The manifest has the digest ``known`` under ``key``.
+    """
     now = sha256(read_text(inside(folder, path), MAX_FILE_BYTES).encode())
     if known != now:
         place = inside(folder, manifest)
@@ -93,7 +99,7 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
 
 
 def fix_suite(suite: Suite) -> Suite:
-    """Add missing canaries and titles, and return the suite."""
+    """Add missing canary strings and titles; return the suite."""
     for path in _without_canary(suite):
         place = suite.folder / path
         write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())
@@ -147,7 +153,7 @@ def _first_line(path: Path) -> str:
 
 
 def _unused(suite: Suite) -> Iterator[str]:
-    """Yield the environments and folders that nothing uses."""
+    """Yield names of environments and folders that nothing uses."""
     used = {problem.manifest.environment for problem in suite.problems}
     yield from (f"environment {entry.id}" for entry in suite.manifest.environments if entry.id not in used)
     named = {f"problems/{problem.id}" for problem in suite.problems}

@@ -1,4 +1,4 @@
-"""Find the pinned baseline that counts for a commit.
+"""Find the pinned baseline that a commit is compared with.
 
 The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Its bytes
 may come from anywhere: an artifact that a trusted run uploaded, a release, a file of the repository. They are used only
@@ -50,7 +50,7 @@ class NoBaseline(CodegateError):
 
 @dataclass(frozen=True)
 class Pinned:
-    """The pinned baseline and its lock, verified, with their bytes.
+    """A verified baseline with its lock, and their bytes.
 
     ``source`` names where the bytes came from. ``notes`` are sentences for the report, if anything is unusual.
     """
@@ -64,7 +64,10 @@ class Pinned:
 
 
 def only_here(lock: Lock) -> Iterator[Source]:
-    """Yield why the lock's transport is not used."""
+    """Yield an error that explains why nothing is downloaded.
+
+    Nothing, if the lock names no place to download from.
+    """
     if lock.transport is not None:
         yield "artifacts and releases", UsageError("only the action fetches them.")
 
@@ -76,11 +79,12 @@ def find_pinned(
     github: GitHub | None = None,
     fetched: Callable[[Lock], Iterator[Source]] = only_here,
 ) -> Pinned:
-    """Return the pinned baseline, from the first source with it.
+    """Return the baseline that the lock pins, verified.
 
-    ``name`` is the lock's path as given. No link of the checked-out tree is followed in it: a pull request could put
-    one there. The lock is that of the commit ``base``, or of the tree if that is None. ``fetched`` yields further
-    sources, which are tried first. Without ``github``, commits are read from the local clone alone.
+    It is from the first source that has it. ``name`` is the lock's path as given. No link of the checked-out tree is
+    followed in it: a pull request could put one there. The lock is that of the commit ``base``, or of the tree if that
+    is None. ``fetched`` yields further sources, which are tried first. Without ``github``, commits are read from the
+    local clone alone.
 
     Raises:
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
@@ -119,7 +123,10 @@ def find_pinned(
 def _read_lock(
     github: GitHub | None, base: str | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the base commit's lock, its bytes, and notes."""
+    """Return the base commit's lock, its bytes, and notes.
+
+    The notes are sentences for the report.
+    """
     where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if base is not None:
@@ -143,7 +150,7 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    """Yield files that may be the baseline, not read yet."""
+    """Yield places that may have the baseline, each unread."""
     name = f"file {shown(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
@@ -180,7 +187,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
 
 
 def _file_here(path: Path, most: int) -> bytes | None:
-    """Return a file's bytes, None if missing or too large."""
+    """Return a file's bytes; None if missing or too large."""
     try:
         return read_bytes(path, most)
     except UsageError:

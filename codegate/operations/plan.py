@@ -1,4 +1,4 @@
-"""Forecast what a gate can find, and what it costs."""
+"""Forecast what a gate can detect, and what it costs."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ from codegate.suite import Suite, load_suite
 
 @dataclass(frozen=True)
 class SampleCounts:
-    """How many samples of a candidate are made.
+    """How many samples per candidate gate and baseline take.
 
     In a gate at least ``fewest`` and at most ``most``, ``again`` to confirm a regression; ``baseline`` for a baseline.
     """
@@ -43,7 +43,7 @@ class SampleCounts:
 
 @dataclass(frozen=True)
 class CandidateForecast:
-    """The expected expense of a candidate."""
+    """The expected cost and time of one candidate's samples."""
 
     spec: CandidateSpec
     samples: SampleCounts
@@ -52,20 +52,23 @@ class CandidateForecast:
     dollars: SampleDollars
 
     def gate(self) -> tuple[list[Estimate], float | None]:
-        """Return a gate's dollars, expected and most, with its confirmation."""
+        """Return the dollars of a gate: expected and most.
+
+        Expected are those of the fewest and of the most samples. The most includes the confirmation of a regression.
+        """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         most = None if worst is None else float(worst * (samples.most + samples.again))
         return [expected.times(samples.fewest), expected.times(samples.most)], most
 
     def baseline(self) -> tuple[Estimate, float | None]:
-        """Return the dollars of a baseline: expected and maximum."""
+        """Return the dollars of a baseline: expected and most."""
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
         return expected.times(samples), None if worst is None else float(worst * samples)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the gate of ``run`` can find and needs.
+    """The forecast for the gate of ``run``.
 
     ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
     how often the requested drop is found, 0..1; ``endings`` say which model ends when.
@@ -94,7 +97,7 @@ def plan(
     pilot: int | None = None,
     command: tuple[str, ...] = (),
 ) -> Plan:
-    """Return the plan of a gate on a suite.
+    """Forecast the gate of a suite.
 
     Its ``folder`` is by default the configured one. With ``pilot``, one sample of so many problems is made first;
     ``command`` continues that run.
@@ -146,7 +149,10 @@ def usual_power(suite: Suite) -> PowerStatement:
 def _forecasts(
     suite: Suite, run: RunSpec, runs: Sequence[Run], each: SampleCounts, announce: Callable[[str], None]
 ) -> Iterator[CandidateForecast]:
-    """Yield each model-calling candidate's expense; announce unmeasurable prompts."""
+    """Yield a forecast for each candidate that calls a model.
+
+    Announced is whose prompts cannot be measured.
+    """
     for spec in run.candidates:
         if not spec.calls_a_model:
             continue
@@ -161,7 +167,10 @@ def _forecasts(
 
 
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
-    """Return the baseline's runs below ``runs``; announce the missing."""
+    """Return the baseline's runs that are in the folder ``runs``.
+
+    Announced is which ones are missing.
+    """
     if pinned is None:
         return []
     wanted = [run.id for run in pinned.runs]

@@ -1,4 +1,4 @@
-"""Pool the suites of several repositories into one.
+"""Join the suites of several repositories into one.
 
 The pooled suite holds the base trees of all its problems itself.
 """
@@ -32,7 +32,7 @@ _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path]) -> Suite:
-    """Write all problems as one suite, and return it.
+    """Write all suites' problems as one suite; return it.
 
     It is named after its folder ``out``, and replaces a suite there. Each problem gets the tag ``repository``, the name
     of its suite. ``repositories`` has, by a suite's name, where its base commits are.

@@ -1,4 +1,4 @@
-"""Inspect a repository, and try a recipe on it."""
+"""Inspect a repository, and try an environment's recipe on it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ _MOST_FILES: Final = 10
 
 @dataclass(frozen=True)
 class Repository:
-    """What matters about a repository for mining.
+    """A repository's properties that matter for mining.
 
     ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
     and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read.
@@ -48,7 +48,7 @@ class Repository:
     unread: str = ""
 
     def words(self) -> str:
-        """Return the facts as one line."""
+        """Describe the repository in one line."""
         if not self.commits:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
@@ -59,7 +59,7 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return the facts about a git repository, or None."""
+    """Inspect a repository; None if it is no git repository."""
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:
@@ -102,10 +102,10 @@ def _toolchains(sandbox: Choice) -> Has | None:
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
 ) -> tuple[FoundRecipe | None, Tried]:
-    """Return the recipe found, and the result of trying it.
+    """Build a recipe and run tests of HEAD with it.
 
-    ``recipe`` is tried on at most ten test files of HEAD; without one, the first that the repository's files propose
-    and that works.
+    ``recipe`` is tried on at most ten test files; without one, the first that the repository's files propose and that
+    works. Returned are the recipe, if it was proposed, and the tests' result.
 
     Raises:
         UsageError: the recipe fails, no test passes, or there is none.

@@ -1,4 +1,7 @@
-"""Requests of ``codegate plan`` and ``codegate run``, and their runs."""
+"""The options of ``codegate plan`` and ``codegate run``.
+
+Together with the configuration they make a run's request.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +27,7 @@ Conflicts = Iterator[tuple[Any, str, str]]
 
 
 class SuiteRequest(Strict):
-    """Options of plan and run; None: as the configuration says."""
+    """Options that plan and run share; None: as configured."""
 
     candidates: tuple[str, ...] = Field(
         default=(), description="provider:model[@base_url]; may be given several times."
@@ -131,12 +134,12 @@ class RunRequest(RunLimits, SuiteRequest):
 
     @property
     def on_some(self) -> bool:
-        """Return whether only some problems are to be run."""
+        """Return whether the options restrict the run to some problems."""
         return self.limit is not None or bool(self.problems)
 
 
 def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool) -> Project:
-    """Return the project that the configuration of this folder describes.
+    """Return the project that this folder's configuration describes.
 
     ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.
     """
@@ -161,7 +164,10 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
 
 def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
-    """Return the requested run; the request overrides the configuration."""
+    """Return the run that options and configuration describe.
+
+    Options override the configuration.
+    """
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
@@ -172,7 +178,7 @@ def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
 
 
 def continued(request: RunRequest, resume: Path, project: Project) -> Project:
-    """Return ``project`` with the candidates of the run in ``resume``.
+    """Return ``project`` with the candidates of a run to resume.
 
     A candidate that would send a key somewhere must be named by the user too, or by the commit whose rules count: the
     folder may be somebody else's.
@@ -192,7 +198,7 @@ def continued(request: RunRequest, resume: Path, project: Project) -> Project:
 
 
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
-    """Return the keys of candidates that get no API key.
+    """Return the ids of candidates to call without API key.
 
     Only the run's folder names them, at addresses on this machine. Raises UsageError if the folder alone decides where
     else an API key goes, or which variable of the environment is one.

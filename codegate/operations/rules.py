@@ -1,4 +1,4 @@
-"""The project that a step runs, and what decides it.
+"""Decide which commit's files a gate follows.
 
 In a pull request the proposal names the candidates and their prices. Everything else decides whether it passes and what
 it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
@@ -28,13 +28,13 @@ STAND_IN: Final = (CandidateSpec(provider="reference"),)
 
 
 class Skipped(CodegateError):
-    """Nothing can be gated yet, and nothing was spent."""
+    """The gate cannot run yet, and nothing was spent."""
 
     exit_code = ExitCode.PASS
 
 
 class Places(Strict):
-    """Paths and names as the caller gives them.
+    """Where to find suite, configuration and baseline.
 
     Text paths are relative to ``workspace``, and to the top of the base commit if that decides. None: as the
     configuration says. ``candidates`` are labels or models of configured ones, or short forms.
@@ -50,7 +50,7 @@ class Places(Strict):
 
 @dataclass(frozen=True)
 class Project:
-    """What a step runs.
+    """A suite with candidates, settings and baseline to gate them.
 
     Attributes:
         suite: its folder; may be missing.
@@ -78,27 +78,27 @@ class Project:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes on rules and baseline, one sentence each."""
+        """Return sentences about ignored changes and an unusual baseline."""
         changed = " and ".join(self.changed)
         note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
 
     @property
     def gate(self) -> Gate | None:
-        """Return baseline and policy of the project's runs, or None."""
+        """Return the baseline and the policy; None without a baseline."""
         baseline = self.pinned.baseline if self.pinned is not None else self.baseline
         return Gate(baseline, self.settings.gate) if baseline is not None else None
 
     @property
     def floors(self) -> GatePolicy | None:
-        """Return the gate policy if it needs no baseline.
+        """Return the gate's policy if it decides without a baseline.
 
-        It needs none if it has critical floors and no lock pins a baseline; else None.
+        It does if it has critical floors and no lock pins a baseline; else None.
         """
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
-        """Return the configured run; arguments override its values."""
+        """Return the run that is configured; arguments override it."""
         settings, gate = self.settings, self.gate
         return RunSpec(
             self.suite,
@@ -115,7 +115,10 @@ class Project:
 
 @contextmanager
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
-    """Yield project and baseline by the rules of ``commit``."""
+    """Yield the project as configured at ``commit``, with its baseline.
+
+    The candidates are those of the work tree.
+    """
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:
@@ -130,7 +133,7 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
 
 
 def check_made_by(manifest: RunManifest, project: Project) -> None:
-    """Raise UsageError unless the project's rules made the run.
+    """Raise UsageError if a run was made by other rules.
 
     Suite, grader, prompts and problems have to be the project's.
     """
@@ -144,7 +147,7 @@ def check_made_by(manifest: RunManifest, project: Project) -> None:
 
 
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
-    """Return the project of the commit ``base``, or the workspace.
+    """Return the project as configured at ``base`` or the workspace.
 
     ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
 
@@ -203,7 +206,10 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
 def _changed(
     workspace: Path, base: str, suite: str, config: str, rules: Config | None, proposed: Config | None
 ) -> tuple[str, ...]:
-    """Return the suite and configuration keys that differ from ``base``."""
+    """Return what the work tree changes in suite and configuration.
+
+    It is compared with the commit ``base``; of the configuration the changed keys are named.
+    """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
     other = ", ".join(name for name in sorted(names) if getattr(rules, name) != getattr(proposed, name, None))
@@ -216,7 +222,7 @@ def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None)
 
 
 def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of the input, or the configuration's."""
+    """Return the candidates that inputs or else configuration name."""
     configured = config.candidates if config is not None else ()
     if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
@@ -238,7 +244,7 @@ def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[Ca
 def _settings(
     rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...], *, foreign: bool
 ) -> Config:
-    """Return the rules with the proposed candidates and prices.
+    """Return the base commit's settings, with the proposal's candidates.
 
     If the rules or the price list have a price, that one counts. The names that a proposal gives its candidates are not
     shown: it could call the answers in the suite a model.
@@ -256,13 +262,16 @@ def _settings(
 
 
 def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
-    """Return the prices of candidates and their helpers, by model."""
+    """Return the declared prices of candidates and helpers, by model."""
     declared = [(spec.model, spec.prices) for spec in candidates if spec.prices is not None]
     return {**{name: one for _, prices in declared for name, one in prices.helpers.items()}, **dict(declared)}
 
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
-    """Return a candidate with ``known``, else listed, else own prices."""
+    """Return a candidate with prices that the proposal cannot lower.
+
+    They are those in ``known``, else the list prices, else its own.
+    """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}
     own = known.get(spec.model) or list_entry(spec).prices or spec.prices
@@ -282,7 +291,10 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
 
 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
-    """Raise UsageError for a key or address that ``place`` lacks."""
+    """Raise UsageError if a candidate's key would go elsewhere.
+
+    ``place`` names the configuration of the candidates ``trusted``, which decide where keys go.
+    """
     for spec in candidates:
         if not spec.is_trusted_by(trusted):
             fields = ("base_url", "api_key_env", "api_key_command", "headers", "query")
@@ -295,7 +307,10 @@ def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[Ca
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write ``path`` of ``commit`` into ``folder``; raises for links."""
+    """Write a file or folder of ``commit`` into ``folder``.
+
+    Raises UsageError for links.
+    """
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
@@ -315,7 +330,7 @@ def _link(path: str, commit: str) -> UsageError:
 
 
 def real_path(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path; raises UsageError outside of the workspace."""
+    """Resolve a path; raise UsageError outside of the workspace."""
     try:
         chosen = (workspace / relative).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12
@@ -326,7 +341,10 @@ def real_path(workspace: Path, relative: str, what: str) -> Path:
 
 
 def relative(workspace: Path, path: str, what: str) -> str:
-    """Return the path below the workspace; links are not followed."""
+    """Return ``path`` relative to the workspace; raise UsageError outside.
+
+    Links are not followed.
+    """
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")

@@ -1,4 +1,4 @@
-"""Run, gate, merge, report and record.
+"""Run, gate, report, judge, record and merge runs.
 
 Verdicts are computed here and nowhere else.
 """
@@ -34,7 +34,7 @@ from codegate.suite import load_suite
 
 @dataclass(frozen=True)
 class Report:
-    """A finished run, compared and reported.
+    """A finished run's verdicts, reports and exit code.
 
     ``verdicts`` has one for each candidate, none without a gate; ``view`` is the reported content, in ``files`` by
     format. ``exit_code`` is that of the verdicts; without any it is 4 if an outcome has no grade. ``trace`` describes
@@ -60,7 +60,7 @@ def run(
     baseline: Baseline | None = None,
     floors: GatePolicy | None = None,
 ) -> Report:
-    """Run candidates on a suite, compare and report.
+    """Run candidates on a suite, gate the run, write reports.
 
     A shard is compared with nothing. ``announce`` gets lines for people, ``reports`` is by default in the run's folder,
     ``terms`` are prices, weights and limits of the reports, ``baseline`` is shown beside a run without a gate, and
@@ -82,9 +82,9 @@ def gate(
     terms: ReportTerms | None = None,
     baseline: Baseline | None = None,
 ) -> Report:
-    """Return the finished run's report, compared by ``by``.
+    """Gate a finished run and write its reports.
 
-    Without one nothing is compared; ``baseline`` is then shown only.
+    Without ``by`` there are no verdicts; ``baseline`` is then shown only.
     """
     finished = journal.load()
     out = reports or journal.folder / "reports"
@@ -100,7 +100,10 @@ def report(
     formats: Sequence[str] | None = None,
     terms: ReportTerms | None = None,
 ) -> dict[str, Path]:
-    """Write the reports of runs into ``out``, compared by ``gate``."""
+    """Write the reports of several runs into ``out``.
+
+    With ``gate`` they have verdicts.
+    """
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
@@ -108,10 +111,10 @@ def report(
 def judge(
     folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
 ) -> tuple[ReportView, int]:
-    """Return a run's view with its judge's verdicts.
+    """Judge a run's attempts by a model; return the report.
 
-    The second value is how many faults prevented one. ``judge`` judges the attempts that it has not judged; None: only
-    the record is shown.
+    The second value is how many faults prevented a judgement. ``judge`` judges the attempts that it has not judged;
+    None: only the record is shown.
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
@@ -124,9 +127,10 @@ def judge(
 
 
 def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
-    """Write a run's answers as transcripts; return replaying candidates.
+    """Write a run's answers as transcripts for ``replay``.
 
-    There is one transcript for each candidate that calls a model. Attempts lost to a fault are missing.
+    Returns the candidate that replays each transcript, by path. There is one transcript for each candidate that calls a
+    model. Attempts lost to a fault are missing.
     """
     journal = Journal.open(folder)
     written: dict[Path, CandidateSpec] = {}
@@ -164,7 +168,7 @@ def merge(
     reports: Path | None = None,
     terms: ReportTerms | None = None,
 ) -> Report:
-    """Merge a run's shards into ``out``, compare and report."""
+    """Merge a run's shards into ``out``, gate it, write reports."""
     journal = merge_shards(shards, out, run_id=run_id, gate=by if isinstance(by, Gate) else None)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 

@@ -1,4 +1,4 @@
-"""Mine a suite, and prove its problems again."""
+"""Mine suites, and prove their problems."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ _LONGEST: Final = 400  # characters of a proof's evidence
 
 
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
-    """Mine a suite of proven problems from a clone.
+    """Mine past bug fixes of a clone into a suite.
 
     The suite is written to the folder ``out``. The recipe of the environments is that of ``read_recipe``, or else a
     found one.
@@ -57,7 +57,7 @@ def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[
 def mine_commit(
     repository: Path, out: Path, commit: str, request: MineRequest, progress: Callable[[MineEvent], None]
 ) -> MineReport:
-    """Mine one merged change into the suite at ``out``.
+    """Add one merged change to the suite at ``out``.
 
     The suite may be new, and the change of any kind. Raises UsageError unless ``commit`` is in the history of
     ``request.branch``.
@@ -68,7 +68,10 @@ def mine_commit(
 
 
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
-    """Return title and text of the issue ``OWNER/NAME#N``, scrubbed."""
+    """Fetch the issue ``OWNER/NAME#N``; return title and text.
+
+    They are scrubbed of links and references.
+    """
     found = re.fullmatch(r"([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#(\d{1,9})", issue)
     if found is None:
         raise UsageError(f"{issue[:100]!r} is no issue.", "Write OWNER/NAME#NUMBER.")
@@ -82,7 +85,10 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def mining_words(report: MineReport) -> list[str]:
-    """Return lines about the funnel, the reasons and the cost."""
+    """Describe in lines what mining found, and what it cost.
+
+    They have the number of changes left after each step, and reasons.
+    """
     funnel = " → ".join(f"{count} {name}" for name, count in report.funnel.items())
     left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
     reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
@@ -113,7 +119,7 @@ def mining_words(report: MineReport) -> list[str]:
 
 
 def read_recipe(repository: Path, config: Path | None) -> Recipe | None:
-    """Return the recipe of a repository, or None.
+    """Read the environment's recipe from the configuration, or None.
 
     Other keys may be missing or wrong, because a repository is mined before there are candidates.
     """
@@ -149,14 +155,17 @@ def validate(
 
 
 def proof_words(proof: Proof) -> str:
-    """Return a proof's result as one line."""
+    """Describe in one line whether a problem was proved sound."""
     reason = proof.quarantine
     result = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
     return f"{proof.problem}: {' '.join(result.split())[:_LONGEST]}"
 
 
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
-    """Return other proved places, and whether runs there are comparable."""
+    """Return the other sandboxes in which the suite was proved.
+
+    Each comes with whether runs there and here can be compared.
+    """
     if report.proved is None:
         return []
     here = report.proved.place
@@ -169,7 +178,7 @@ def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bo
 
 
 def validation_words(report: ValidationReport) -> list[str]:
-    """Return the results of a validation as lines."""
+    """Describe the results of a validation, in lines."""
     lines = [f"{name}: could not be run: {fault}" for name, fault in report.faults.items()]
     lines += [f"{name}: released, its quarantine has expired and the proof holds" for name in report.released]
     today = datetime.now(UTC).date()

@@ -1,4 +1,4 @@
-"""Newer models and agents than ``codegate.yml`` pins."""
+"""Find newer models and agents than ``codegate.yml`` pins."""
 
 import json
 import re
@@ -39,7 +39,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 
 @dataclass(frozen=True)
 class Upgrade:
-    """A proposed replacement of a model or an agent's version.
+    """A newer version of a pinned model or agent.
 
     ``to`` None: the provider's list has no newer one. ``gone``: the list has not the pinned one any more.
     """
@@ -53,16 +53,16 @@ class Upgrade:
 
     @property
     def title(self) -> str:
-        """Return the proposal as a title."""
+        """Return the proposal as a title, such as a commit's."""
         return f"Upgrade {self.pinned} to {self.to}"
 
     @property
     def pinned(self) -> str:
-        """Return the pinned model or agent as text."""
+        """Return the name of the pinned model or agent version."""
         return f"{self.name}:{self.now}" if self.kind == "model" else f"{self.name} {self.now}"
 
     def words(self) -> str:
-        """Return what ends when, and its replacement, as a sentence."""
+        """Describe the upgrade: what ends when, and its replacement."""
         past = self.ends is not None and self.ends <= datetime.now(UTC).date()
         end = f" {'was shut down on' if past else 'ends on'} {self.ends}" if self.ends is not None else ""
         if self.gone:
@@ -74,7 +74,7 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """The upgrades that were found, those that end soonest first.
+    """All upgrades found, the earliest to end first.
 
     ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
     """
@@ -84,12 +84,12 @@ class Upgrades:
     failed: tuple[str, ...]
 
     def nothing(self) -> str:
-        """Return the sentence that no upgrade was found."""
+        """Return the sentence for people if there is no upgrade."""
         but = ", but not everything was looked up" if self.unknown or self.failed else ""
         return f"nothing that is pinned ends, and nothing newer was found{but}"
 
     def choose(self, title: str) -> Upgrade:
-        """Return the proposal with this title; "" is the first."""
+        """Return the upgrade with this title; "" is the first."""
         proposals = [one for one in self.found if one.to is not None]
         chosen = next((one for one in proposals if title in {"", one.title}), None)
         if chosen is None:
@@ -101,7 +101,10 @@ class Upgrades:
 
 
 def find_upgrades(path: Path) -> Upgrades:
-    """Return newer models and agents of candidates, helpers and judge."""
+    """Look up newer models and agents for a configuration.
+
+    It has candidates, their helpers and a judge.
+    """
     load_config(path)
     settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own
     found: dict[Upgrade, None] = {}
@@ -163,12 +166,12 @@ def _agent(spec: CandidateSpec) -> Upgrade | None:
 
 
 def write_upgrade(path: Path, upgrade: Upgrade) -> None:
-    """Change ``codegate.yml`` to the proposal, and nothing else in it."""
+    """Write the new version into ``codegate.yml``, changing nothing else."""
     write_atomic(path, upgraded(read_text(path, MAX_YAML_BYTES), upgrade, str(path)).encode("utf-8"))
 
 
 def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
-    """Return a configuration's text with the proposal, its layout kept."""
+    """Return a configuration's text with the upgrade, its layout kept."""
     changed = text
     for node, new in sorted(_replaced(text, upgrade, place), key=lambda one: one[0].start_mark.index, reverse=True):
         start, end = node.start_mark.index, node.end_mark.index
@@ -223,7 +226,7 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 
 
 def _newer_release(agent: Agent, version: str) -> str | None:
-    """Return the registry's newest release, None if not newer.
+    """Return the registry's newest release; None if not newer.
 
     On npm it is the one called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
     """
@@ -262,7 +265,10 @@ def _pypi(package: str) -> str:
 
 
 def _asked(what: str, address: str, accepted: str) -> dict[str, object]:
-    """Return the JSON at ``address``, which no message may show."""
+    """Fetch a JSON object; no message shows its address.
+
+    The address may hold credentials.
+    """
     import requests  # noqa: PLC0415
 
     content = b""

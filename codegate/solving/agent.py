@@ -47,7 +47,7 @@ _MOST_WAITING: Final = 0.25
 
 
 class AgentFailed(InfrastructureError):
-    """An agent failed through no fault of its own.
+    """An agent could not work, for reasons outside of it.
 
     It made no model call, or mostly waited.
     """
@@ -64,7 +64,7 @@ def agent_attempt(
     call: ModelCall,
     paid: Keeps,
 ) -> Attempt:
-    """Return the attempt of the candidate's agent.
+    """Let an agent work on a problem; return the attempt.
 
     The agent's settings limit it, and ``max_iterations`` its model calls. Agents in Python run on ``python``, the minor
     version of the environment's interpreter. ``paid`` has the answers of an earlier start of this attempt that was
@@ -163,7 +163,7 @@ def agent_attempt(
 
 
 def agent_version(candidate: CandidateSpec) -> str:
-    """Return the version of an agent's prompt and start command."""
+    """Return a version of the agent's prompt and start command."""
     empty = Task(
         prompt="", model="", protocol=protocol_of(candidate), address="", key="", harness=candidate.harness,
         version=candidate.agent.version if candidate.agent is not None else None,
@@ -183,7 +183,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return system prompt and task as one text."""
+    """Return the agent's prompt: system prompt and task, joined."""
     system, task = fill_prompts(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 

@@ -1,4 +1,4 @@
-"""An answer: its patch, and the changed paths left out."""
+"""Turn a model's changes into the patch that is graded."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class Frozen:
-    """The patches of an answer's source and test files.
+    """An answer's patch for grading, and its test patch.
 
     ``dropped`` has every other path, with the reason.
     """
@@ -27,10 +27,9 @@ class Frozen:
 
 
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
-    """Return the source files in ``paths``, and all other paths.
+    """Split paths into source files and others, with reasons.
 
-    The other paths have a reason. Only source files go to grading: tests are replaced by hidden ones, and configuration
-    could alter the test run.
+    Only source files go to grading: tests are replaced by hidden ones, and configuration could alter the test run.
     """
     classifier = PathClassifier.of(base)
     sources, others = [], []
@@ -45,7 +44,7 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 
 
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
-    """Return the patch of ``changes``, and the dropped paths.
+    """Return the patches of ``changes``, with dropped paths.
 
     Paths in ``dropped`` with the reason ``test`` become the patch of the tests. Links that lead out of the tree are in
     no patch. If the patch is over its limit, its largest files are dropped; if the patch of the tests is, all of it is.
@@ -72,7 +71,10 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the largest paths, so that the rest fits ``most``."""
+    """Return the largest paths; without them the rest fits.
+
+    ``most`` is the limit for the rest.
+    """
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
         if left <= most:
@@ -83,12 +85,12 @@ def largest(sizes: Mapping[str, int], most: int) -> list[str]:
 
 
 def too_large(path: str, size: int, limit: str) -> DroppedPath:
-    """Return the entry of a dropped file of ``size`` bytes."""
+    """Return the entry that reports a file as too large."""
     return DroppedPath(path=show_path(path), reason="too_large", detail=f"{size} bytes; {limit}")
 
 
 def show_path(path: str) -> str:
-    """Return a model's path, if necessary as short escaped ASCII."""
+    """Return a path from a model as short printable text."""
     if len(path) <= 200 and path.isprintable():
         return path
     return path[:200].encode("unicode_escape").decode("ascii")[:200]

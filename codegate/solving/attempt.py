@@ -1,4 +1,4 @@
-"""An attempt of one candidate on one problem."""
+"""The record of one candidate's attempt at one problem."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ AttemptStop = Literal[
 
 
 class AgentRecord(Strict):
-    """How an agent ended; its exit status decides nothing.
+    """How an agent ended and what it used; for reports.
 
     Attributes:
         ended_by: the limit that ended it.
@@ -39,7 +39,7 @@ class AgentRecord(Strict):
 
 
 class DroppedPath(Strict):
-    """A changed path that does not go to grading.
+    """A path that the answer changed, left out of grading.
 
     ``detail`` has the size and the limit of a file that is too large.
     """
@@ -50,7 +50,7 @@ class DroppedPath(Strict):
 
     @property
     def shown(self) -> str:
-        """Return path and reason for a report."""
+        """Return path and reason in one line."""
         return f"{self.path} ({self.reason}{': ' if self.detail else ''}{self.detail})"
 
 
@@ -93,7 +93,7 @@ class AttemptSummary(Strict):
 
 
 class Attempt(AttemptSummary):
-    """A candidate's work on a problem.
+    """A candidate's work on a problem, with its transcript.
 
     Attributes:
         tests: unified diff of the test files that an agent or a tool loop changed; they do not go to grading.
@@ -116,7 +116,7 @@ class Attempt(AttemptSummary):
         return next((message for message in reversed(self.messages) if message.role == "assistant"), None)
 
     def summary(self) -> AttemptSummary:
-        """Return the part of the attempt that an outcome keeps."""
+        """Return the attempt without its transcript."""
         answers = [
             (m.text, [(call.name, call.arguments) for call in m.tool_calls])
             for m in self.messages
@@ -131,7 +131,7 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
 
 
 def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:
-    """Return an attempt's fields that its model calls determine."""
+    """Return the attempt's fields that follow from its model calls."""
     return {
         "iterations": len(completions),
         "usage": sum((each.usage for each in completions), NO_USAGE),
@@ -142,13 +142,16 @@ def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:
 
 
 def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-    """Return a request's approximate size in any provider's format."""
+    """Return about how many bytes a request has.
+
+    The estimate is for any provider's format.
+    """
     parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
     return len(json.dumps([parts, [message.reasoning for message in messages if message.reasoning]]))
 
 
 def stop_of(completion: Completion) -> AttemptStop | None:
-    """Return why the answer ended prematurely, or None."""
+    """Return why the answer ended early, or None."""
     match completion.stop_reason:
         case "length" | "context_overflow" as stop:
             return stop

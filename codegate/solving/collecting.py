@@ -38,7 +38,7 @@ venv/
 
 @dataclass(frozen=True)
 class Left:
-    """What an agent changed, or why it cannot be read."""
+    """The changes that an agent left, or a reading error."""
 
     changes: Changes = field(default_factory=dict)
     dropped: tuple[DroppedPath, ...] = ()
@@ -46,7 +46,10 @@ class Left:
 
 
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
-    """Return the agent's changes, without paths that ``apart`` accepts."""
+    """Read the agent's changes from its sandbox.
+
+    Paths for which ``apart`` is true are left out.
+    """
     try:
         return _collected(sandbox, base, apart)
     except SandboxClosed:
@@ -94,7 +97,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Le
 
 
 def _asked(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return the JSON that the collector prints."""
+    """Run the collector in the sandbox; return its JSON."""
     done = sandbox.run(
         Command(
             ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),

@@ -57,14 +57,14 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Return ``build_context`` of a problem, of at most ``most`` characters."""
+    """Return ``build_context`` for a problem, within ``most`` characters."""
     return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 
 def build_context(
     base: Tree, statement: str, public_tests: tuple[str, ...], budget: int = DEFAULT_BUDGET, most: int | None = None
 ) -> str:
-    """Return a description of the repository for a prompt.
+    """Describe the repository for a prompt: paths, then chosen files.
 
     It lists the files, then shows in blocks the source files that fit ``statement`` best, and ``public_tests`` after
     them. ``budget`` limits the characters of the shown files, ``most`` those of everything, of which the list gets a
@@ -100,7 +100,10 @@ def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: 
 
 
 def build_listing(base: Tree, most: int | None = None) -> str:
-    """Return the list of paths: 400, or about ``most`` characters."""
+    """Return a list of paths for a prompt, possibly shortened.
+
+    It has 400 paths, or about ``most`` characters.
+    """
     paths = [path if path.isprintable() else ascii(path) for path in base]
     shown = paths[:MAX_LISTED]
     while most is not None and shown and sum(map(len, shown)) + len(shown) > most:
@@ -110,7 +113,7 @@ def build_listing(base: Tree, most: int | None = None) -> str:
 
 
 def search_words(text: str) -> list[str]:
-    """Return the lower-case words of ``text``, without common ones."""
+    """Split ``text`` into lower-case words, without common ones."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
 
@@ -127,7 +130,10 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
-    """Return ``pieces`` by rank, then path and line."""
+    """Sort pieces by how well they match the statement.
+
+    Equal ones are sorted by path and line.
+    """
     query = set(search_words(statement))
     counts = [Counter(search_words(piece.text) + search_words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]
@@ -148,7 +154,7 @@ def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
 
 
 def _fill(ranked: list[_Piece], budget: int) -> list[_Piece]:
-    """Return the best pieces that fit, grouped by their files."""
+    """Return the best pieces within ``budget``, grouped by file."""
     chosen: list[_Piece] = []
     for piece in ranked:
         if len(piece.text) <= budget:

@@ -50,14 +50,14 @@ class DiffEdit:
 
 @dataclass(frozen=True)
 class ParsedEdits:
-    """The edits of an answer, and descriptions of malformed ones."""
+    """An answer's edits, and errors in its malformed ones."""
 
     edits: tuple[BlockEdit | DiffEdit, ...]
     problems: tuple[str, ...]
 
 
 def parse_edits(text: str) -> ParsedEdits:
-    """Return the edits in ``text``; never raises."""
+    """Parse the edits in an answer; never raises."""
     lines = text.replace("\r\n", "\n").split("\n")
     edits: list[BlockEdit | DiffEdit] = []
     problems: list[str] = []
@@ -95,7 +95,7 @@ def parse_edits(text: str) -> ParsedEdits:
 
 
 def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
-    """Apply the edits; return the first error, None without one.
+    """Apply all edits; return the first error, or None.
 
     An unsafe path is no error: the workspace records it, and the other edits are applied.
     """
@@ -115,7 +115,7 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
 
 
 def contains_code(text: str) -> bool:
-    """Return whether ``text`` holds code.
+    """Return whether an answer contains code.
 
     That is an edit, a fence that is neither empty nor plain text, or two lines that look like code.
     """
@@ -159,7 +159,10 @@ def _names_files(lines: list[str], position: int) -> bool:
 
 
 def _path_above(lines: list[str], position: int) -> str:
-    """Return the path just above a block, or ""."""
+    """Return the file's path in the lines above a block.
+
+    "" if there is none.
+    """
     for line in reversed(lines[max(0, position - 4) : position]):
         if _REPLACE.fullmatch(line.strip()):
             return ""
@@ -180,7 +183,10 @@ def _path_above(lines: list[str], position: int) -> str:
 
 
 def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Return a block's end, and its parts if complete."""
+    """Parse the block at ``start``: its end and its parts.
+
+    The parts are None if it is incomplete.
+    """
     divider = None
     for position in range(start + 1, len(lines)):
         stripped = lines[position].strip()
@@ -197,7 +203,7 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """A diff whose end is not found yet.
+    """The beginning of a diff while its end is searched.
 
     Attributes:
         start: its first line.

@@ -25,7 +25,10 @@ _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
 def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with its harness's files below ``folder``."""
+    """Read a candidate's harness files from ``folder``.
+
+    Returned is the candidate with them.
+    """
     harness = candidate.harness
     if harness is None or candidate.agent is None:
         return candidate
@@ -58,7 +61,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths of git's files below a linked folder."""
+    """Yield paths below a linked folder of files in git."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 
@@ -66,7 +69,7 @@ def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterat
 def chosen_files(
     candidate: CandidateSpec, known: Collection[str], read: Callable[[str], tuple[bytes, bool]]
 ) -> Iterator[tuple[str, str, bytes, bool]]:
-    """Yield the files of a candidate's harness among the ``known``.
+    """Yield the candidate's harness files among the paths ``known``.
 
     Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns the
     last two for a path.
@@ -126,7 +129,10 @@ def chosen_files(
 
 
 def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether a path belongs to any agent's harness."""
+    """Return whether ``path`` is an agent's harness file.
+
+    The harness of any agent counts. A path that the problem's fix or hidden tests change is none.
+    """
     if path in problem.fix or path in problem.hidden:
         return False
     harness = candidate.harness
@@ -135,7 +141,7 @@ def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
 
 
 def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
-    """Return the tree with the candidate's harness, not its own."""
+    """Replace a tree's harness files by the candidate's."""
     files = {path: file for path, file in base.items() if not is_apart(path, candidate, problem)}
     folders = {folder for path in files for folder in _above(path)}
     classifier = PathClassifier.of(base)

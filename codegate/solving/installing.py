@@ -1,4 +1,4 @@
-"""The environments that hold an agent's packages.
+"""Define the environments in which an agent's packages are installed.
 
 Each package of the harness's MCP servers has an environment too.
 """
@@ -25,7 +25,10 @@ _NODE: Final = "22"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with its agent's files below ``folder``."""
+    """Read the files of a candidate's agent from ``folder``.
+
+    Returned is the candidate with them.
+    """
     agent = candidate.agent
     if agent is None or agent.files is None:
         return candidate
@@ -41,7 +44,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return the environment that an agent needs, if any."""
+    """Return the environment to install an agent in, or None."""
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -60,7 +63,7 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
 
 
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
-    """Return the environments of the MCP servers' packages.
+    """Return the environments to install MCP servers' packages in.
 
     A pull request names them, so nothing of theirs runs in the build, and the build has no credentials of an index.
     """
@@ -81,7 +84,7 @@ def _npm(requirement: str) -> tuple[str, ...]:
 
 
 def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
-    """Return the packages and folders for ``server_driver.py``."""
+    """Return each MCP server's package and folder, for ``server_driver.py``."""
     return [
         {**asdict(package), "folder": f"{BESIDE}/{name}/env/{PACKAGE.removeprefix(f'{ROOT}/')}"}
         for name, package in _server_packages(candidate).items()
@@ -95,12 +98,18 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return one day, even if the run goes over midnight."""
+    """Return the day of the first call.
+
+    So all builds of a run have the same day, even over midnight.
+    """
     return datetime.now(UTC).date()
 
 
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
-    """Return an environment with packages from before the agent's ``as_of``."""
+    """Return an environment whose packages are older than ``as_of``.
+
+    That is the agent's setting; without it, the day only makes builds of different days differ.
+    """
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"
     # Builds are found again by their recipes: without a date of its own, one of another day would be.

@@ -107,10 +107,11 @@ _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
 
 
 def fill_prompts(candidate: CandidateSpec, *, question: bool = False, **values: str) -> tuple[str, str]:
-    """Return system prompt and task, with ``{name}`` replaced by values.
+    """Return a candidate's system prompt and task, values filled in.
 
-    They are the candidate's own or ours. A single shot's system prompt is followed by the format of edits, without
-    which no answer applies. A ``question`` has neither this format nor a task about a bug.
+    ``{name}`` is replaced by the value. They are the candidate's own or ours. A single shot's system prompt is followed
+    by the format of edits, without which no answer applies. A ``question`` has neither this format nor a task about a
+    bug.
     """
     system, task = _texts(candidate)
     if question:
@@ -124,7 +125,10 @@ def fill_prompts(candidate: CandidateSpec, *, question: bool = False, **values: 
 
 
 def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
-    """Return the version of prompts and ``extra`` data: ``single_shot/2+ab12cd34``."""
+    """Return the prompts' version, such as ``single_shot/2+ab12cd34``.
+
+    The digest covers the data ``extra``, too.
+    """
     system, task = _texts(candidate)
     number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own"
     text = [SOLVER_VERSION, (system, task), extra]
@@ -132,7 +136,10 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
 
 
 def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Return ``candidate`` with its prompt's files below ``folder``."""
+    """Read a candidate's prompt files from ``folder``.
+
+    Returned is the candidate with them.
+    """
     prompt = candidate.prompt
     if prompt is None:
         return candidate
@@ -152,12 +159,9 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def check_named_file(folder: Path, name: str, what: str) -> None:
-    """Refuse a configured file that is not below ``folder``.
+    """Raise UsageError for a configured file outside of ``folder``.
 
     ``folder`` is the configuration's.
-
-    Raises:
-        UsageError: it is not.
     """
     # Over a linked folder a pull request could have anything of the machine sent, its environment included.
     place = Path(os.path.realpath((folder / name).parent))
@@ -166,7 +170,10 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
 
 def _texts(candidate: CandidateSpec) -> tuple[str, str]:
-    """Return system prompt (with format of edits) and task."""
+    """Return the templates of system prompt and task.
+
+    The system prompt includes the format of edits.
+    """
     system, task = _TEXTS[candidate.solver]
     if (own := candidate.prompt) is not None:
         system = system if own.system_text is None else own.system_text

@@ -1,4 +1,4 @@
-"""Single shot: one prompt, one answer, its edits applied."""
+"""Solve a problem with one prompt and one answer."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from codegate.suite import Problem, Tree
 def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
 ) -> tuple[Message, Message]:
-    """Return the messages of the request, within the candidate's ``max_prompt_tokens``."""
+    """Return the messages to send, within the candidate's ``max_prompt_tokens``."""
     filled = partial(
         fill_prompts, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip()
     )
@@ -35,7 +35,7 @@ def single_shot(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of a single model call.
+    """Solve a problem by one model call; return the attempt.
 
     A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
     """

@@ -1,4 +1,4 @@
-"""Solve one problem with a candidate without an agent."""
+"""Solve a problem, except by agents."""
 
 from functools import partial
 
@@ -43,9 +43,10 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of ``candidate``, without agent, on ``problem``.
+    """Let a candidate without agent solve a problem.
 
-    A question is always a single shot. ``show`` returns what a single shot's prompt shows of the base tree.
+    Returns the attempt. A question is always a single shot. ``show`` returns what a single shot's prompt shows of the
+    base tree.
 
     Raises:
         UsageError: ``provider`` is None and the candidate needs one.
@@ -67,7 +68,10 @@ def solve(
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
-    """Return the problem's own fix or answer, or nothing (``empty``)."""
+    """Return an attempt with the reference fix or answer.
+
+    For the candidate ``empty`` it changes nothing.
+    """
     fixes = candidate.provider == "reference"
     answer = problem.reference_answer if fixes else ""
     question = problem.manifest.answer is not None
@@ -85,7 +89,7 @@ def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: i
 
 
 def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Completion) -> Attempt:
-    """Return the attempt of an agent whose patch was recorded."""
+    """Return an attempt with the recorded patch of an agent."""
     return Attempt(
         problem=key.problem,
         candidate=candidate.key(),
@@ -100,7 +104,10 @@ def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Com
 
 
 def prompt_version_of(candidate: CandidateSpec) -> str:
-    """Return the prompt version of ``candidate``'s attempts, for comparability."""
+    """Return the version of the prompts that a candidate gets.
+
+    Attempts with other versions are not comparable.
+    """
     if candidate.provider in {"reference", "empty"}:
         return "none"
     if candidate.provider == "predictions":
@@ -111,7 +118,10 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
 
 
 def record_attempt(attempt: Attempt) -> bytes:
-    """Return the transcript line that replays ``attempt``, without line break."""
+    """Return an attempt as a line of a transcript file.
+
+    It replays the attempt, and has no line break.
+    """
     return transcript_line(
         ProblemKey(problem=attempt.problem, sample=attempt.sample),
         attempt.messages,

@@ -27,7 +27,10 @@ def tool_loop(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Return the attempt of at most ``candidate.max_iterations`` model calls."""
+    """Solve a problem with tools; return the attempt.
+
+    It takes at most ``candidate.max_iterations`` model calls.
+    """
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
     messages = first_turn(problem, base, candidate)
@@ -81,12 +84,15 @@ def first_turn(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[
 
 
 def tool_loop_version(candidate: CandidateSpec) -> str:
-    """Return the version of the prompts and the tools."""
+    """Return the version of the loop's prompts and tools."""
     return prompt_version(candidate, [tool.model_dump(mode="json") for tool in tool_specs()])
 
 
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
-    """Return the results of ``calls``; the last mentions ignored ones."""
+    """Run the tool calls; return the messages that answer them.
+
+    The last one mentions the ``left_out`` calls, which are ignored.
+    """
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:
         toolbox.errors += left_out

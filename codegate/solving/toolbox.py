@@ -88,18 +88,18 @@ _TOOLS: Final[dict[str, type[_Arguments]]] = {
 
 
 def tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the tools as they are offered to the model."""
+    """Return the tools that the model may call."""
     return tuple(
         ToolSpec(name=name, description=kind.__doc__ or "", parameters=_schema(kind)) for name, kind in _TOOLS.items()
     )
 
 
 class ToolError(Exception):
-    """The model's call was wrong; the text tells it why."""
+    """The model's tool call is wrong; the text explains it."""
 
 
 class Toolbox:
-    """The tools of one attempt, and its counters."""
+    """Runs and counts the model's tool calls in one attempt."""
 
     def __init__(self, workspace: Workspace, run_public_tests: TestTool) -> None:
         self.workspace = workspace
@@ -112,7 +112,7 @@ class Toolbox:
         self._sent = 0
 
     def answer(self, call: ToolCall) -> str:
-        """Return the result of ``call`` for the model."""
+        """Run a tool call; return its result for the model."""
         try:
             result = self._run(call)
         except (ToolError, WorkspaceError) as error:

@@ -1,4 +1,4 @@
-"""The tree in memory that a model works on.
+"""A tree in memory that a model reads and edits.
 
 Only its source files leave it. Nothing here touches the host's files: a path of a model reaches into the tree only.
 Links are neither followed nor written. Sizes are limited.
@@ -34,7 +34,7 @@ class UnsafePathError(WorkspaceError):
 
 
 class Workspace:
-    """A base tree and its changes, for one thread."""
+    """A base tree with the model's changes; for one thread."""
 
     def __init__(self, base: Tree) -> None:
         self._base = base
@@ -43,18 +43,21 @@ class Workspace:
         self._refused: dict[str, DroppedPath] = {}
 
     def tree(self) -> Tree:
-        """Return the tree as it is now."""
+        """Return the tree with all changes so far."""
         return Tree(self._files)
 
     def list(self, prefix: str = "") -> tuple[str, ...]:
-        """Return the sorted paths in a folder, "" for all."""
+        """Return sorted paths below a folder; "" lists all."""
         folder = prefix.strip().removeprefix("./").strip("/")
         if folder in {"", "."}:
             return tuple(sorted(self._files))
         return tuple(sorted(path for path in self._files if path == folder or path.startswith(folder + "/")))
 
     def read(self, path: str) -> str:
-        """Return a text file of at most 100 KiB."""
+        """Return a text file's content, at most 100 KiB.
+
+        Raises WorkspaceError for others.
+        """
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
             raise WorkspaceError(
@@ -74,11 +77,11 @@ class Workspace:
         return chosen
 
     def content(self, path: str) -> str:
-        """Return the text of a file of any size."""
+        """Return the text of a file, whatever its size."""
         return _text(path, self._file(_normal(path)))[0]
 
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
-        """Return the lines with ``text``, as ``path:line: content``.
+        """Find lines that contain ``text``: ``path:line: content``.
 
         At most 100. Only literal text is found: a pattern from a model can take a regular expression engine forever.
         """
@@ -156,12 +159,12 @@ class Workspace:
         self._touched.add(name)
 
     def apply(self, changes: Changes) -> None:
-        """Make the changes of a patch, byte for byte."""
+        """Apply a patch's changes, byte for byte."""
         self._files = dict(Tree(self._files).overlay(changes))
         self._touched |= changes.keys()
 
     def freeze(self) -> Frozen:
-        """Return the answer: the patches and the paths left out."""
+        """Return the answer: patches for grading, and paths left out."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
         sources, dropped = sort_paths(self._base, changed)
@@ -179,7 +182,7 @@ class Workspace:
         return file
 
     def _writable(self, path: str) -> str:
-        """Return the path to write; record and refuse unsafe ones."""
+        """Return the normalised path to write; refuse unsafe ones."""
         name = _normal(path)
         if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
             self._refuse(name, "unsafe")
@@ -207,9 +210,10 @@ def _normal(path: str) -> str:
 
 
 def decode_text(file: TreeFile) -> tuple[str, str] | None:
-    """Return a file's text and encoding; None for binaries, links.
+    """Decode a text file; return text and encoding.
 
-    Latin-1 stands for every encoding except UTF-8: ASCII is decoded correctly, and each byte comes back as it was.
+    None for a binary file or a link. Latin-1 stands for every encoding except UTF-8: ASCII is decoded correctly, and
+    each byte comes back as it was.
     """
     if file.is_link or b"\0" in file.data:
         return None
