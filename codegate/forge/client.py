@@ -1,6 +1,7 @@
 """Read and change a repository on GitHub.
 
-Documents, lists in pages, changes, GraphQL and files. Protocol: docs.github.com/rest, "Using pagination".
+It reads JSON documents, paged lists, files and GraphQL answers, and sends changes. Protocol: docs.github.com/rest,
+"Using pagination".
 """
 
 import re
@@ -28,8 +29,8 @@ class GitHub:
     Args:
         api_url: such as ``https://api.github.com`` or ``https://HOST/api/v3``.
         repository: ``owner/name``.
-        token: sent to that address only; None or empty: none is sent.
-        max_wait_seconds: limit of all waiting for rate limits together.
+        token: sent to ``api_url`` only; None or empty: no token is sent.
+        max_wait_seconds: longest time to wait for rate limits, in all.
         pause_seconds: the first pause before a request is repeated; each later one is twice as long.
 
     Raises:
@@ -46,7 +47,7 @@ class GitHub:
         self.repository = repository
 
     def repo(self, path: str) -> str:
-        """Return the API's path of something in the repository."""
+        """Return the API's path for ``path`` in the repository."""
         return f"repos/{self.repository}/{path}".rstrip("/")
 
     def get(self, path: str, **query: str | int) -> Any:
@@ -59,9 +60,9 @@ class GitHub:
         return _document(request, self._transport.ask(request))
 
     def pages(self, path: str, items: str | None = None, **query: str | int) -> Iterator[dict[str, Any]]:
-        """Yield the items of all pages of a list.
+        """Yield the items of a list, page by page.
 
-        ``items`` names the list in an answer that is an object.
+        If the answer is an object, ``items`` is the key of the list in it.
 
         Raises:
             GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
@@ -84,7 +85,7 @@ class GitHub:
         """Send a change to GitHub; return the JSON answer.
 
         Raises:
-            GitHubError: it was not done, or (``uncertain``) may not have been.
+            GitHubError: GitHub did not make the change, or (``uncertain``) may have made it.
         """
         request = Request(method, path, {}, body, changes=method == "POST")
         return _document(request, self._transport.ask(request))
@@ -108,10 +109,10 @@ class GitHub:
     def download(self, path: str, most: int, accept: str = JSON, **query: str) -> bytes:
         """Return a file of at most ``most`` bytes.
 
-        The API may redirect to any address for it.
+        The API may redirect the request to any other address.
 
         Raises:
-            GitHubError: as ``get``; or it is larger.
+            GitHubError: as ``get``; or the file is larger.
         """
         request = Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
         return self._transport.ask(request).body

@@ -1,7 +1,7 @@
 """Send a request to GitHub's REST API.
 
 The action runs on pages that anybody may write to. The token goes only to the API's own address: redirects are followed
-here, without it, no ``.netrc`` replaces it, and no error text has it. A request is repeated where the answer may differ
+here, without it, no ``.netrc`` replaces it, and no error text has it. A request is repeated if the answer may differ
 the next time; a POST that changes something is repeated only if GitHub certainly did not carry it out. Protocol:
 docs.github.com/rest, "Best practices", "Rate limits" and "Troubleshooting".
 """
@@ -43,11 +43,11 @@ _PERMISSIONS: Final = (  # which one a path needs where GitHub does not say it; 
 
 
 class GitHubError(InfrastructureError):
-    """GitHub failed.
+    """A request to GitHub failed.
 
     Attributes:
         status: HTTP status of its last answer, if any.
-        uncertain: whether a change may have been made.
+        uncertain: whether GitHub may have made the requested change.
     """
 
     def __init__(self, cause: str, remedy: str = "", *, status: int | None = None, uncertain: bool = False) -> None:
@@ -68,15 +68,15 @@ class Forbidden(GitHubError):
 
 
 class NotFound(GitHubError):
-    """It does not exist, or the token lacks access."""
+    """The resource does not exist, or the token lacks access."""
 
 
 class Gone(GitHubError):
-    """It existed and was removed."""
+    """The resource existed and was removed."""
 
 
 class TooMuch(GitHubError):
-    """The answer is too large or takes GitHub too long."""
+    """The answer is too large, or takes GitHub too long."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class Request:
     """One request to the API.
 
     Attributes:
-        changes: whether repeating it could make the same change twice.
-        away: whether its answer may come from another address than the API's.
+        changes: whether repeating the request could make the same change twice.
+        away: whether the answer may come from another address than the API's.
         most: largest body of the answer in bytes.
-        seconds: for reading the body.
+        seconds: time limit for reading the body.
     """
 
     method: str
@@ -106,7 +106,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of GitHub; ``next_page`` is an address."""
+    """An answer of GitHub.
+
+    ``next_page`` is the address of a list's next page.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -139,7 +142,7 @@ class Transport:
         """Return the answer to a request, after retries.
 
         Raises:
-            GitHubError: there is none, or it is an error.
+            GitHubError: there is no answer, or it is an error.
         """
         import requests  # noqa: PLC0415
 
@@ -187,7 +190,7 @@ class Transport:
     def _follow(self, request: Request) -> Answer:
         """Return the answer at the end of all redirects.
 
-        Once away from the API, no request has the token.
+        Requests to other addresses than the API's have no token.
         """
         url, headers = self._url(request.path), {"Accept": request.accept}
         if self._token:
@@ -209,7 +212,7 @@ class Transport:
         raise GitHubError(f"{request} redirects without end.")
 
     def _refuse(self, request: Request, answer: Answer) -> None:
-        """Raise the error that an answer means, if any."""
+        """Raise the error that an answer stands for, if any."""
         if answer.status in {200, 201, 202, 204}:
             return
         cause = f"{request} answered HTTP {answer.status}{self._reason(answer)}."
@@ -285,7 +288,7 @@ def _read(request: Request, response: "requests.Response") -> Answer:
 
 
 def _seconds_to_wait(answer: Answer) -> float | None:
-    """Return seconds to wait for the rate limit, or None."""
+    """Return the seconds to wait for rate limits, or None."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
     start = answer.body[:4096]
@@ -305,7 +308,7 @@ def _seconds_to_wait(answer: Answer) -> float | None:
 
 
 def _missing(request: Request, headers: Mapping[str, str]) -> str:
-    """Return the permission that a request needs."""
+    """Return the permission that the token lacks for a request."""
     # Sets of permissions, of which any one will do, each of one permission or several.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
     named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]
