@@ -1,9 +1,9 @@
 """Mine problems from git history, and prove suites again.
 
-``mine_repository`` walks the first-parent history of a local repository, cuts each change into hidden tests and a
-reference fix, resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and
-pass after it, whatever their order. ``validate_suite`` runs the same proof again on an existing suite. Every unit that
-is left out has a reason, and flaky tests are quarantined with their evidence.
+``mine_repository`` walks the first-parent history of a local repository, splits each merged change (a *unit*) into
+hidden tests and a reference fix, builds an environment of its time, and keeps the changes that execution proves: tests
+fail before the fix and pass after it, in any order. ``validate_suite`` runs the same proof again on an existing suite.
+Every change that is left out has a reason, and flaky tests are quarantined with their evidence.
 """
 
 from codegate.mining.importing import ImportFormat, import_proven

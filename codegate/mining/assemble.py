@@ -1,4 +1,4 @@
-"""Turn a validated unit into a problem's manifest and tests."""
+"""Write a validated change as a problem's manifest and tests."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -38,7 +38,7 @@ _EMPTY: Final = TreeFile(b"")
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that mining learned about a validated unit."""
+    """Everything that mining found out about a validated change."""
 
     prospect: Prospect
     cut: Cut
@@ -56,7 +56,7 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
-    """Return a unit's problem; ``project`` is the repository's web page."""
+    """Return the change's problem; ``project`` is the repository's web page."""
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
@@ -122,17 +122,17 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
 
 
 def mined_id(name: str, unit: Unit) -> str:
-    """Return a problem's id, by its pull request or commit."""
+    """Return a problem's id, from its pull request or commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 
 
 def tier(lines: int, files: int, hunks: int) -> str:
-    """Return a fix's size class, from XS to XL."""
+    """Return the size class of a fix, ``XS`` to ``XL``."""
     fitting = (name for name, most, many, parts in _TIERS if lines <= most and files <= many and hunks <= parts)
     return next(fitting, "XL")
 
 
 def component(path: str) -> str:
-    """Return the first two segments of a source file's path."""
+    """Return the first two folders of a source file's path."""
     segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
     return encodable("/".join(segments[:2]))

@@ -1,4 +1,4 @@
-"""Turn one unit into one problem.
+"""Turn one merged change into one problem.
 
 The steps: cut, environment, validation, statement, and last the grade of the reference fix by the real grader.
 """
@@ -62,14 +62,14 @@ _LONGEST: Final = 1000  # characters of a detail: the last lines of a build's ow
 
 @dataclass(frozen=True)
 class BuiltProblem:
-    """A unit that became a problem, and its environment."""
+    """The problem made of a change, and its environment."""
 
     problem: Problem
     environment: Environment
 
 
 class LeftOut(Exception):
-    """Raised when a unit is not a problem."""
+    """Raised when a change makes no problem; has the reason."""
 
     def __init__(self, rejected: Rejected) -> None:
         super().__init__(rejected.reason)
@@ -84,15 +84,15 @@ def _require(found: Result | Rejected) -> Result:
 
 @dataclass
 class ProblemBuilder:
-    """Builds problems. Thread-safe.
+    """Makes problems of merged changes. Thread-safe.
 
     Attributes:
         today: the day that quarantines count from.
         tip: the newest tree; its changelogs may describe older changes.
         stop: set when results are no longer wanted.
-        usage: tokens of the calls that rewrote statements.
-        rewrites: number of those calls.
-        recorded: the builds of the project's recipe; None: there was no time to make any.
+        usage: tokens of the model calls that rewrote statements.
+        rewrites: number of these calls.
+        recorded: builds of the project's recipe; None: there was no time to make any.
     """
 
     repository: Path
@@ -112,9 +112,9 @@ class ProblemBuilder:
     def build(
         self, prospect: Prospect, steps: Steps, parts: Cut | None = None, imported: StatementText | None = None
     ) -> BuiltProblem | Rejected:
-        """Return the problem of ``prospect``, or why there is none.
+        """Return a change's problem, or why there is none.
 
-        An imported row brings its cut (``parts``) and its statement.
+        An imported row comes with its ``parts`` and its statement.
 
         Raises:
             InfrastructureError: a fault of codegate, sandbox, package index or rewriting model.
@@ -153,7 +153,7 @@ class ProblemBuilder:
         return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
-        """Return a function that opens sandboxes until the run ends."""
+        """Return a function that opens sandboxes while results are wanted."""
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -164,14 +164,14 @@ class ProblemBuilder:
         return opened
 
     def check_wanted(self) -> None:
-        """Raise ``LeftOut`` when results are no longer wanted."""
+        """Raise ``LeftOut`` if results are no longer wanted."""
         if self.stop.is_set():
             raise LeftOut(Rejected("budget"))
 
 
 @dataclass(frozen=True)
 class _UnitBuilder:
-    """Builds the problem of one unit, or raises ``LeftOut``."""
+    """Makes the problem of one change, or raises ``LeftOut``."""
 
     builder: ProblemBuilder
     prospect: Prospect
@@ -187,7 +187,10 @@ class _UnitBuilder:
         return replace(self, parts=trial.cut)._finish(environment, settings, trial, leaks if same else None)
 
     def _with_folder(self, settings: RunnerSettings | None) -> RunnerSettings:
-        """Return ``settings`` with their folder; raise ``LeftOut`` for None."""
+        """Return ``settings`` with the folder that is mined.
+
+        Raise ``LeftOut`` for None, which means that no known runner runs the tests.
+        """
         if settings is None:
             files = ", ".join(self.parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
@@ -242,11 +245,11 @@ class _UnitBuilder:
         return BuiltProblem(problem, environment)
 
     def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
-        """Return environment, settings, trial and leaks of a build.
+        """Find a build in which the fix makes tests pass.
 
-        Both states run in the nearest build first, and then in builds of the base tree when the nearest build may be
-        why tests fail. A build of a later tree may hold the fix, so it is audited for leaks before anything runs; that
-        audit is returned too.
+        Return its environment, settings, trial and leak audit. The tests run with and without the fix, in the nearest
+        build first, and then in builds of the base tree if the nearest build may be why tests fail. A build of a later
+        tree may hold the fix, so it is audited for leaks before anything runs; otherwise the audit is None.
         """
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
@@ -327,7 +330,10 @@ class _UnitBuilder:
         return _Described(kind, interface, statement, runs, undisclosed, gates)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
-        """Return ``examples``; raise ``LeftOut`` if a required one is missing."""
+        """Return ``examples``.
+
+        Raise ``LeftOut`` if there are none and the options require one.
+        """
         if not examples and self.builder.options.statements == "executed":
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
@@ -353,9 +359,10 @@ class _UnitBuilder:
 
 @dataclass(frozen=True)
 class _Described:
-    """A unit's kind, interface, statement and partial fixes.
+    """A change's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows. ``gates``: the statement's; None if imported.
+    ``undisclosed``: tests that demand more than the statement shows. ``gates``: the rules that the statement kept; None
+    if it was imported.
     """
 
     kind: KindOf
@@ -371,7 +378,10 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; raise ``LeftOut`` if it lacks a new name."""
+    """Return ``statement`` if it mentions all unresolvable new names.
+
+    Raise ``LeftOut`` if it does not.
+    """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

@@ -1,4 +1,4 @@
-"""Cut a unit into hidden tests and its fix."""
+"""Split a change into hidden tests and its fix."""
 
 import re
 from collections import defaultdict
@@ -27,14 +27,14 @@ _WORD: Final = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Cut:
-    """A unit's change, in two parts on its base.
+    """A change, split into hidden tests and fix.
 
     Attributes:
-        base: the first parent's tree.
+        base: the tree before the change, of the first parent.
         hidden: test and test-support files as they are after the fix (None: deleted).
         fix: source files as they are after the fix.
         fixed: the whole tree after the fix, for reading declarations from.
-        test_files: changed test modules that exist after the fix, the ones that are run.
+        test_files: changed test modules that exist after the fix, which are run.
         public_tests: test modules of the base tree.
         source_lines: changed lines of source, per file the larger of added and removed.
         folder: the part of the repository that is mined; empty: all of it.
@@ -51,11 +51,11 @@ class Cut:
 
 
 def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
-    """Return why the changed paths reject a unit, or None.
+    """Return why the changed paths make no problem, or None.
 
-    No tree of the unit is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no
-    test runner would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because
-    they are not run.
+    No tree is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no test runner
+    would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because they are not
+    run.
     """
     inside = f"{folder}/" if folder else ""
     if folder and not any(change.path.startswith(inside) for change in unit.changes):
@@ -73,11 +73,11 @@ def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_na
 
 
 def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
-    """Return commits to drop as duplicates of other units.
+    """Return the commits that repeat another commit's change.
 
-    Two units are the same change if they have the same pull request or the same source blobs, or (given the
-    ``repository``) the same `git patch-id`: a backport, or a fix made on two branches. Of such units the one with the
-    most changed lines of source and tests is kept, then the oldest.
+    Two changes are the same if they have the same pull request or the same source blobs, or (given the ``repository``)
+    the same `git patch-id`: a backport, or a fix made on two branches. Of such changes the one with the most changed
+    lines of source and tests is kept, then the oldest.
 
     Raises:
         GitError: git failed.
@@ -103,12 +103,12 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
 
 
 def source_changes(unit: Unit, head: PathClassifier) -> list[PathChange]:
-    """Return the changes of source files, as ``head`` classifies them."""
+    """Return the changed paths that ``head`` classifies as source."""
     return [change for change in unit.changes if head.classify(change.path) == "source"]
 
 
 def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
-    """Return, by commit, patch ids of possible duplicates."""
+    """Return, by commit, patch ids of changes that look alike."""
     # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
@@ -123,10 +123,10 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
 
 
 def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
-    """Return a unit's hidden tests and fix, or a rejection.
+    """Split a change into tests and fix, or reject it.
 
-    ``base`` and ``fixed`` are its trees and ``name`` returns a file's language. Tests outside of ``folder`` are hidden
-    too, but not run.
+    ``base`` and ``fixed`` are the trees before and after it, and ``name`` returns a file's language. Tests outside of
+    ``folder`` are hidden too, but not run.
     """
     inside = f"{folder}/" if folder else ""
     after, before = PathClassifier.of(fixed), PathClassifier.of(base)
@@ -190,7 +190,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
 
 
 def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
-    """Return whether files were only moved: equal contents, other paths."""
+    """Return whether files were only moved, with equal contents."""
     if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
         return False
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
@@ -214,7 +214,7 @@ def _is_text(path: str) -> bool:
 
 
 def uses_of_tests(cut: Cut) -> Uses:
-    """Return the names in a change's added test lines."""
+    """Return the names that the change's new test lines use."""
     uses = Uses()
     for path, file in cut.hidden.items():
         source = read(path, file)
@@ -226,7 +226,10 @@ def uses_of_tests(cut: Cut) -> Uses:
 def public_tests(
     base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = language_name
 ) -> tuple[str, ...]:
-    """Return the base's nearest test modules in ``runnable``'s languages."""
+    """Return the base's test modules that are nearest to ``runnable``.
+
+    Only modules in the languages of ``runnable``, the hidden test files, are returned.
+    """
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}

@@ -1,8 +1,8 @@
 """Import a file of another benchmark as a new suite.
 
-SWE-bench rows become units: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the base commit.
-They are validated like mined units, and keep the row's statement and date. Their tests are those that execution shows;
-the problem's provenance lists differences from the row's.
+A SWE-bench row becomes a merged change: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the
+base commit. Changes are validated like mined ones, and keep the row's statement and date. Their tests are those that
+execution shows; the problem's provenance lists differences from the row's.
 """
 
 import re
@@ -60,7 +60,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A SWE-bench row as a unit, its commit id invented."""
+    """A SWE-bench row as a change, its commit id invented."""
 
     prospect: Prospect
     parts: Cut = field(repr=False)
@@ -73,7 +73,7 @@ class Agreement:
 
     Attributes:
         exact: whether the fail-to-pass tests are the same; None: the row publishes none.
-        lines: the counts, and one line for each kind of disagreement.
+        lines: the counts, and one line for each kind of difference.
     """
 
     exact: bool | None
@@ -85,8 +85,8 @@ class ImportReport:
     """The results of importing a file's rows.
 
     Attributes:
-        skipped: rows that could not be used, and why.
-        rejected: by problem id, why execution did not show what the row claims.
+        skipped: rows that could not be used, each with the reason.
+        rejected: by problem id, why the row's claims failed when they were executed.
         agreements: by problem id, how the published tests agree with the measured ones.
     """
 
@@ -106,12 +106,13 @@ def import_proven(
 ) -> ImportReport:
     """Import ``file`` as a new suite at ``out``.
 
-    SWE-bench rows are proven by execution; HumanEval tasks are not, ``codegate validate`` does that. ``file`` is a JSON
-    Lines file; of the format ``harbor`` a task folder, or a folder of them. ``repository`` has the rows' base commits.
-    The kinds of change in ``options`` are ignored, and the caller closes ``backend``.
+    SWE-bench rows are proven by execution; HumanEval tasks are proven later, by ``codegate validate``. ``file`` is a
+    JSON Lines file; of the format ``harbor`` a task folder, or a folder of them. ``repository`` has the rows' base
+    commits. The kinds of change in ``options`` are ignored, and the caller closes ``backend``.
 
     Raises:
-        UsageError: no row can be used (names the first ones), ``repository`` is missing, or ``out`` is in use.
+        UsageError: no row can be used (the message names the first ones), ``repository`` is missing, or ``out`` is in
+            use.
         InfrastructureError: the sandbox, the disk or the package index failed.
         Interrupted: stopped by the user; nothing was written.
     """
@@ -131,9 +132,10 @@ def import_proven(
 
 
 class _Proven:
-    """Makes problems of imported units, proved as mining does.
+    """Makes problems of imported rows, proved as mining does.
 
-    It uses the configuration's recipe. Without one it tries those that worked before, and those that a base tree says.
+    It uses the configuration's recipe. Without one, it tries recipes that worked before, and those that the files of a
+    base tree propose.
     """
 
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineRequest, repository: Path) -> None:
@@ -143,7 +145,7 @@ class _Proven:
         self._builder: ProblemBuilder | None = None
 
     def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
-        """Return the problem of a unit, or the rejection."""
+        """Return the problem of an imported row, or its rejection."""
         self._builder = self._builder or self._begin(unit)
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
         return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
@@ -174,7 +176,10 @@ class _Proven:
 
 
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
-    """Return HumanEval's environment, by default with pytest, perhaps numpy."""
+    """Return the environment for HumanEval tasks.
+
+    Without a recipe, it has pytest, and with ``numpy`` also that package.
+    """
     packages = "pytest numpy" if numpy else "pytest"
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
     today = datetime.now(UTC).date()
@@ -241,7 +246,7 @@ def import_rows(
 
 
 def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
-    """Return ``row`` as a unit, with its patches applied.
+    """Return ``row`` as a change, with its patches applied.
 
     Raises:
         UsageError: the repository does not have the commit, the patches overlap or make links, or there is no test.
@@ -283,9 +288,9 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
-    """Return the hidden files that are test files.
+    """Return the ``hidden`` files that are test files.
 
-    The row's test ids name them, or test runners collect them.
+    They are named by the row's test ids, or collected by test runners.
     """
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
@@ -326,7 +331,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 
 
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
-    """Return the problem with its row's facts, and the agreement."""
+    """Return the problem with the row's facts, and its agreement."""
     problem, row = built.problem, imported.row
     agreement = compare_tests(row, problem.tests)
     old = problem.manifest

@@ -26,10 +26,10 @@ class RunnerSettings:
     """How a tree's tests are run.
 
     Attributes:
-        command: for the runner ``junit``, its program and arguments; for others, the project's own command.
+        command: words of the command that runs the tests; for ``junit``, the program and its arguments.
         reports: for the runner ``junit``, the files that the command writes.
         folder: where the tests run, relative to the tree.
-        before: command lines that come before the tests.
+        before: command lines that run before the tests.
     """
 
     runner: RunnerName
@@ -41,7 +41,7 @@ class RunnerSettings:
 
 @dataclass(frozen=True)
 class LanguageSupport:
-    """One language's part of mining. Thread-safe."""
+    """Mining's support for one language. Thread-safe."""
 
     pack: LanguagePack
     parts: ClassVar[bool] = False
@@ -54,10 +54,10 @@ class LanguageSupport:
         return next(map(RunnerSettings, found), None)
 
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
-        """Return the files of ``tests`` that do not compile, repaired.
+        """Return test files without the parts that do not compile.
 
-        Each comes without the declarations that the compiler's message names. Empty if one file's errors do not keep
-        the tests of other files from running.
+        ``message`` is the compiler's; the declarations that it names are removed. Only changed files are returned.
+        Empty if one file's errors do not keep the tests of other files from running.
         """
         return {}
 
@@ -76,7 +76,10 @@ def known_languages() -> dict[Language, LanguageSupport]:
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
-    """Return whether versions certainly differ only in layout and comments."""
+    """Return whether two versions differ in layout and comments alone.
+
+    False if that is uncertain.
+    """
     language = path_language(path)
     if language is not None and language.same_layout is not None:
         return language.same_layout(old, new)
@@ -87,7 +90,7 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield each node's type, text and number of children."""
+    """Yield type, text and number of children of each node."""
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:
@@ -104,7 +107,7 @@ def language_name(path: str) -> Language | None:
 def names_by(*, reports: bool) -> NameOf:
     """Return the function that names a file's language.
 
-    A recipe that writes ``reports`` runs tests of every language, so that no file is without one.
+    A recipe whose command writes ``reports`` runs tests of all languages, so every file gets a language.
     """
     return (lambda path: language_name(path) or "junit") if reports else language_name
 
@@ -115,7 +118,10 @@ def runs(runner: RunnerName, language: Language) -> bool:
 
 
 def language_of(sources: Iterable[str], tests: Iterable[str], name: NameOf = language_name) -> Language | None:
-    """Return a change's language, one with ``tests`` first, or None."""
+    """Return a change's main language, None if unknown.
+
+    A language that also has ``tests`` is preferred.
+    """
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     unknown: list[Language] = (
         ["junit"] if "junit" in tested else []

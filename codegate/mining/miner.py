@@ -1,7 +1,7 @@
 """Turn a repository into a suite.
 
-The steps: scan, cut, queue, environment, validate, statement, write. Units are tried best first and independently of
-each other, several at a time; which of them become problems does not depend on how many run at once.
+The steps: scan, cut, queue, environment, validate, statement, write. Merged changes are tried best first and
+independently of each other, several at a time; which of them become problems does not depend on how many run at once.
 """
 
 import time
@@ -42,7 +42,7 @@ Value = TypeVar("Value")
 def mine_repository(
     repository: Path, out: Path, options: MineRequest, backend: Backend, progress: Callable[[MineEvent], None]
 ) -> MineReport:
-    """Mine ``repository`` into a suite; return each unit's result.
+    """Mine ``repository`` into a suite; report each merged change.
 
     A suite at ``out`` is replaced as a whole, at the end. The caller closes ``backend``; an interrupt closes it as
     well. ``progress`` is called from the calling thread only.
@@ -125,7 +125,10 @@ def mine_repository(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a run without an environment."""
+    """Write the report of a run that found no environment.
+
+    ``error`` is the reason.
+    """
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -142,9 +145,9 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return builds of the written or best proposed recipe.
+    """Return builds of the project's recipe or the best proposal.
 
-    The recipe was tried on the newest tree.
+    The recipe was tried on the newest tree before.
     """
 
     def say(line: str) -> None:
@@ -167,7 +170,10 @@ def _builds(
 
 
 def _until_stopped(sandboxes: Sandboxes, out: Path, work: Callable[[], Value]) -> Value:
-    """Return what ``work`` returns; an interrupt closes the backend."""
+    """Return the result of ``work``.
+
+    An interrupt closes the backend.
+    """
     try:
         return work()
     except KeyboardInterrupt as error:

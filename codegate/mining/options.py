@@ -42,9 +42,11 @@ class MineRequest(Strict):
     A field with a description is an option of ``codegate mine``.
 
     Attributes:
-        only: full id of the one commit to try; an existing suite keeps its problems untried. None: all commits.
-        recipe: the project's own set-up, which builds every environment; None: that of ``config``, or a found one.
-        memory: folder in which results of units are stored, so that a later run goes on from there; None: none are.
+        only: full id of the one commit to try; the problems of an existing suite are kept without a new try. None: all
+            commits.
+        recipe: the project's own set-up, which builds every environment; None: that of ``config``, or a proposed one.
+        memory: folder that stores the results of changes, so that a later run goes on from there; None: nothing is
+            stored.
     """
 
     refresh: bool = Field(
@@ -99,7 +101,7 @@ class MineRequest(Strict):
     memory: Path | None = None
 
     def decisive(self) -> dict[str, Any]:
-        """Return the options that results depend on, as JSON."""
+        """Return the options that can change results, as JSON."""
         return {
             **({"recipe": self.recipe.model_dump(mode="json")} if self.recipe is not None else {}),
             **({"path": self.path} if self.path else {}),
@@ -111,7 +113,7 @@ class MineRequest(Strict):
         }
 
     def names(self) -> NameOf:
-        """Return the function that names a file's language."""
+        """Return the function that returns a file's language."""
         return names_by(reports=self.recipe is not None and bool(self.recipe.report))
 
 

@@ -1,4 +1,4 @@
-"""Sandboxes, test runs and seconds of each step of mining."""
+"""Measure each step of mining: sandboxes, test runs and seconds."""
 
 import time
 from collections import defaultdict
@@ -13,7 +13,7 @@ _MEASURES: Final = ("sandboxes", "runs", "cpu s", "wall s")
 
 
 class Steps:
-    """Seconds and test runs of each step of one unit."""
+    """Seconds and test runs of each step, for one change."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -34,14 +34,14 @@ class Steps:
 
 
 class Profile:
-    """Sums of the steps of kept and of rejected units."""
+    """Sums of steps over kept and over rejected changes."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()
         self.count = {True: 0, False: 0}
 
     def add(self, steps: Steps, *, kept: bool) -> None:
-        """Add the steps of one unit."""
+        """Add the steps of one change."""
         self.count[kept] += 1
         into = self.kept if kept else self.rejected
         for name, seconds in steps.seconds.items():
@@ -51,7 +51,7 @@ class Profile:
             into.runs[name].cpu_seconds += steps.runs[name].cpu_seconds
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of each step over all units."""
+        """Return the seconds of each step, over all changes."""
         return {name: self.kept.seconds[name] + self.rejected.seconds[name] for name in self._names}
 
     @property
@@ -61,7 +61,7 @@ class Profile:
     def lines(self) -> list[str]:
         """Return the profile as the lines of a table.
 
-        Units that run at once add up, so that seconds may be more than have passed.
+        Changes that run at once add up, so that the seconds may be more than have passed.
         """
         titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names

@@ -1,4 +1,4 @@
-"""The queue of a mining run: units tried in parallel.
+"""The queue of a mining run: changes tried in parallel.
 
 Results are taken in the queue's order, and stored on disk so that a stopped mining run can go on.
 """
@@ -57,10 +57,10 @@ _CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; 
 
 
 class Ledger:
-    """Stores the results of units. Thread-safe.
+    """Stores the results of changes on disk. Thread-safe.
 
     A result is stored under a digest of everything that it depends on: the commit, the versions of miner and grader,
-    the options. So nothing here is ever out of date, and a lost or damaged folder costs time only.
+    the options. So no stored result is ever out of date, and a lost or damaged folder costs time only.
     """
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Ledger:
         self._options = digest([MINER_VERSION, GRADER_VERSION, options])
 
     def find(self, prospect: Prospect) -> BuiltProblem | Rejected | None:
-        """Return the result of a unit, or None."""
+        """Return the stored result of a change, or None."""
         place = self._place(prospect)
         try:
             end = json.loads((place / "end.json").read_bytes()[:_END_BYTES])
@@ -83,7 +83,7 @@ class Ledger:
         return BuiltProblem(problem, suite.environments[problem.manifest.environment])
 
     def record(self, prospect: Prospect, end: BuiltProblem | Rejected) -> None:
-        """Store the result of a unit."""
+        """Store the result of a change."""
         place = self._place(prospect)
         if isinstance(end, Rejected):
             if end.reason not in _PASSING:
@@ -111,7 +111,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 class Budget:
-    """Stops mining and closes its sandboxes in time.
+    """Stops mining when its time is up, and closes sandboxes.
 
     Attributes:
         over: set when the time is up, or when no more results are wanted.
@@ -129,7 +129,7 @@ class Budget:
         self._timer.start()
 
     def patience(self) -> float:
-        """Return how many more seconds to wait for a result."""
+        """Return the seconds left to wait for a result."""
         return max(0.0, self._deadline + GRACE_SECONDS - time.monotonic())
 
     def end(self) -> None:
@@ -143,7 +143,7 @@ class Budget:
 
 
 class Queue:
-    """Tries the queue's units, and collects results in order."""
+    """Tries the changes in a queue, and collects ordered results."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class Queue:
         self.started = time.monotonic()
 
     def run(self, queue: list[Prospect]) -> None:
-        """Try units until enough problems are found.
+        """Try changes until enough problems are found.
 
         Raises:
             InfrastructureError: sandboxes or the package index failed, or no environment at all could be built.
@@ -218,7 +218,7 @@ class Queue:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
     def _recall(self, queue: list[Prospect]) -> None:
-        """Look up stored results, and mark units not needed."""
+        """Look up stored results; mark changes that need no try."""
         if self.ledger is None or self.options.fresh:
             return
         most, problems = self.options.max_problems, list[BuiltProblem]()
@@ -232,7 +232,7 @@ class Queue:
                 problems += [known] if isinstance(known, BuiltProblem) else []
 
     def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
-        """Try units in their order until none is left."""
+        """Try changes in their order until none is left."""
         while True:
             try:
                 prospect, future = tasks.popleft()
@@ -327,7 +327,7 @@ class Queue:
                 self.results[number] = replace(result, problem=None, reason="not_needed", detail=why)
 
     def _check_first(self, end: BuiltProblem | Rejected) -> None:
-        """Raise UsageError if the first units lack a working environment."""
+        """Raise UsageError if the first changes all lack an environment."""
         self.first = (*self.first, end)[:_FEW]
         reasons = {each.reason if isinstance(each, Rejected) else None for each in self.first}
         if len(self.first) == _FEW and len(reasons) == 1 and reasons <= _OF_ENVIRONMENT and isinstance(end, Rejected):
@@ -339,7 +339,7 @@ class Queue:
             )
 
     def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:
-        """Return whether a unit ends in time; report progress."""
+        """Return whether a change's result came in time; report progress."""
         while True:
             patience = self.budget.patience()
             if wait([future], min(patience, _PROGRESS_SECONDS)).done:
@@ -369,7 +369,7 @@ class Queue:
 def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
     """Return whether there are enough problems.
 
-    That is ``most`` problems with an executed example, or twice as many in all.
+    ``most`` problems with an executed example are enough, or twice as many in all.
     """
     return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
 

@@ -1,4 +1,4 @@
-"""Refresh a suite: retire what fails, and renumber nothing."""
+"""Refresh a suite: retire broken problems, and renumber none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ class KeptSuite:
     """The problems of a refreshed suite, kept or retired.
 
     Attributes:
-        problems: all of its problems, those that no longer hold with the status ``retired``.
-        retired: ids of those that were retired now.
+        problems: all of its problems; broken ones have the status ``retired``.
+        retired: ids of the problems that were retired now.
         faults: by problem id, why it could not be tried; it stays as it is.
     """
 
@@ -31,7 +31,7 @@ class KeptSuite:
 
     @property
     def commits(self) -> frozenset[str]:
-        """Return the commits that have a problem already."""
+        """Return the commits that already have a problem."""
         found = (problem.manifest.provenance.commit for problem in self.problems)
         return frozenset(commit for commit in found if commit is not None)
 
@@ -39,7 +39,7 @@ class KeptSuite:
 def keep_suite(
     suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[str, int, int], None]
 ) -> KeptSuite:
-    """Return the suite's problems, retired if their fix fails now.
+    """Return the suite's problems; those whose fix fails are retired.
 
     Problems that are retired already are not tried. If a problem's base is not in ``repository`` (such as in a shallow
     clone), or its fix ran out of time or memory, it stays: that says more about the machine than about the problem.
@@ -65,9 +65,10 @@ def keep_suite(
 
 
 def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandboxes) -> str | None:
-    """Return why ``problem`` no longer holds, or None.
+    """Return why ``problem`` has to be retired, or None.
 
-    Raises ``SandboxError`` if a limit ended a run of the fix.
+    Raises:
+        SandboxError: a limit ended a run of the fix.
     """
     base = load_base(suite, problem, repository)
     sandboxes.add(suite.environments[problem.manifest.environment])
@@ -82,7 +83,10 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
 
 
 def check_decisions(out: Path) -> None:
-    """Raise UsageError if a suite at ``out`` has dropped problems."""
+    """Raise UsageError if the suite at ``out`` has dropped problems.
+
+    A reviewer dropped them, and a new suite would have them again.
+    """
     try:
         dropped = [problem.id for problem in load_suite(out).problems if problem.dropped]
     except UsageError:

@@ -40,7 +40,10 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPas
 
 @dataclass(frozen=True)
 class UnitResult:
-    """A unit's problem or reason for none; ``remembered``: found earlier."""
+    """A change's problem, or why it has none.
+
+    ``remembered``: an earlier run found it.
+    """
 
     commit: str
     kind: str
@@ -56,7 +59,7 @@ class UnitResult:
     remembered: bool = False
 
     def row(self) -> dict[str, Any]:
-        """Return the unit's line of ``funnel.jsonl``."""
+        """Return the change's line of ``funnel.jsonl``."""
         status = "accepted" if self.problem is not None else "rejected"
         return {**self.__dict__, "evidence": list(self.evidence), "status": status, "seconds": round(self.seconds, 3)}
 
@@ -64,7 +67,7 @@ class UnitResult:
 def unit_result(
     unit: Unit, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
 ) -> UnitResult:
-    """Return the result of ``unit``."""
+    """Return the result of one change."""
     rejected = end if isinstance(end, Rejected) else None
     return UnitResult(
         commit=unit.commit,
@@ -86,8 +89,8 @@ def unit_result(
 class MineEvent:
     """Progress of a mining run.
 
-    ``done`` of ``total`` units have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
-    and names the units in progress.
+    ``done`` of ``total`` changes have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
+    and names the changes in progress.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
@@ -98,12 +101,12 @@ class MineEvent:
 
     @property
     def words(self) -> str:
-        """Return the event with the number of problems so far."""
+        """Return the event's message and the number of problems."""
         return f"{count_of(self.accepted, 'problem')}; {self.message}"
 
     @property
     def important(self) -> bool:
-        """Return whether a log always shows the event."""
+        """Return whether logs without details show the event, too."""
         return self.kind in {"scanned", "kept", "tried", "problem"}
 
 
@@ -112,12 +115,12 @@ class MineReport:
     """The results of a mining run.
 
     Attributes:
-        results: every unit's end, newest first.
-        out: the suite's folder, which also holds the files written here.
-        seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
+        results: the result of every change, newest first.
+        out: the suite's folder, which also gets the report's files.
+        seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over changes that ran side by side.
         kept: the earlier problems of a refreshed suite.
-        rewrites: calls of the model that rewrote statements.
-        profile: test runs and seconds of each step, of the units that were tried now.
+        rewrites: number of model calls that rewrote statements.
+        profile: test runs and seconds of each step, for the changes that this run tried.
     """
 
     suite: Suite | None
@@ -136,12 +139,12 @@ class MineReport:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return the number of units by reason, most first."""
+        """Return the number of left-out changes by reason, most first."""
         return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
 
     @property
     def untried(self) -> str:
-        """Return a clause on units not tried, or ""."""
+        """Return a clause on changes without a try, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         again = "the time was used up; the same command goes on with them"
         why = next((detail for detail in details if detail.startswith(FOUND_ENOUGH)), again)
@@ -149,9 +152,9 @@ class MineReport:
 
     @property
     def funnel(self) -> dict[StageName, int]:
-        """Return how many units reached each stage.
+        """Return how many changes reached each stage.
 
-        A unit that the budget left out has reached "source and tests".
+        A change that was left out for lack of time has reached "source and tests".
         """
         stages: dict[StageName, Collection[str]] = {
             "units": (), "source and tests": _BEFORE_CUT, "environment": _BEFORE_ENVIRONMENT,
@@ -204,7 +207,7 @@ def write_report(report: MineReport) -> None:
     Neither is part of its digest.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     rows = [json.dumps(result.row(), ensure_ascii=True, sort_keys=True) for result in report.results]
     write_atomic(report.out / "funnel.jsonl", "".join(f"{row}\n" for row in rows).encode("ascii"))

@@ -6,10 +6,11 @@ from codegate.suite.declared import at, lines, read_ini, read_toml, strings
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
-    """Return the folders that ``tree``'s code is imported from.
+    """Return the folders from which ``tree``'s code is imported.
 
-    These are its top, ``src``, and the folders that it configures. The roots of a part begin with the part's folder.
-    After them come the roots of the repository's other projects, which the part may use, and the repository's root.
+    These are its top, ``src``, and folders that its configuration names. If ``tree`` is a part of a repository, the
+    paths begin with the part's folder, and the roots of the repository's other projects, which the part may use, and
+    the repository's root come after them.
     """
     roots = _roots(tree)
     if not isinstance(tree, Part):

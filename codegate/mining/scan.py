@@ -1,4 +1,4 @@
-"""List the units worth trying, best first; nothing is executed."""
+"""List the changes worth trying, best first; execute nothing."""
 
 from collections import Counter
 from functools import partial
@@ -28,10 +28,10 @@ SHORTLIST: Final = 400
 def scan(
     repository: Path, tip: str, options: MineRequest, scanned: str | None = None
 ) -> tuple[list[Prospect], list[UnitResult]]:
-    """Return the units to try, and the rejected ones.
+    """Return the changes to try, and the rejected ones.
 
-    The best units come first; words or paths rule units out. If a suite was mined at ``scanned``, only later commits
-    count.
+    The best changes come first; words and paths decide which are rejected. If a suite was mined at the commit
+    ``scanned``, only later commits count.
 
     Raises:
         UsageError: git cannot read the history, the folder to mine is not there, or GitHub cannot be queried.
@@ -80,9 +80,9 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue with components taking turns among neighbours.
+    """Return the queue so that neighbours are of different components.
 
-    Otherwise one busy file could fill a suite.
+    Otherwise one file that often changes could fill a suite.
     """
     found: list[Prospect] = []
     for start in range(0, len(queue), _NEIGHBOURS):
@@ -102,9 +102,9 @@ def _lines(change: PathChange) -> int:
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
-    """Return the commits after ``scanned``; None for all.
+    """Return the commits after ``scanned``, None for all.
 
-    All commits count, too, if the history was rewritten.
+    None also if the history was rewritten.
     """
     if scanned is None:
         return None
@@ -123,5 +123,8 @@ def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
 
 
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
-    """Return a prospect's sort key: likely ``fixes`` first, then newest."""
+    """Return a change's sort key.
+
+    With ``fixes``, likely bug fixes come first; newer changes come before older ones.
+    """
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

@@ -73,9 +73,9 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 
 
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
-    """Return the later, overturning problem's id, or "".
+    """Return the id of a later problem that overturns ``problem``.
 
-    Its reference fix was then a mistake, which the project corrected.
+    The fix of ``problem`` was then a mistake, which the project corrected. "" if there is none.
     """
     tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
     for other in others:

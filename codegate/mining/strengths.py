@@ -1,4 +1,4 @@
-"""Facts on a suite's problems: origin, strength and age.
+"""Describe a suite's problems: origin, strength and age.
 
 A model may have read everything that was public before its training ended, but cannot have memorised a newer fix. So
 problems with newer fixes are counted for each candidate.
@@ -18,7 +18,7 @@ STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Number, median and range of a figure; null without values."""
+    """Number, median and range of some values; null without any."""
 
     n: int
     median: float | None = None
@@ -34,7 +34,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Exposure:
-    """A suite compared with one model's training cut-off.
+    """How many problems are newer than a model's training data.
 
     Attributes:
         cutoff: the day its training data ends, as configured; None when unknown.
@@ -50,21 +50,21 @@ class Exposure:
 
 @dataclass(frozen=True)
 class Strengths:
-    """A suite's facts, over its active problems.
+    """Facts about a suite's active problems.
 
     Attributes:
         counts: by facet (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``source``) and
             value.
         hunk_coverage: share of a fix's parts that its tests notice.
-        age_days: from the day of a fix to ``today``.
+        age_days: days from a fix to ``today``.
         environments: how many environments the active problems use.
         status: problems by status, active or not.
         leaks: ids of problems whose leak audit found something, or was not made.
-        unclean: ids of problems whose test command ends with another status than its tests say.
-        narrow: ids of problems whose tests ask for exact texts, which the statement shows.
-        untold: ids of problems with tests that are not graded because the statement does not show what they ask for.
+        unclean: ids of problems whose test command's exit status contradicts its tests' results.
+        narrow: ids of problems whose tests require exact texts, which the statement shows.
+        untold: ids of problems with tests that are not graded because the statement does not show what they require.
         new_tests: ids of problems all of whose fail-to-pass tests are new.
-        exposure: one entry for each candidate asked about.
+        exposure: one entry for each candidate in ``cutoffs``.
     """
 
     counts: Mapping[str, Mapping[str, int]]
@@ -93,9 +93,9 @@ class Strengths:
 
 
 def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None]) -> Strengths:
-    """Return the strengths of ``suite``, with ages up to ``today``.
+    """Return facts about ``suite``, with ages up to ``today``.
 
-    ``cutoffs``: by candidate label, the day its training data ends; None where it is not known.
+    ``cutoffs``: by candidate label, the day its training data ends; None if it is unknown.
     """
     active = suite.active
     moments = [problem.manifest.provenance.date for problem in active]

@@ -1,6 +1,6 @@
-"""Reject units by their author, title, text and branch.
+"""Reject changes by author, title, text and branch.
 
-This is done before anything is executed. The module also has the reasons for which a unit is left out.
+This is done before anything is executed. The module also lists the reasons for which a change is left out.
 """
 
 import re
@@ -72,7 +72,7 @@ _RELEASE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Why a unit is no problem, and the evidence."""
+    """Why a change makes no problem, and the evidence."""
 
     reason: Reason
     detail: str = ""
@@ -80,7 +80,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class BugScore:
-    """How much a unit's signals suggest a fix.
+    """How much a change's signals suggest a bug fix.
 
     Attributes:
         evidence: one line for each signal, the heaviest first: its bits (positive: for a bug fix), its name, and what
@@ -93,7 +93,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit to try, with score and forge's facts."""
+    """A change to try, with its score and GitHub's facts."""
 
     unit: Unit
     bug: BugScore
@@ -101,9 +101,9 @@ class Prospect:
 
 
 def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
-    """Return why a unit's words reject it, or None.
+    """Return why a change's words reject it, or None.
 
-    If ``fixes_only`` are wanted, words of another kind rule it out too.
+    If only fixes are wanted (``fixes_only``), words of another kind of change reject it too.
     """
     if unit.merges_forward:
         return "merge_forward"
@@ -123,10 +123,10 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 
 
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
-    """Map reverted or blamed commits to the later commit.
+    """Return reverted or blamed commits, with the later commit.
 
-    The keys are commits of units that a later unit reverts or blames in its message. Such a fix was itself a bug. It
-    makes no problem, because a correct solution may fail its tests.
+    The later change reverts the commit or blames it in its message, so its fix was itself a bug. It makes no problem,
+    because a correct solution may fail its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}
@@ -151,6 +151,6 @@ def _is_bots(unit: Unit) -> bool:
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many changed files look like source."""
+    """Return how many changed files look like source files."""
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

@@ -1,1 +1,1 @@
-"""The recorded builds in which mining runs tests."""
+"""Builds of a project's environment in which mining runs tests."""

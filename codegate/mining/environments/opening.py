@@ -43,9 +43,9 @@ class Tried:
     """Counts of a recipe's test run on one tree.
 
     Attributes:
-        recipe: the recipe of the tests' environment, for a proposed one without the parts that failed.
+        recipe: the recipe that was built; a proposed one lacks the parts that failed.
         failed: ids of tests that failed, and paths of files that reported nothing.
-        message: of the first test that failed.
+        message: message of the first test that failed.
     """
 
     recipe: Recipe
@@ -68,7 +68,7 @@ class Tried:
     def full(self) -> bool:
         """Return whether nine of ten tests pass.
 
-        Then no package seems to be missing.
+        If they do, no package seems to be missing.
         """
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
@@ -85,7 +85,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Head:
-    """The tree that recipes are tried on, with test files."""
+    """The newest tree, and test files to try recipes with."""
 
     commit: str
     tree: Tree
@@ -95,7 +95,7 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return the head at ``commit``, with files from ``files``."""
+        """Return the tree at ``commit``; ``files`` chooses its test files."""
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
@@ -103,7 +103,7 @@ class Head:
 
 @dataclass(frozen=True)
 class ChosenRecipe:
-    """The recipe without failed parts, its builds and test run."""
+    """The chosen recipe, its builds, and its test run."""
 
     found: FoundRecipe
     builds: RecordedBuilds
@@ -111,7 +111,7 @@ class ChosenRecipe:
 
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
-    """Return the recorded builds of a suite that is refreshed."""
+    """Return the builds that the old suite's problems use."""
     found: dict[str, Recorded] = {}
     for problem in old.active if old is not None else ():
         name, when = problem.manifest.environment, problem.manifest.provenance.date
@@ -128,7 +128,7 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
 
 
 def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return test files that ``queue`` changes, and a few others."""
+    """Return test files to try: those in ``queue``, then others."""
     tests = runnable(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
     first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
@@ -141,7 +141,10 @@ def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
 
 
 def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
-    """Return test files below ``folder`` whose language ``name`` knows."""
+    """Return the test files of ``tree`` below ``folder``.
+
+    ``name`` returns a file's language; files of unknown languages are left out.
+    """
     classes, inside = PathClassifier.of(tree), f"{folder}/" if folder else ""
     paths = (path for path in tree if path.startswith(inside) and path.isprintable() and name(path) is not None)
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
@@ -150,7 +153,10 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 def builds_of_written(
     recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded] = (), path: str = ""
 ) -> RecordedBuilds:
-    """Return builds of the project's own recipe, with ``known`` ones."""
+    """Return builds of a recipe that the project wrote itself.
+
+    ``known`` are builds of the suite that is refreshed; those of the same recipe are used.
+    """
     same = [one for one in known if one.recipe.identity == recipe.identity]
     proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
     return RecordedBuilds(recipe, sandboxes, same, proposed, written=True)
@@ -166,7 +172,7 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none, the recipe with the most passing tests. ``say`` receives a clause on each rejected recipe.
+    If there is none, the recipe with the most passing tests. ``say`` is called with a clause on each rejected recipe.
 
     Raises:
         UsageError: no test passes with any recipe.
@@ -202,7 +208,7 @@ def choose_recipe(
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
     """Return recipes to try if the chosen one fails.
 
-    The first found recipe of each origin is returned.
+    The first proposal of each origin is returned: of CI jobs and of files.
     """
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
@@ -277,7 +283,7 @@ def _reason(error: CollectionError) -> str:
 
 
 def _last_lines(text: str, most: int) -> str:
-    """Return the last whole lines of ``text``, without repetitions."""
+    """Return the last whole lines of ``text``, without repeated ones."""
     # Each process of a run may print the same traceback.
     lines = list(dict.fromkeys(line.rstrip() for line in text.splitlines() if line.strip()))
     while len(lines) > 1 and sum(map(len, lines)) > most:
@@ -286,7 +292,10 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint on another virtual environment, or ""."""
+    """Return a hint if tests run in another virtual environment.
+
+    "" if they do not.
+    """
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

@@ -1,8 +1,8 @@
 """Recorded builds for mining.
 
 One build serves changes of about the same time. It is tried first even on a change whose inputs (recipe, lock and
-manifest files) differ. An exact build of the change's own base tree is made only if some fixed tests fail that are not
-known to fail in an exact build, too.
+manifest files) differ. An *exact* build, of the inputs of the change's own base tree, is made only if fixed tests fail
+that are not known to fail in an exact build, too.
 """
 
 import shlex
@@ -36,9 +36,9 @@ class Recorded:
     """A recorded build.
 
     Attributes:
-        recipe: what it was built by.
-        date: commit date of the tree that it serves.
-        asked: inputs of the whole recipe, if parts of it failed; empty: the environment's own inputs.
+        recipe: the recipe that was built.
+        date: commit date of the tree for which it was built.
+        asked: digest of the whole recipe's inputs, if parts of it failed; empty: no part failed.
         layer: the build's result; None: the build belongs to a suite that is refreshed.
     """
 
@@ -52,7 +52,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Rung:
-    """A recorded build to try.
+    """A recorded build that a change's tests may run in.
 
     Attributes:
         exact: it was built from the inputs of the change's own base tree.
@@ -70,7 +70,7 @@ class RecordedBuilds:
 
     Args:
         known: builds of a suite that is refreshed.
-        proposed: returns recipes found in the files of a tree, for changes that ``recipe`` does not fit.
+        proposed: function that returns recipes found in the files of a tree, for changes that ``recipe`` does not fit.
         written: ``recipe`` is the project's own, so no part of it is left out.
     """
 
@@ -95,7 +95,7 @@ class RecordedBuilds:
         self._broken: dict[str, BuildFailed] = {}
 
     def ladder(self, commit: str, base: Tree, date: datetime) -> Iterator[Rung]:
-        """Yield the builds that may serve a change, best first.
+        """Yield the builds to try for a change, best first.
 
         Raises:
             RECIPE_ERRORS: the first error of a recipe, after the builds of all recipes that work.
@@ -145,15 +145,15 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the layer that a new build starts from."""
+        """Return the build on which a new one is based."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
         return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
-        """Return whether the build itself may make tests fail.
+        """Return whether tests may fail because of the build.
 
-        True if one of ``failing`` is not known to fail in an exact build.
+        It may be so if one of the ``failing`` tests is not known to fail in an exact build.
         """
         with self._guard:
             if rung.exact:
@@ -161,12 +161,12 @@ class RecordedBuilds:
             return not failing <= self._failing
 
     def passes_none(self, rung: Rung) -> None:
-        """Exclude an exact build in which no test passed."""
+        """Stop using a build in which no test passed."""
         with self._guard:
             self._empty.add(rung.environment.manifest.id)
 
     def _recipes(self, first: Recipe, base: Tree) -> Iterator[Recipe]:
-        """Yield the recipes that may fit a tree, each once."""
+        """Yield recipes to try on a tree, beginning with ``first``."""
         yield first
         seen = {first.identity}
         for recipe in (self.recipe, *self._proposed(base)):
@@ -175,7 +175,7 @@ class RecordedBuilds:
                 yield recipe
 
     def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> Recorded | None:
-        """Return the newest build of the same inputs."""
+        """Return the newest build of the same inputs, or None."""
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (
             one
@@ -185,7 +185,7 @@ class RecordedBuilds:
         return max(same, key=lambda one: one.date, default=None)
 
     def _nearest(self, date: datetime) -> Recorded | None:
-        """Return the build that is nearest in time."""
+        """Return the build nearest to ``date``, or None."""
         # Earlier trees come first, because they cannot have the fix. What a written recipe fits is built by it alone.
         serving = [one for one in self._serving() if not self._written or self._is_written(one.recipe)]
         return min(serving, key=lambda one: (one.date > date, abs(one.date - date)), default=None)
@@ -200,13 +200,16 @@ class RecordedBuilds:
 
 
 def limits_of(recipe: Recipe) -> ProblemLimits:
-    """Return a sandbox's limits while a change is validated."""
+    """Return the sandbox limits for validating a change."""
     seconds = min(_WALL * recipe.seconds, _MOST_SECONDS)
     return ProblemLimits(seconds=seconds, memory_mb=3072, pids=1024, disk_mb=2048)
 
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
-    """Return how a recipe runs tests, by default like ``own``."""
+    """Return how a recipe's tests are run.
+
+    ``own`` are the settings by the tree's files, for parts that the recipe leaves open.
+    """
     if recipe.tests is None:
         if own is None:
             return None

@@ -1,1 +1,4 @@
-"""Find executed examples: lines of failing tests with other values."""
+"""Find executed examples of a bug.
+
+They are lines of failing tests, with other values.
+"""

@@ -1,7 +1,7 @@
 """Examples: a call's results before the fix and after.
 
-Both results come from execution. Neither is taken from the hidden tests: the call has other values, and a solution that
-knows only this one call does not pass them.
+Both results come from execution. The call is not a hidden test's own: it has other values, so that a solution that
+knows only this one call does not pass the tests.
 """
 
 import json
@@ -61,14 +61,15 @@ class Example:
     """One call and its results before and after the fix.
 
     Attributes:
-        code: imports and statements that lead to the value.
-        expression: the value's expression; empty if ``code`` itself raises.
+        code: imports and statements before the call.
+        expression: the expression whose value is shown; empty if ``code`` itself raises.
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
-        expected: the same after the fix.
+        expected: the value after the fix, likewise.
         raising: the statement that raises before the fix, if it is not the last one.
         given: names that the test framework provides, each with a description.
         fence: language of its Markdown code block.
-        tests: failing tests that it illustrates, as ``function_of`` names them: its own and those of the same shape.
+        tests: failing tests that it illustrates, as ``function_of`` names them: the one it was made of, and others
+            whose examples have the same shape.
     """
 
     code: str
@@ -95,7 +96,10 @@ class Example:
 
     @property
     def poor(self) -> bool:
-        """Return whether it shows a count, boolean, null or type."""
+        """Return whether the example says little.
+
+        It does if it shows a count, boolean, null or type.
+        """
         counted = _COUNTS.fullmatch(self.expression) and not self.crashes
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 
@@ -112,7 +116,7 @@ class Example:
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether it only shows that a name is new.
 
-        Before the fix the name is unknown; after the fix the value is one that ``code`` itself passes in.
+        Before the fix the name is unknown; after the fix the value is one that ``code`` itself contains.
         """
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
@@ -120,7 +124,8 @@ class Example:
     def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
         """Return a sort key; the clearest example has the smallest.
 
-        ``own`` are the values with the test's own literals, ``renamed`` its words and numbers by their replacements.
+        ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
+        ``renamed`` has the test's own words and numbers by their replacements.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
@@ -136,8 +141,8 @@ class Example:
 def own_form(value: str, renamed: Mapping[str, str]) -> str:
     """Return a value with the test's own words put back.
 
-    If any number was replaced, all numbers become 0. If the result is not the test's own value, the code treats a
-    replaced word specially, and the example shows another case.
+    If any number was replaced, all numbers become 0. If the result is not the value that the test's own words give, the
+    code treats a replaced word specially, and the example shows another case.
     """
     text = value.lower()
     for other in sorted(renamed, key=len, reverse=True):
@@ -146,7 +151,7 @@ def own_form(value: str, renamed: Mapping[str, str]) -> str:
 
 
 def changes(observed: str, expected: str) -> list[tuple[str, str]]:
-    """Return the parts in which two values differ."""
+    """Return the differing parts of two values, before and after."""
     before, after = (re.findall(r"\w+|\W", text) for text in (observed, expected))
     found = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [("".join(before[a:b]), "".join(after[c:d])) for tag, a, b, c, d in found if tag != "equal"]
@@ -154,7 +159,7 @@ def changes(observed: str, expected: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Found:
-    """An example of one test, with facts for ranking.
+    """An example found in one test, with facts for ranking.
 
     Attributes:
         test: the test function, as ``function_of`` names it.
@@ -162,7 +167,7 @@ class Found:
         shape: the example's code without its literals.
         values: the values that its code records after the fix.
         before: the values that its code records before the fix.
-        own: the values with the test's own literals, before and after the fix.
+        own: the values that the test's own literals give, before and after the fix.
     """
 
     test: str
@@ -176,17 +181,20 @@ class Found:
 
     @property
     def path(self) -> str:
-        """Return the file of its test."""
+        """Return the path of the example's test file."""
         return self.test.partition("::")[0]
 
     @property
     def minimal(self) -> bool:
-        """Return whether its code has only what its value needs."""
+        """Return whether all code of the example is needed."""
         return not self.rank[0]
 
     @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return the expression without literals, and the changed parts."""
+        """Return what the example shows, whatever its literals.
+
+        It is the expression without literals, and the differing parts of the two values.
+        """
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
         differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
@@ -196,9 +204,9 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return the clearest of each row, then the second.
+    """Return the clearest try of each row, then second ones.
 
-    At most ``_MAX_TRIED`` are returned.
+    ``rank`` gives the sort key of a try, ``row`` its table row. At most ``_MAX_TRIED`` are returned.
     """
     turns: Counter[object] = Counter()
     ordered = []
@@ -236,9 +244,9 @@ def chosen(found: Iterable[Found]) -> list[Example]:
 
 
 def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Example]:
-    """Return ``examples`` and others of their tests, three in all.
+    """Return ``examples``, filled up to three.
 
-    An added example has another ``rule`` than those before it.
+    An added example is of the same tests, and has another ``rule`` than those before it.
     """
     added = list(examples)
     by_example = {each.example: each for each in found}
@@ -255,17 +263,17 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
 
 
 def function_of(test: str) -> str:
-    """Return a test id's ``file::function``, without class, row and subtest."""
+    """Return a test id without class, row and subtest: ``file::function``."""
     path, _, name = test.partition("[")[0].partition("::")
     return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
 
 
 @dataclass(frozen=True)
 class BaseTests:
-    """Tests of the base that the fix turns over.
+    """Tests of the base tree whose results the fix changes.
 
     Attributes:
-        overturned: those that pass before the fix and fail with it. The hidden tests replace their functions, so they
+        overturned: tests that pass before the fix and fail with it. The hidden tests replace their functions, so they
             do not show what has to keep working.
         failing: fail-to-pass tests whose version in the base fails before the fix too, and passes with it.
     """
@@ -295,7 +303,7 @@ def base_tests(cut: Cut, validated: Validated) -> BaseTests:
 
 
 def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
-    """Return whether a file's hidden version may change existing tests."""
+    """Return whether a hidden test file changes the base's tests."""
     file = cut.hidden[path]
     old, new = decode(cut.base[path].data), decode(file.data) if file is not None else ""
     lines = iter(new.splitlines())
@@ -306,7 +314,7 @@ def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
 
 
 def public_text(cut: Cut) -> str:
-    """Return the base files' text, at most ``_MAX_PUBLIC`` characters."""
+    """Return the base files as one text, cut at ``_MAX_PUBLIC``."""
     texts, left = [], _MAX_PUBLIC
     for file in cut.base.values():
         if left > 0 and not file.is_link and b"\0" not in file.data[:1000]:
@@ -316,11 +324,13 @@ def public_text(cut: Cut) -> str:
 
 
 class Probing:
-    """Runs files of probes before and after the fix.
+    """Runs probes before and after the fix.
+
+    A probe is a generated test that records values.
 
     Args:
-        files: texts of the probes' files by path; they replace test files.
-        tests: paths of ``files`` that the runner gets.
+        files: texts of the files with probes, by path; they replace test files.
+        tests: paths of ``files`` that the test runner gets.
         alone: leave out the hidden files if the language allows it (``Dialect.apart``).
     """
 
@@ -340,7 +350,7 @@ class Probing:
     def run(self, state: str, isolated: tuple[str, ...] = (), *, later: bool = False) -> dict[str, list[Record]]:
         """Run the probes; return their records by test id.
 
-        Sets ``errors`` to the compiler's or the collection's messages. Tests without records are left out.
+        Sets ``errors`` to messages on files that did not compile or load. Tests without records are left out.
 
         Args:
             state: ``before`` or ``after`` the fix.
@@ -354,7 +364,7 @@ class Probing:
 
 
 def probe_records(message: str) -> list[Record] | None:
-    """Return the records in a probe's message, or None."""
+    """Return the records in a probe's failure message, or None."""
     _, mark, rest = message.partition(MARK)
     if not mark:
         return None

@@ -1,4 +1,4 @@
-"""Make examples without repeating hidden tests or needing hidden files."""
+"""Make examples that repeat no hidden test and run alone."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,8 @@ class TestFile:
     Attributes:
         source: the file after the fix.
         base: the file before the fix; empty if there was none.
-        literals: its literals that the base lacks.
-        hidden: those of ``literals`` that may not be shown.
+        literals: literals in the file that the base tree lacks.
+        hidden: literals among these that may not be shown.
         modules: new hidden modules, which a reader of the statement does not have.
         names: names that other hidden files add or redefine.
         known: words of the base's sources and of its paths.
@@ -57,7 +57,7 @@ class ProbeDifference:
 
 
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
-    """Return a difference as an example, or None.
+    """Return a difference as an example, None if not allowed.
 
     It is not allowed if it repeats a call of a hidden test, or needs code that cannot be shown. No hidden file has the
     drawn literals, so it repeats a call only if the literals have no effect.
@@ -91,9 +91,9 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 
 
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether a hidden test makes this call.
+    """Return whether a hidden test makes the same call.
 
-    It does if no replaced literal has an effect. A word that only comes back in the value has none.
+    It does if the replaced literals have no effect. A word that is only repeated in the value has none.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -115,7 +115,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
     """Return a lower-case value with the test's own words.
 
-    A word may be part of another one, and a number may have commas.
+    ``renamed`` has them by their replacements. A word may be part of another one, and a number may have commas.
     """
     text = re.sub(r"(?<=\d),(?=\d)", "", value.lower())
     others = sorted(renamed, key=len, reverse=True)
@@ -135,14 +135,14 @@ def _texts(steps: Iterable[Step]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _is_of_base(dialect: Dialect, base: str, part: str) -> bool:
-    """Return whether ``base`` already has an import or definition."""
+    """Return whether ``base`` has the same import or definition."""
     return part in (dialect.context(base, dialect.declared(part)) or ())
 
 
 def _shortened(file: TestFile, parts: list[str]) -> str:
     """Return imports and definitions as one text.
 
-    If it is long, definitions of the base are only named.
+    If it is long, definitions that the base has are replaced by a comment that names them.
     """
     dialect = file.dialect
     shown = {part: uncommented(part, dialect.parse) for part in parts}

@@ -1,4 +1,4 @@
-"""Find tests' hidden literals, and draw others of their kind."""
+"""Find tests' hidden literals, and draw similar replacements."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -63,9 +63,9 @@ Choose = Callable[[str], bool]
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
-    """Return the ``literals`` that ``public`` lacks and may be hidden.
+    """Return the ``literals`` that must not be shown to solvers.
 
-    Of Go's struct tags, the values count.
+    These are texts that ``public`` lacks and that are long enough. Of Go's struct tags, the values count.
     """
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
@@ -80,12 +80,12 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
 
 
 def pieces_of(text: str) -> frozenset[str]:
-    """Return a text's lower-case words and its numbers."""
+    """Return the lower-case words and the numbers in a text."""
     return frozenset(re.findall(r"\d+|[^\W\d_]+", text.lower()))
 
 
 def shows(text: str, hidden: Collection[str]) -> str:
-    """Return the first ``hidden`` literal that ``text`` shows, or ""."""
+    """Return a ``hidden`` literal that ``text`` contains, or ""."""
     for literal in sorted(hidden):
         at = text.find(literal)
         while at >= 0:
@@ -98,10 +98,10 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 
 def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
-    """Return a few choices that each replace a single word.
+    """Return functions that each choose one word to replace.
 
     In a text that is parsed, most words are grammar: replacing all of them breaks it, replacing one may not. Single
-    letters and likely keywords come last.
+    letters and likely keywords come last. ``allowed`` says which words may be replaced.
     """
     words = dict.fromkeys(word for text in texts for word in _PIECE.findall(text) if word.isalpha() and allowed(word))
     ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
@@ -110,27 +110,33 @@ def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
 
 
 def is_secret(text: str, hidden: Collection[str]) -> bool:
-    """Return whether a literal is data that the base lacks."""
+    """Return whether a literal is data unknown to solvers.
+
+    ``hidden`` are the literals that the base lacks.
+    """
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
     data = any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
     return data and not public
 
 
 def is_free(piece: str) -> bool:
-    """Return whether a piece has no meaning of its own."""
+    """Return whether a word or number may have any value.
+
+    Keywords and names with a usual meaning may not.
+    """
     return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 
 
 @dataclass
 class Pieces:
-    """Draws replacements of the same kind for chosen literals.
+    """Draws replacements for words and numbers in literals.
 
-    Words keep their length and case, numbers their number of digits. The same piece is always replaced by the same one.
+    Words keep their length and case, numbers their number of digits. The same word is always replaced by the same one.
 
     Attributes:
         avoid: literals that no replacement may be.
         numbers: whether numbers, and digits in texts, are replaced.
-        only: the number of the one literal that is replaced, counted from 0; None: all.
+        only: index of the one literal that is replaced; None: all are.
         least: the smallest number that is replaced.
         phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
@@ -153,11 +159,11 @@ class Pieces:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Return the replaced pieces, in lower case, by their replacements."""
+        """Return the replaced words and numbers, by their replacements."""
         return {other: own for own, other in self._known.items() if other != own}
 
     def due(self) -> bool:
-        """Count the next literal; return whether to replace it."""
+        """Count one more literal; return whether to replace it."""
         number, self._seen = self._seen, self._seen + 1
         return self.only is None or number == self.only
 
@@ -167,7 +173,10 @@ class Pieces:
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield where phrases begin in which nothing is replaced otherwise."""
+        """Yield the positions of phrases without another replacement.
+
+        Their first words are replaced then.
+        """
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]
@@ -177,7 +186,8 @@ class Pieces:
     def number(self, text: str) -> str:
         """Return a decimal number with other digits, if possible.
 
-        The digits before its point or of its exponent change; after a 0 or 1, the last digit of its fraction does.
+        The digits before its point, or those of its exponent, change; if a 0 or 1 is before the point, the last digit
+        behind it changes.
         """
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
@@ -224,7 +234,7 @@ class Pieces:
         return word in self.avoid or word in self._known.values()
 
     def _drawn(self, word: str) -> str:
-        """Return a word of equal length with another first letter."""
+        """Return another word of equal length, drawn at random."""
         if self.initial:
             alike = _VOWELS if word[0] in _VOWELS else _CONSONANTS
             others = [f"{letter}{word[1:]}" for letter in alike if letter != word[0]]
@@ -246,9 +256,9 @@ class Pieces:
 
 
 def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
-    """Return the hidden texts that examples may not show.
+    """Return the ``texts`` that examples may not show.
 
-    Literals of the fix may be shown, because no solver can guess them. ``texts`` come from ``hidden_texts``.
+    ``texts`` come from ``hidden_texts``. Literals of the fix may be shown, because no solver can guess them.
     """
     added = added_text(cut)
     told = {text for text in texts if " " in text.strip() and text in added} | whole_literals(texts, added)
@@ -256,7 +266,7 @@ def literals_to_hide(cut: Cut, texts: frozenset[str]) -> frozenset[str]:
 
 
 def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[str]:
-    """Return literals that only the failing tests' files have."""
+    """Return literals of failing tests' files that ``public`` lacks."""
     found: frozenset[str] = frozenset()
     for path in dict.fromkeys(test.partition("::")[0] for test in tests):
         dialect, file = dialect_of(path), cut.hidden.get(path)

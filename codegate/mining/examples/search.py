@@ -1,7 +1,7 @@
 """Search examples: failing tests' lines, run with other literals.
 
-The first pass runs whole tests with other literals, and finds values that the fix changes. The second runs only the
-code that a reader would see, with and without some of its statements. An example that is shown has then run ten times
+The first pass runs whole tests with other literals, and finds values that the fix changes. The second pass runs only
+the code that a reader would see, with and without some of its statements. An example that is shown also ran ten times
 more before and after the fix, each time in its own process, and always gave the same values.
 """
 
@@ -44,7 +44,7 @@ Seen = dict[int, Values]
 
 @dataclass(frozen=True)
 class _Try:
-    """A difference and the example that would show it."""
+    """A difference, and the example that would show it."""
 
     difference: ProbeDifference
     example: Example
@@ -56,7 +56,10 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 
 
 def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
-    """Yield examples whose code gives the same values alone."""
+    """Run probes of ``files``; yield the examples that they give.
+
+    Only examples are yielded whose code gives the same values when it runs alone.
+    """
     before, after = run(files, False)
     tries: dict[str, list[_Try]] = {}
     for file in files:
@@ -80,7 +83,10 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return, by file, tries that give the same values alone."""
+    """Return, by file, the tries whose code works alone.
+
+    It gives the same values there as inside the test.
+    """
     numbered, probing = dict[int, _Try](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -96,13 +102,16 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return the statement that raised before the last, or ''."""
+    """Return the statement of a line that raised an error.
+
+    "" if it was the last one or none.
+    """
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
 
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
-    """Run the files' probes before the fix and after.
+    """Return the records of probes, before and after the fix.
 
     Probes that do not compile are dropped.
     """
@@ -135,7 +144,7 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
 
 
 def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
-    """Return examples of what the fix changes, the clearest first.
+    """Return examples of values that the fix changes, clearest first.
 
     Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden.
     """
@@ -150,7 +159,8 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
 def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
     """Return examples that give the same values ten times.
 
-    Ten, because a map in Go has only a few orders. Examples with different definitions do not share a run.
+    It takes ten runs, because a map in Go has only a few orders. Examples with different definitions do not share a
+    run.
     """
     groups: dict[object, list[Found]] = {}
     for each in found:
@@ -160,7 +170,10 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
 
 
 def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
-    """Return an example's definitions, and its imports without their names."""
+    """Return the definitions and imports that an example needs.
+
+    Imports come without the names that they import.
+    """
     file, dialect = cut.hidden[found.path], dialect_of(found.path)
     source = decode(file.data) if file is not None else ""
     needed = dialect.surroundings(source, found.line) if dialect is not None else None
@@ -204,7 +217,10 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
-    """Return examples whose values differ from those after the fix."""
+    """Return examples whose values in ``report`` differ.
+
+    They are compared with the values after the fix.
+    """
     seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example
@@ -214,9 +230,9 @@ def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
 
 
 def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestFile]:
-    """Return files of fail-to-pass tests, with their probes.
+    """Return the files of fail-to-pass tests, with their probes.
 
-    A probe is a run through a test with other literals.
+    A probe is a line of a test, with other literals.
     """
     tests: dict[str, list[str]] = {}
     for test in validated.outcomes.fail_to_pass:
@@ -249,7 +265,10 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
 
 
 def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
-    """Yield names of other hidden files that need no import."""
+    """Yield new names in hidden files that need no import.
+
+    The file itself, at ``path``, is left out.
+    """
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
             before = {text_of(node) for node in dialect.parse(_base_of(cut, other)).named_children}
@@ -272,7 +291,7 @@ def _beside(cut: Cut, path: str) -> Iterator[str]:
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
-    """Return the records by the number of their probe."""
+    """Return the records, by the number of the probe."""
     found: Seen = {}
     for test, kept in shown.items():
         match = _PROBE.search(test)
@@ -290,8 +309,8 @@ def _differences(
 ) -> Iterator[ProbeDifference]:
     """Yield a probe's values that the fix changes.
 
-    Each comes with the values that the test's own literals give. An error before the fix is the value of every later
-    expression; after an error with the fix, nothing more is compared.
+    ``own_before`` and ``own_after`` are the values that the test's own literals give. An error before the fix is the
+    value of every later expression; after an error with the fix, nothing more is compared.
     """
     number = 0
     for at, step in enumerate(line.steps):
@@ -309,7 +328,7 @@ def _differences(
 
 
 def _value(kept: Values, number: int, step: int) -> Value | None:
-    """Return an expression's value, or an earlier error."""
+    """Return an expression's recorded value, or an earlier error."""
     if len({value for place, value in kept if place == number}) > 1:
         return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
@@ -317,12 +336,12 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
 
 
 def _last(kept: Values | None) -> Value | None:
-    """Return the value of a probe of one expression."""
+    """Return the value that a probe with one expression recorded."""
     return _value(kept, 0, 1 << 30) if kept else None
 
 
 def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
-    """Return the clearest differences as examples, whole and shortened."""
+    """Return examples of the clearest differences, whole and shortened."""
     tries: list[_Try] = []
     for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
@@ -335,7 +354,7 @@ def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
 
 
 def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
-    """Return a difference as an example, or None."""
+    """Return the example of a difference, None if not allowed."""
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None
@@ -346,9 +365,9 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
 
 
 def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
-    """Yield variants of a try with fewer unneeded statements.
+    """Yield copies of a try with fewer unneeded statements.
 
-    They lack all of them, all but the last few, or one.
+    They lack all unneeded ones, all but the last few, or one.
     """
     line = tried.difference.line
     single = unneeded_steps(file.dialect, line)
@@ -360,5 +379,5 @@ def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
 
 
 def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
-    """Return a try's line and values with the test's literals."""
+    """Return a try's line and values before literals were replaced."""
     return tried.difference.line.own, tried.difference.own

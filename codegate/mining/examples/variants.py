@@ -35,7 +35,7 @@ _NUMBERS: Final = (
 
 
 def shape_of(dialect: Dialect, text: str) -> str:
-    """Return code without its literals, to compare examples."""
+    """Return code without its literals, for comparing examples."""
     root = dialect.parse(text)
     shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
     shape = re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
@@ -45,11 +45,11 @@ def shape_of(dialect: Dialect, text: str) -> str:
 def probes_of(
     dialect: Dialect, lines: Iterable[Line], known: frozenset[str], taken: frozenset[str], seed: str
 ) -> list[Line]:
-    """Return lines with their literals replaced.
+    """Return ``lines`` and copies of them with other literals.
 
-    Every line gets its first variant before any gets its second, because it is not known which line shows a difference.
-    The line itself comes before its first variant, for comparison. No replacement is in ``taken``. ``known`` words of
-    the base's source are likely names and options, and are kept if possible.
+    Every line gets its first copy before any gets its second, because it is not known which line shows a difference.
+    The line itself comes before its first copy, for comparison. No replacement is in ``taken``. ``known`` words of the
+    base's source are likely names and options, and are kept if possible.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
@@ -64,7 +64,7 @@ def probes_of(
 
 
 def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str) -> Iterator[Line]:
-    """Yield variants of a line, most replaced literals first."""
+    """Yield copies of a line, most replaced literals first."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
     avoid = taken | frozenset(written)
@@ -162,7 +162,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` and all names used together with them."""
+    """Return ``names`` and all names that steps use with them."""
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found
@@ -170,7 +170,7 @@ def _connected(
 
 
 def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
-    """Return whether a call in ``expression`` may mutate a local.
+    """Return whether a call in ``expression`` may change a variable.
 
     It may if its text starts with a name in ``local`` (``items.append(1)``) or takes a reference to one (``&items``).
     """
@@ -179,7 +179,7 @@ def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
 
 
 def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the words that source files of the base use."""
+    """Return the words in the base's sources and public tests."""
     tests = frozenset(public_tests)
     return frozenset(
         word for path, file in base.items() if path.endswith(suffixes) and path not in tests and not file.is_link
@@ -188,7 +188,10 @@ def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ..
 
 
 def unneeded_steps(dialect: Dialect, line: Line) -> list[int]:
-    """Return the places of unneeded steps, the last first."""
+    """Return the indexes of unneeded steps, the last first.
+
+    No later step uses a name that they declare or assign.
+    """
     later = dialect.used("\n".join(line.steps[-1].checked))
     found: list[int] = []
     for at in reversed(range(len(line.steps))):
@@ -200,9 +203,9 @@ def unneeded_steps(dialect: Dialect, line: Line) -> list[int]:
 
 
 def without_steps(dialect: Dialect, line: Line, places: Collection[int]) -> Line:
-    """Return a line without some steps and their inputs.
+    """Return a line without the steps at ``places``.
 
-    A step whose names only the left-out steps use is left out, too.
+    A step is left out, too, if only left-out steps use its names.
     """
     later = dialect.used("\n".join(line.steps[-1].checked))
     orphans = frozenset[str]()

@@ -1,8 +1,8 @@
-"""Classify a proven unit by a sum of named signals.
+"""Classify a proven change by a sum of signals.
 
 A change counts as a bug fix unless more bits speak for another kind. About half of the changes whose tests fail before
-and pass after them are features. Signals tell both apart: the change's own words, whether its tests use names that it
-adds, how they fail without it, and its size. Each signal adds its weight in bits, and all signals are shown. The
+and pass after them are features. Signals tell the two apart: the change's own words, whether its tests use names that
+it adds, how they fail without it, and its size. Each signal adds its weight in bits, and all signals are shown. The
 weights of the words alone order the queue.
 """
 
@@ -83,7 +83,7 @@ _FIXED_OPERATORS: Final = frozenset(
 
 @dataclass(frozen=True)
 class KindOf(BugScore):
-    """A unit's kind of change, and its score."""
+    """A change's kind, and the score behind it."""
 
     kind: Kind
 
@@ -93,8 +93,8 @@ class DeclaredNames:
     """Public names that a fix adds to its base.
 
     Attributes:
-        used: names in the added lines of the tests, and every operator, with their sort.
-        unused: the other definitions.
+        used: names that the added lines of tests mention, and every operator, each with its sort.
+        unused: definitions that tests do not mention.
     """
 
     used: Mapping[str, Sort]
@@ -102,12 +102,12 @@ class DeclaredNames:
 
     @property
     def words(self) -> frozenset[str]:
-        """Return the last part of each name."""
+        """Return the last part of each dotted name."""
         return frozenset(_last(name) for name in chain(self.used, self.unused))
 
 
 def declared_names(cut: Cut) -> DeclaredNames:
-    """Return the public names that ``cut`` adds, without moved ones."""
+    """Return public names that the fix adds, without moved ones."""
     before = dict(chain.from_iterable(_declared(path, cut.base.get(path)) for path in cut.fix))
     after = dict(chain.from_iterable(_declared(path, file) for path, file in cut.fix.items()))
     gone = {_last(name) for name in before.keys() - after.keys()}
@@ -143,19 +143,19 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how much a unit's words suggest a fix."""
+    """Return how likely a change's words make it a fix."""
     return _score(_once([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 
 def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindOf:
-    """Return the kind of change that ``unit`` is."""
+    """Return whether a change is a fix, feature or other."""
     found = signals(unit, cut, outcomes, enrichment)
     scored = _score(found)
     return KindOf(scored.score, scored.evidence, _verdict(found, scored.score))
 
 
 def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> tuple[Signal, ...]:
-    """Return all signals of a unit, each once per kind."""
+    """Return all signals of a change, without repetitions."""
     names = declared_names(cut)
     found = [
         *word_signals(unit),
@@ -226,7 +226,10 @@ def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[S
 
 
 def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the declared name that a test misses, or ""."""
+    """Return the new name that a test misses, or "".
+
+    Its failure message names it.
+    """
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
     word = match[match.lastgroup or 0].rpartition(".")[2] if match is not None else ""
@@ -234,7 +237,7 @@ def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> st
 
 
 def _fails_by_behaviour(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test failed without missing a new name."""
+    """Return whether a test fails although it misses no name."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"

@@ -45,8 +45,9 @@ class Signal:
     """One sign of a kind of change.
 
     Attributes:
-        name: of the type of sign.
-        detail: the words that show it, on one line.
+        name: the type of sign.
+        bits: its weight.
+        detail: the words in which it was seen, on one line.
     """
 
     name: str
@@ -134,7 +135,7 @@ def without_type(title: str) -> str:
 
 
 def word_signals(unit: Unit) -> Iterator[Signal]:
-    """Yield signals of the unit's own title, text and branch."""
+    """Yield signals in the change's title, text and branch."""
     body = unit.message[:_MAX_TEXT].partition("\n")[2]
     headline = list(title_signals(_headline(unit.title, unit.branch, body), "title"))
     yield from headline or title_signals(_first_line(body), "body")
@@ -143,7 +144,7 @@ def word_signals(unit: Unit) -> Iterator[Signal]:
 
 
 def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
-    """Yield signals of a forge's labels, texts and issues."""
+    """Yield signals in labels, texts and issues on GitHub."""
     if enrichment.title != unit.title:
         yield from title_signals(enrichment.title, "title")
     yield from _text_signals(enrichment.title, enrichment.body[:_MAX_TEXT])
@@ -154,7 +155,7 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield signals of a title; ``place`` begins their names."""
+    """Yield signals in a title; ``place`` begins their names."""
     kind, tag, rest = _strip(title[:_MAX_TITLE])
     if kind is not None:
         yield Signal(f"{place} type", kind, _NAMED["type"] * _PLACES[place], title.partition(":")[0].strip())
@@ -177,13 +178,13 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
 
 
 def label_signals(labels: Iterable[str]) -> Iterator[Signal]:
-    """Yield signals of labels."""
+    """Yield signals in the labels of a pull request."""
     for label in labels:
         yield from _named("label", "" if _NOT_YET.search(label[:100]) else label[:100])
 
 
 def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield signals of the changelog lines that a unit adds."""
+    """Yield signals in the changelog lines that a change adds."""
     for change in unit.changes:
         file = cut.fixed.get(change.path)
         if file is None or file.is_link or change.path in cut.fix or not CHANGELOG.search(change.path):
@@ -216,7 +217,7 @@ def _text_signals(title: str, body: str) -> Iterator[Signal]:
 
 
 def _named(place: str, text: str) -> Iterator[Signal]:
-    """Yield the signal of a kind that ``text`` names."""
+    """Yield the signal if ``text`` names a kind of change."""
     kind = _kind_named(re.findall(r"[A-Za-z]+", text))
     if kind is not None:
         yield Signal(place, kind, _NAMED[place], text)

@@ -1,1 +1,1 @@
-"""Prove by execution what a change's tests show."""
+"""Prove by execution which tests a change fixes."""

@@ -32,7 +32,7 @@ _START_SECONDS: Final = 0.015  # of a process with one test
 
 @dataclass(frozen=True)
 class Varied:
-    """One varied run: state, causes and selection."""
+    """A run under other conditions: state, varied causes, test selection."""
 
     state: Literal["after", "before"]
     causes: tuple[Cause, ...]
@@ -42,15 +42,15 @@ class Varied:
 def varied_runs(
     graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
 ) -> tuple[Varied, ...]:
-    """Return the runs after the first one of each state.
+    """Return the runs after the first run of each state.
 
-    The first ones run ``graded`` as it is. Round 2 reverses the order in both states. In the fixed state the clock is
-    ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3 runs each test that
-    the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation, round 2
-    does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse the
-    order every other time, and have a hash seed of their own, as rounds 2 and 3 have, in which quick tests are repeated
-    if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time (``cpu_seconds``), another one
-    varies the hash seed alone.
+    The first run of each state is that of ``graded`` unchanged. Round 2 reverses the order in both states. In the fixed
+    state the clock is ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3
+    runs each test that the fix makes pass by itself and beside busy processes; if the runner can only vary order and
+    isolation, round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later
+    rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own; rounds 2 and 3
+    repeat quick tests if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time
+    (``cpu_seconds``), another run varies the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -100,7 +100,8 @@ def find_causes(
 ) -> dict[str, Cause]:
     """Return, by test, the known cause of its flakiness.
 
-    ``varied`` and ``first`` are runs of one state that differ in the ``flaky`` tests; ``run`` runs it once more.
+    ``varied`` and ``first`` are runs of one state in which the results of the ``flaky`` tests differ; ``run`` runs this
+    state once more.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -128,7 +129,7 @@ def find_causes(
 
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return runs that vary one cause each."""
+    """Return test selections that vary one cause each."""
     # Causes that a busy machine can imitate come last.
     known = {graded.hash_seed, *SWEEP}
     return [
@@ -151,7 +152,10 @@ def _differs(test: str, first: TestReport, other: TestReport) -> bool:
 
 
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return, by state, the quarantined tests whose runs differ."""
+    """Return, by state, quarantined tests with different results.
+
+    ``reports`` has the runs of each state.
+    """
     found: dict[str, list[str]] = {state: [] for state in reports}
     for entry in outcomes.quarantined:
         for state, runs in reports.items():

@@ -1,8 +1,8 @@
-"""Audit whether the answer or hidden tests are reachable.
+"""Audit whether a model can reach answers or hidden tests.
 
 A base tree is a snapshot of one commit, so history cannot leak. Copies can: inside the tree (a vendored or built copy,
 a patch file) or in the environment (a later release of the project that a dependent installed). A program that runs in
-a sandbox looks for the latter, and sees what code that a model starts would see.
+a sandbox looks for copies in the environment, and sees the same as code that a model starts.
 """
 
 import difflib
@@ -46,17 +46,17 @@ _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 def audit_leaks(
     base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "", *, from_tree: bool = True
 ) -> LeakAudit:
-    """Return what of the answer a model can reach.
+    """Return the parts of the answer that models can reach.
 
     A line counts if it has 20 characters and an identifier, is new in its file, and yet stands with others in another
-    file. A hidden test counts if its fixed content is there already. A released copy of the project counts unless its
-    changed files are all without the fix. The project is the content of ``folder``, if only a part of the repository is
-    mined. Compiled code counts only in an environment that was built ``from_tree``, because no other one holds anything
-    of the project.
+    file. A hidden test counts if its fixed content is there already. An installed release of the project counts unless
+    all files that the fix changes lack the fix in it. The project is the content of ``folder``, if only a part of the
+    repository is mined. Compiled code counts only in an environment that was built ``from_tree``, because no other
+    environment has compiled code of the project.
 
     Raises:
         FilesRefused: the tree does not fit.
-        SandboxError: the sandbox failed, or the search in it did not come to its end.
+        SandboxError: the sandbox failed, or the search in it did not finish.
     """
     inside = audit_tree(base, hidden, fix)
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
@@ -99,7 +99,7 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 
 def own_names(tree: Tree) -> tuple[str, ...]:
-    """Return the project's package names, by its declarations."""
+    """Return the project's package names, from its manifests."""
     pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_text(tree, "go.mod"))
     distributions = (
         at(pyproject, "project", "name"),
@@ -147,7 +147,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return the fix's hunks that identify a copy.
+    """Return the fix's hunks by which a copy is recognised.
 
     Each is a list of the stripped non-blank lines after the change, with up to ``_AROUND`` lines of context. Hunks with
     little code, and hunks whose text is already in the old file, are left out.
@@ -170,7 +170,7 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
 
 
 def _squeezed(lines: Iterable[str]) -> str:
-    """Return lines without blanks, quotes and backslashes."""
+    """Return lines as one text without blanks, quotes and backslashes."""
     return "".join(lines).translate(_UNSQUEEZED)
 
 
@@ -182,7 +182,7 @@ def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
 
 
 def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
-    """Return, by path, the fix's words that are new."""
+    """Return, by path, the fix's words that the base lacks."""
     # Files of the same suffixes are compared. A compiler keeps those of the words that are names.
     new = {path: set(_new_words(base.get(path), file)) for path, file in fix.items()}
     suffixes = tuple({PurePosixPath(path).suffix for path, words in new.items() if words} - {""})
@@ -194,7 +194,7 @@ def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
 
 
 def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:
-    """Return names of hidden tests that their base versions lack."""
+    """Return test names that are new in the hidden files."""
     names: set[str] = set()
     for path, file in hidden.items():
         old = base.get(path)

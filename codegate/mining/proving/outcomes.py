@@ -1,4 +1,4 @@
-"""Sort the hidden tests by their results in all runs."""
+"""Classify the hidden tests by their results in all runs."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -24,19 +24,19 @@ BROKEN: Final = frozenset({"failed", "error"})
 
 @dataclass(frozen=True)
 class TestOutcomes:
-    """The hidden tests, sorted by their results over all runs.
+    """The hidden tests, classified by their results in all runs.
 
     Attributes:
-        fail_to_pass: never passes before the fix, always passes after it.
-        pass_to_pass: always passes, in both states.
-        quarantined: its results differ between runs of one state; with the evidence.
-        pass_to_fail: always passes before the fix, always fails after it.
+        fail_to_pass: tests that never pass before the fix and always pass after it.
+        pass_to_pass: tests that always pass, in both states.
+        quarantined: tests whose results differ between runs of one state, with the evidence.
+        pass_to_fail: tests that always pass before the fix and always fail after it.
         flaky_fix_tests: whether a quarantined test failed before the fix and passed after it at least once.
         kinds: how each fail-to-pass test fails before the fix.
         evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
-        none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
+        none_to_pass: tests of ``fail_to_pass`` that do not even exist before the fix.
         places: by fail-to-pass test, the file and function that raised its exception before the fix, if known.
-        expected_fail: never passes after the fix, and was broken before it too.
+        expected_fail: tests that never pass after the fix, and failed before it too.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -56,8 +56,8 @@ class TestOutcomes:
 def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) -> TestOutcomes:
     """Return the outcomes with ``undisclosed`` fail-to-pass tests quarantined.
 
-    Such a test demands something that the statement does not show, so it is not graded. Time does not change that: its
-    quarantine does not end.
+    Such a test demands something that the statement does not show, so it is not graded. Its quarantine never ends,
+    because time does not change that.
     """
     left = tuple(test for test in outcomes.fail_to_pass if test not in undisclosed)
     aside = [test for test in outcomes.fail_to_pass if test in undisclosed]
@@ -74,7 +74,7 @@ def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) ->
 
 
 def status_in(report: TestReport, test: str) -> Status:
-    """Return a test's status in a run."""
+    """Return a test's status in a run, ``missing`` if unreported."""
     result = report.results.get(test)
     if result is not None:
         return result.status
@@ -93,12 +93,12 @@ def classify_tests(
     today: date,
     causes: Mapping[str, str] | None = None,
 ) -> TestOutcomes:
-    """Return the tests after the fix, sorted by results.
+    """Return the fixed tree's tests, classified by results.
 
     A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
     or if its id holds a memory address. If a run did not reach a test, because another one used up the time or ended
-    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` says
-    by test why it is flaky.
+    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` has,
+    by test, why it is flaky.
     """
 
     def flaky(test: str) -> QuarantinedTest:
@@ -153,8 +153,8 @@ def classify_tests(
 def without_doubtful_passes(report: TestReport) -> TestReport:
     """Return a report without passes that its exit status contradicts.
 
-    A run may fail although none of its tests did: Go, for one, prints a pass for a test whose goroutine then ends the
-    process.
+    A run may fail although none of its tests did: Go, for example, prints a pass for a test whose goroutine then ends
+    the process.
     """
     failed = any(result.status not in {"passed", "skipped"} for result in report.results.values())
     if report.exit_code in {None, 0, _NO_TESTS} or failed or report.collection_errors or not report.results:
@@ -189,6 +189,6 @@ def _kind(report: TestReport, test: str) -> TestKind:
 
 
 def quarantine(reason: QuarantineReason, evidence: str, today: date) -> Quarantine:
-    """Return a quarantine that begins today."""
+    """Return a quarantine that begins on the day ``today``."""
     expires = today + timedelta(days=QUARANTINE_DAYS)
     return Quarantine(reason=reason, evidence=evidence[:2000].rstrip(), expires=expires)

@@ -1,4 +1,4 @@
-"""Partial fixes: the reference fix without one change or statement.
+"""Make partial fixes: the reference fix without one part.
 
 They stand for the fix of a developer who missed a part of the statement.
 """
@@ -31,7 +31,7 @@ _DECLARES: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Place:
-    """Lines of a fixed file, and the lines they replaced."""
+    """A range of lines in a fixed file, with originals."""
 
     path: str
     begin: int
@@ -40,10 +40,10 @@ class _Place:
 
 
 class _Texts:
-    """The changed files as lines, by path, and what changed.
+    """The fix's files as lines, before and after.
 
     Attributes:
-        changed: the runs of lines that differ.
+        changed: the ranges of lines that differ.
     """
 
     def __init__(self, base: Tree, fix: Changes) -> None:
@@ -61,15 +61,15 @@ class _Texts:
         self._busy = {(path, at) for path, at in self._added if not _IDLE.fullmatch(self.new[path][at])}
 
     def statements(self) -> list[_Place]:
-        """Return each added statement that is not a whole change."""
+        """Return the added statements that are part of larger changes."""
         places = {(place.path, place.begin, place.end) for place in self.changed}
         found = (each for place in self.changed for each in _blocks(self.new[place.path], place))
         return [each for each in found if (each.path, each.begin, each.end) not in places]
 
     def can_leave_out(self, place: _Place) -> bool:
-        """Return whether a partial fix may lack a place.
+        """Return whether a partial fix may lack these lines.
 
-        False if nothing would be left of the fix, or if another line of it needs a name that the place declares.
+        False if nothing would be left of the fix, or if another line of it needs a name that the lines declare.
         """
         own, lines = {(place.path, at) for at in range(place.begin, place.end)}, self.new[place.path]
         busy = sorted(at for _, at in own & self._busy)
@@ -87,9 +87,9 @@ class _Texts:
 def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> Iterator[Changes]:
     """Yield partial fixes, as changes of ``base``.
 
-    At most ``changes`` whole changes are left out, spread evenly. If there are fewer than ``statements``, single added
-    statements make up the number. Comments, imports and names that another part of the fix uses are never left out, nor
-    is anything without which the rest does not parse.
+    Each lacks one change. There are at most ``changes`` of them, spread evenly over the fix. If there are fewer than
+    ``statements``, others that each lack a single added statement make up the number. Comments, imports and names that
+    another part of the fix uses are never left out, nor is anything without which the rest does not parse.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
@@ -106,7 +106,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 
 
 def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
-    """Return the changed files' lines without comments, imports and brackets."""
+    """Return changed files' lines without comments, imports and brackets."""
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
         for path, file in changes.items()
@@ -127,7 +127,7 @@ def _indent(line: str) -> int:
 
 
 def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Iterator[_Place]:
-    """Yield the statements of a place, found by indentation."""
+    """Yield the statements in a range of lines, by indentation."""
     # If a statement contains exactly one other, only the inner one is yielded. A function's last ``return`` is never
     # yielded, because the function needs it.
     at = place.begin
@@ -156,9 +156,9 @@ def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Ite
 
 
 def _without(part: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without ``part``, a path or a place.
+    """Return the fix without one file or range of lines.
 
-    None if the file does not parse without the place, or has the same syntax tree.
+    None if the file does not parse without the lines, or has the same syntax tree.
     """
     if isinstance(part, str):
         return {path: file for path, file in fix.items() if path != part}

@@ -76,13 +76,13 @@ class Proof:
 
     Attributes:
         rounds: how often each state was run.
-        oracle_resolved: rounds in which the reference fix resolved the problem, without regard to quarantined tests.
-        nop_resolved: rounds in which the unfixed tree passed every graded test.
+        oracle_resolved: number of rounds in which the reference fix resolved the problem, quarantined tests aside.
+        nop_resolved: number of rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
-        quarantine: why the problem as a whole is to be quarantined, or None.
+        quarantine: why to quarantine the problem as a whole, or None.
         leaks: parts of the answer that a model can reach; None: not audited.
-        controls: changes of tests that the reference fix fails; None: not tried.
-        cut_short: rounds in which the reference fix ran out of time or memory.
+        controls: changes of tests with which the reference fix fails; None: not searched for.
+        cut_short: number of rounds in which the reference fix ran out of time or memory.
     """
 
     problem: str
@@ -98,7 +98,7 @@ class Proof:
 
     @property
     def proven(self) -> bool:
-        """Return whether every round showed what the problem claims."""
+        """Return whether every round proved the problem."""
         holds = self.oracle_resolved == self.rounds and self.nop_resolved == 0 and not self.tests
         return holds and (self.leaks is None or self.leaks.clean)
 
@@ -108,11 +108,11 @@ class ValidationReport:
     """The results of ``validate_suite``.
 
     Attributes:
-        suite: the suite as it is now on disk, quarantine written back.
+        suite: the suite as it is on disk now, with the new quarantines.
         proofs: one for each problem that could be run, in suite order; none for retired problems.
-        faults: by problem id, the infrastructure fault that kept it from running.
+        faults: by problem id, the infrastructure fault because of which it did not run.
         expired: ids of problems whose quarantine had expired.
-        proved: where problems were proved; None: no problem was.
+        proved: the sandbox and packages with which problems were proved; None: no problem was.
     """
 
     suite: Suite
@@ -135,12 +135,12 @@ class ValidationReport:
 
     @property
     def proven(self) -> bool:
-        """Return whether every problem ran and showed what it claims."""
+        """Return whether every problem ran and was proved."""
         return not self.faults and all(proof.proven for proof in self.proofs)
 
 
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int, today: date | None = None) -> Proof:
-    """Run fix and unfixed tree; return the proof.
+    """Run the fix and the unfixed tree; return the proof.
 
     Both run ``rounds`` times, each time in a fresh sandbox, and the grader grades the fix. Leaks are audited once.
     Controls are searched for if there are none yet.
@@ -176,8 +176,8 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int, today
 def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Return the grade of the reference fix.
 
-    If tests reached the time limit but spent most of it waiting, they run again with more time: on a busy machine that
-    happens to sound problems.
+    If tests reached the time limit but spent most of it waiting, they run again with more time, because a busy machine
+    may be the reason.
     """
     limits = problem.manifest.limits
     result = grade(problem, base, patch, sandboxes)
@@ -189,7 +189,7 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
 
 
 def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
-    """Return the proof from grades and unfixed runs."""
+    """Return the proof, from the fix's grades and unfixed runs."""
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
@@ -234,7 +234,7 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all tests except quarantined ones pass."""
+    """Return whether all ``graded`` tests pass, except those ``aside``."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -265,8 +265,8 @@ def validate_suite(
     Retired problems are left out. New quarantines are written, and for proven problems the place of the proof. A new
     proof lifts or renews an expired quarantine; one that has not expired stays. The caller closes ``backend``.
 
-    ``progress`` is called from worker threads for each finished problem; ``waiting`` every second with the number of
-    finished problems, the number of all, and a text on those in progress.
+    ``progress`` is called from worker threads for each finished problem; ``waiting`` is called every second with the
+    number of finished problems, the number of all, and a text on the problems in progress.
 
     Raises:
         UsageError: the suite has no problems, or a base tree cannot be found.
@@ -352,7 +352,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 
 
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
-    """Return where and with which packages problems were proved."""
+    """Return the sandbox and packages with which problems were proved."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(

@@ -1,4 +1,4 @@
-"""Measure what a problem's tests check of its fix.
+"""Measure how much of a fix its problem's tests check.
 
 Each partial fix (see ``parts``) runs with the fail-to-pass tests and the examples. If no test notices the missing part,
 wrong answers pass. If a test notices it but every example still gives the expected value, the test demands something
@@ -30,10 +30,10 @@ _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"}
 
 @dataclass(frozen=True)
 class PartialRun:
-    """The tests and examples that fail on one partial fix.
+    """The tests and examples that fail with one partial fix.
 
     Attributes:
-        tests: fail-to-pass tests that fail on it.
+        tests: fail-to-pass tests that fail.
         examples: examples that give another value than with the whole fix, or no value.
     """
 
@@ -43,7 +43,7 @@ class PartialRun:
 
 
 def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
-    """Return which tests and examples fail on partial fixes."""
+    """Return the tests and examples that fail with partial fixes."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
     tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
@@ -63,11 +63,11 @@ def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) ->
 def examples_to_show(
     found: Sequence[Found], runs: Sequence[PartialRun], steady: Callable[[Sequence[Found]], Sequence[Found]]
 ) -> tuple[list[Example], list[PartialRun]]:
-    """Return the examples to show, and the runs they miss.
+    """Return the examples to show, and unexplained partial runs.
 
     The ``chosen`` examples come first, then examples that notice a partial fix which no other example notices, then
-    examples of another rule. In the returned runs, tests demand more than the examples show. ``steady`` is called only
-    for examples to show, and must accept them.
+    examples of another rule. In the unexplained runs a test fails, but no shown example does. ``steady`` is called only
+    with examples to show, and returns those that always give the same values.
     """
     while True:
         examples, left = _noticing(found, chosen(found), runs)
@@ -98,8 +98,9 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They fail in the runs ``left``. They are not returned if the base's own tests fail on the partial fix, too: what
-    these check works today and needs no words. Functions of ``overturned`` tests are not among the base's own.
+    They fail in the runs ``left``, in which no shown example fails. They are not returned if the base's own tests fail
+    with the partial fix, too: behaviour that these check works today and needs no statement. Functions of
+    ``overturned`` tests are not among the base's own.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
@@ -118,7 +119,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tupl
     """Return the ``texts`` that fail-to-pass tests require.
 
     If another text stands in place of a required one in the hidden tests, the fix fails them. Texts that tests only
-    pass around are not required.
+    pass to functions are not required.
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     outcomes = validated.outcomes
@@ -144,7 +145,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tupl
 
 
 def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool:
-    """Return whether the examples come from some of ``tests``."""
+    """Return whether an example was made of one of ``tests``."""
     shown = {function_of(test) for example in examples for test in example.tests}
     return any(function_of(test) in shown for test in tests)
 
@@ -157,7 +158,7 @@ def measure_quality(
 ) -> Quality:
     """Return the figures on a problem's quality.
 
-    A fix without parts counts as noticed, because the fail-to-pass tests fail without it.
+    A fix that has no parts counts as noticed by tests, because the fail-to-pass tests fail without it.
     """
     graded = frozenset(validated.outcomes.fail_to_pass)
     noticed = [bool(run.tests & graded) for run in runs] or [True]

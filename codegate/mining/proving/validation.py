@@ -1,4 +1,4 @@
-"""Sort hidden tests by execution: fixed, kept, or not trusted.
+"""Classify hidden tests by runs with and without the fix.
 
 Two states of one tree are run: before (base and hidden tests) and after (with the fix). Each run has a sandbox without
 files or processes of another run. Repeated runs vary conditions that must not matter (see ``flakes``). A test counts
@@ -44,12 +44,12 @@ _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 @dataclass(frozen=True)
 class Validated:
-    """Outcomes of a cut, and the runs behind them.
+    """A change's test results, and how its tests were run.
 
     Attributes:
         selection: how the tests will be graded.
         command_clean: the exit status of every run of the fixed state agrees with its results.
-        opened: opens sandboxes of its environment.
+        opened: function that opens sandboxes of the environment.
     """
 
     outcomes: TestOutcomes
@@ -62,7 +62,7 @@ class Validated:
     def run(
         self, tree: Tree, files: tuple[str, ...] | None = None, isolated: tuple[str, ...] = (), *, later: bool = False
     ) -> TestReport:
-        """Return the report of a run on ``tree``.
+        """Run tests on ``tree``; return the report.
 
         By default the graded files run. ``later``: on another day, with another hash seed.
         """
@@ -73,7 +73,7 @@ class Validated:
 
 
 def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings) -> TestSelection:
-    """Return the test selection by which a problem is graded."""
+    """Return the test selection with which a problem is graded."""
     return TestSelection(
         files=files,
         runner=settings.runner,
@@ -87,11 +87,13 @@ def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: Ru
 
 
 class Trial:
-    """A cut whose tests ran once in each state.
+    """A change's tests, run once in each state.
+
+    The states are ``before`` and ``after`` the fix.
 
     Attributes:
         seen: the outcomes of these two runs; ``confirm`` may find some of the tests flaky.
-        marked: a run of the unfixed state with marks, if it showed the same as the first one.
+        marked: a run of the unfixed state with marked tests, if it gave the same results as the first one.
     """
 
     seen: Validated
@@ -109,17 +111,20 @@ class Trial:
         self.marked: TestReport | None = None
 
     def of(self, cut: Cut) -> "Trial":
-        """Return a trial of another cut, not run yet."""
+        """Return a trial of another cut, with no run yet."""
         return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state; its first report is the graded one."""
+        """Run the tests in a state; return the report.
+
+        The first report of a state is the graded one.
+        """
         report = without_doubtful_passes(run_tests(partial(self._open, self.limits), self._trees[state], selection))
         self.first.setdefault(state, report)
         return report
 
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
-        """Run both states varied; return outcomes or a rejection.
+        """Run both states under varied conditions; return outcomes or rejection.
 
         It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The first run of the unfixed
         state also tries the tests with marks (``used``).
@@ -145,9 +150,9 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return its report if it agrees.
+        """Run the unfixed state; return the report if nothing changed.
 
-        It agrees if the same tests pass as in the first run.
+        Nothing changed if the same tests pass as in the first run.
         """
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
@@ -161,7 +166,7 @@ class Trial:
         return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
 
     def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
-        """Return ``outcomes`` with limits, selection and times of their runs."""
+        """Return ``outcomes`` with the runs' limits, selection and duration."""
         return Validated(
             outcomes=outcomes,
             limits=self.limits,
@@ -175,7 +180,10 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return each quarantined test's cause, found by further runs."""
+        """Return, by quarantined test, why it is flaky.
+
+        Further runs find that out.
+        """
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
@@ -197,21 +205,22 @@ def try_cut(
     doubts: Callable[[frozenset[str]], bool] = lambda _: False,
     processor_seconds: float = math.inf,
 ) -> Trial | Rejected:
-    """Run ``cut`` once in each state; return trial or rejection.
+    """Run a change's tests before and after the fix, once.
 
-    The fixed state runs first. It shows whether the environment works and how long the tests take, so that a bug that
-    hangs costs only a measured limit. The caller lets the grader grade the reference fix. Raises as ``run_tests``.
+    Return the trial, or a rejection. The fixed state runs first. It shows whether the environment works and how long
+    the tests take, so that a bug that hangs costs only a measured limit. The caller lets the grader grade the reference
+    fix. Raises as ``run_tests``.
 
     Args:
-        cut: the unit's parts.
-        open_sandbox: gives sandboxes of the environment to try, with nothing in them.
+        cut: the change's tests and fix.
+        open_sandbox: opens empty sandboxes of the environment to try.
         today: the day that quarantines count from.
-        include_new_tests: keep a unit whose tests cannot be imported before the fix.
+        include_new_tests: keep a change whose tests cannot be imported before the fix.
         settings: the test runner.
         allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: see ``LanguageSupport.narrowed``: keeps the hidden tests that can run before the fix.
         least: smallest time limit of later runs: the first one may find files compiled that a grade has to compile.
-        doubts: returns whether the environment may be why these tests fail after the fix.
+        doubts: returns whether these tests may fail after the fix because of the environment.
         processor_seconds: limit of the first run's processor time.
     """
     allowed = with_room(allowed, cut.fixed)
@@ -247,7 +256,7 @@ def try_cut(
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
     """Return the cut without tests that cannot compile unfixed.
 
-    None if no other test fails.
+    None if no remaining test fails before the fix.
     """
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
@@ -283,9 +292,9 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
 
 
 def measured_limit(report: TestReport, most: float = 0.0) -> float:
-    """Return the time limit for tests like those in ``report``.
+    """Return the time limit in seconds for tests like these.
 
-    In seconds, one of a few steps, and by processor time first, so that a busy machine seldom gives the same tests
+    It is one of a few steps, and depends on processor time first, so that a busy machine seldom gives the same tests
     another limit. The last step is ``most`` if that is more.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)

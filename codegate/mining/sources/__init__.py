@@ -1,1 +1,1 @@
-"""Where changes come from: git history, pull requests, a forge."""
+"""Read merged changes from git history and GitHub."""

@@ -28,7 +28,10 @@ _Counts = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """One changed path: git's blob ids, line counts unless binary."""
+    """One changed path: git's modes, blob ids, and line counts.
+
+    A binary file has no line counts.
+    """
 
     path: str
     status: ChangeStatus
@@ -41,7 +44,7 @@ class PathChange:
 
 
 def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple[PathChange, ...]]:
-    """Return, by range, the paths that it changed.
+    """Return the changed paths of each range of commits.
 
     There are no line counts if objects are missing or damaged. Each commit may be in one range only.
     """
@@ -66,9 +69,9 @@ def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Ran
 
 
 def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str]) -> dict[str, str]:
-    """Return, by commit, the stable `git patch-id` of its range.
+    """Return, by commit, its range's stable `git patch-id`.
 
-    The id is the same for the same change elsewhere. Each commit may be in one range only; ranges without a textual
+    Equal changes have equal ids, also on other branches. Each commit may be in one range only; ranges without a textual
     change are left out.
     """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
@@ -86,7 +89,10 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a clause on submodules and LFS files, or ""."""
+    """Return a clause on submodules and LFS files.
+
+    They are not in the tree; "" if it has none.
+    """
     found = [f"the submodule {of['path']}" for of in read_ini(tree, ".gitmodules").values() if "path" in of]
     found += [f"{path}, which is in LFS," for path, file in tree.items() if is_lfs_pointer(file.data)]
     named = [*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else [])]
@@ -94,7 +100,10 @@ def absent_parts(tree: Tree) -> str:
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each changed commit with git's tokens, raw ones first."""
+    """Yield each range's commit with git's output on it.
+
+    The output is split at NULs; lines about blobs come first.
+    """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
         return

@@ -1,4 +1,4 @@
-"""Ask a forge for issues, labels and texts of changes.
+"""Ask GitHub for issues, labels and texts of changes.
 
 Issues are taken as they were before the change. One query asks about fifty changes, and every answer is stored on disk,
 so that a suite can be built again offline. Answers are untrusted text: their size is bounded, and invalid characters
@@ -67,7 +67,7 @@ class LinkedIssue:
     """An issue that a change closes.
 
     Attributes:
-        body: as it was before the change's first commit; empty if that is unknown.
+        body: its text before the change's first commit; empty if that is unknown.
         edited: latest possible time of the body's last edit; None: never edited.
     """
 
@@ -81,7 +81,7 @@ class LinkedIssue:
 
 @dataclass(frozen=True)
 class Enrichment:
-    """A change's pull request and issues, from a forge."""
+    """A change's pull request and closed issues, from GitHub."""
 
     title: str
     body: str
@@ -141,12 +141,12 @@ class _Pull(BaseModel):
 
 
 class GitHubEnrichment:
-    """Asks GitHub (or GitHub Enterprise Server) about units.
+    """Asks GitHub (or GitHub Enterprise Server) about merged changes.
 
-    The ``token`` goes to ``api_url`` only, which is that of REST; answers are kept in ``cache_folder``.
+    The ``token`` is sent only to ``api_url``, the address of the REST API; answers are stored in ``cache_folder``.
 
     Raises:
-        UsageError: the slug or the address is none, or there is no token.
+        UsageError: the slug or the address is malformed, or there is no token.
     """
 
     def __init__(
@@ -169,14 +169,14 @@ class GitHubEnrichment:
         self._folder = cache_folder / "enrichment" / host / f"{self._owner}__{self._name}".lower()
 
     def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
-        """Return, by commit, the forge's facts about ``units``.
+        """Return GitHub's facts about changes, by commit.
 
-        Units that name no pull request and no issue are left out.
+        Changes that name no pull request and no issue are left out.
 
         Raises:
-            GitHubError: GitHub gave no answer that could be used; what it gave is kept.
-            UsageError: it refused the token.
-            InfrastructureError: the disk refused.
+            GitHubError: GitHub gave no usable answer; earlier answers are stored.
+            UsageError: GitHub refused the token.
+            InfrastructureError: the disk could not be written.
         """
         wanted = [unit for unit in units if unit.pull_request is not None or unit.closes]
         numbers = dict.fromkeys(number for unit in wanted for number in _numbers(unit))
@@ -227,7 +227,10 @@ class GitHubEnrichment:
 
 
 def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
-    """Return ``owner/name`` of an origin on ``api_url``'s forge, or None."""
+    """Return the origin's ``owner/name`` on ``api_url``'s GitHub.
+
+    None if the origin is elsewhere.
+    """
     match = _ADDRESS.fullmatch(origin_address(repository))
     if match is None or _SLUG.fullmatch(match["slug"]) is None:
         return None
@@ -236,12 +239,12 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
 
 
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:
-    """Return a client for a repository's forge.
+    """Return a client that asks GitHub about a repository.
 
     ``named`` is the repository's slug, or ``auto`` for that of its origin.
 
     Raises:
-        UsageError: the origin is elsewhere, or as ``GitHubEnrichment``.
+        UsageError: the origin is not on GitHub, or as ``GitHubEnrichment``.
     """
     api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
     slug = find_slug(repository, api_url) if named == "auto" else named
@@ -284,7 +287,7 @@ def _names(labels: list[_Label]) -> tuple[str, ...]:
 
 
 def _body_before(issue: _Issue, began: datetime) -> str:
-    """Return an issue's body from before the fix was begun."""
+    """Return an issue's text as it was before ``began``."""
     # An edit's ``diff`` is the whole text after the edit. That is not documented, so it is used only if the newest one
     # is the present text.
     if issue.edited is None or issue.edited < began:

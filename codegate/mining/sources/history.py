@@ -1,4 +1,4 @@
-"""Local git history as units, one merged change each.
+"""Read local git history as merged changes (units).
 
 Messages, commit graph and changed paths come from a few passes of git. Their tokens are separated by NULs, so that no
 commit message and no file name can be mistaken for structure.
@@ -43,14 +43,14 @@ _FIELDS: Final = 8
 class Unit:
     """One merged change.
 
-    It is a merge against its first parent, a squash, a series of commits, or a direct commit.
+    It is a merge compared with its first parent, a squash, a series of commits, or a direct commit.
 
     Attributes:
         commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
-        branch: name of the merged branch as the message gives it, or empty.
+        branch: name of the merged branch by the message, or empty.
         merges_forward: a long-lived branch, tag or remote branch was merged into this one.
         title: the change's own first line; for a pull request its title, if the message has it.
-        message: local text: of a merge, its body and the subjects of the merged commits; of a series, all messages.
+        message: text from git: of a merge, its body and the subjects of the merged commits; of a series, all messages.
         closes: numbers of the issues that the text says it closes.
     """
 
@@ -121,11 +121,11 @@ def path_from(suite: Path, repository: Path) -> str | None:
 
 
 def read_merged_changes(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
-    """Return first-parent history as units, newest first.
+    """Return first-parent history as merged changes, newest first.
 
     The history is that of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch,
-    or the same branch of another clone) are units as well, each against its own first parent. The root commit is no
-    unit, because it has no base.
+    or the same branch of another clone) are returned as well, each compared with its own first parent. The root commit
+    is no change, because it has no base.
 
     Raises:
         UsageError: as ``check_repository``, or git failed.
@@ -149,7 +149,7 @@ def read_merged_changes(repository: Path, branch: str | None = None, since: date
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """Facts about one commit, as recorded by git."""
+    """Facts about one commit, from git."""
 
     commit: str
     parents: tuple[str, ...]
@@ -162,11 +162,11 @@ class CommitRecord:
 
 
 class CommitGraph:
-    """A tip and its ancestors, with marks for merged ones.
+    """A commit and its ancestors; those already merged are marked.
 
     Attributes:
-        parents: of each commit.
-        order: position of each commit; no commit is an ancestor of one with a higher position.
+        parents: by commit, its parents.
+        order: by commit, its position; no commit is an ancestor of one with a higher position.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -188,9 +188,9 @@ class CommitGraph:
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def merge(self, starts: Iterable[str]) -> list[str]:
-        """Mark ``starts`` and ancestors as merged; return the new ones.
+        """Mark commits and their ancestors as merged.
 
-        The newest comes first.
+        Return those that were not marked before, the newest first.
         """
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
@@ -204,7 +204,7 @@ class CommitGraph:
         return found
 
     def line(self, start: str) -> list[str]:
-        """Return ``start``'s unmerged first-parent line, oldest first."""
+        """Return ``start`` and its unmerged first parents, oldest first."""
         line: list[str] = []
         while start in self.parents and start not in self._merged:
             line.append(start)
@@ -216,7 +216,7 @@ class CommitGraph:
 
 
 def read_graph(repository: Path, tip: str, without: Sequence[str]) -> CommitGraph:
-    """Return ``tip`` and its ancestors, without ``without`` and theirs."""
+    """Return ``tip`` and its ancestors, except ancestors of ``without``."""
     log = git(
         repository, "log", "-z", "--topo-order", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
         "--encoding=UTF-8", f"--format={_FORMAT}", tip, *(f"^{commit}" for commit in without), "--",
@@ -227,7 +227,7 @@ def read_graph(repository: Path, tip: str, without: Sequence[str]) -> CommitGrap
 
 @dataclass(slots=True)
 class _Draft:
-    """A unit under construction, with its first-parent commits, newest first."""
+    """A merged change under construction, commits newest first."""
 
     records: list[CommitRecord]
     kind: UnitKind
@@ -253,9 +253,9 @@ class _Draft:
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
     """Yield a draft for each non-root commit, oldest first.
 
-    The commits are a line of first parents. If a commit merged a long-lived branch, or one that pull requests were
-    merged into, that branch's line comes first: its changes were made one by one, and the merge itself is no change
-    unless it is a pull request too.
+    ``commits`` are a line of first parents. If one of them merged a long-lived branch, or a branch into which pull
+    requests were merged, that branch's commits come first: its changes were made one by one, and the merge itself is no
+    change unless it is a pull request too.
     """
     for commit in commits:
         record = graph.record(commit)
@@ -285,7 +285,7 @@ def _lands_a_pull(record: CommitRecord) -> bool:
 
 
 def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
-    """Return commits of long-lived branches outside the mined one."""
+    """Return commits of long-lived branches, without the mined branch's."""
     refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
     found = refs.decode("utf-8", "surrogateescape").splitlines()
     names = [ref for ref in found if is_long_lived(ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)[-1])]
@@ -298,7 +298,7 @@ def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
 
 
 def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
-    """Set pull request numbers that only the clone's refs show."""
+    """Set pull request numbers that only the clone's refs have."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
         return
@@ -315,7 +315,10 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Return the drafts; neighbours of one pull request become one."""
+    """Return drafts; those of one pull request are joined.
+
+    Only neighbouring drafts are joined.
+    """
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None

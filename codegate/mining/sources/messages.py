@@ -60,7 +60,8 @@ class Landing:
     """How a commit was merged, by its message.
 
     Attributes:
-        kind: ``squash`` where a commit with one parent names a pull request.
+        kind: ``squash`` if a commit with one parent names a pull request.
+        number: the pull request, or None.
         branch: the merged branch, or empty.
         forward: a long-lived branch, a tag or a remote branch was merged.
     """
@@ -110,17 +111,17 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
 
 
 def is_long_lived(branch: str) -> bool:
-    """Return whether a name is a development or release branch's."""
+    """Return whether a branch's name means development or releases."""
     return _LONG_LIVED.fullmatch(branch) is not None
 
 
 def is_revert(title: str) -> bool:
-    """Return whether a title begins with a revert or reapply."""
+    """Return whether a title begins like a revert or reapply."""
     return _REVERT.match(title) is not None
 
 
 def series_title(titles: Sequence[str]) -> str:
-    """Return a series' first title, preferring one of a fix."""
+    """Return the first title about a fix, else the first."""
     return next((title for title in titles if _FIX.match(title)), titles[0])
 
 

@@ -1,7 +1,7 @@
-"""Find unnamed pull requests by git alone.
+"""Find pull requests that no commit message names, by git.
 
-The head of a merged pull request is among the commits that the merge brought in. A rebased pull request has its commits
-again under other ids, with the same author, author's date and subject.
+The head commit of a merged pull request is among the commits that the merge brought in. The commits of a rebased pull
+request exist again under other ids, with the same author, author's date and subject.
 """
 
 import contextlib
@@ -54,14 +54,14 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class PullMatch:
-    """The pull request of a commit, and how it landed."""
+    """A commit's pull request, and the way it was merged."""
 
     number: int
     kind: UnitKind
 
 
 def read_pull_heads(repository: Path) -> dict[int, str]:
-    """Return the clone's pull request heads, by number."""
+    """Return the clone's head commits of pull requests, by number."""
     listing = git(
         repository, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)",
         "refs/pull", "refs/merge-requests", "refs/remotes", PULL_REFS.rstrip("/"),
@@ -78,9 +78,9 @@ def read_pull_heads(repository: Path) -> dict[int, str]:
 def fetch_pull_heads(repository: Path) -> int:
     """Fetch the heads of all pull requests; return their number.
 
-    They go from ``origin`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their credentials, their
-    proxy, no prompt. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository whose own
-    configuration names a program to run is refused.
+    They are fetched from ``origin`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their
+    credentials, their proxy, no prompt. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository
+    whose own configuration names a program to run is refused.
 
     Raises:
         UsageError: git is not installed, there is no such remote, or the repository's configuration names programs.
@@ -139,7 +139,7 @@ def _own_settings(repository: Path) -> list[str]:
 
 
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, by commit, pull requests that messages do not name."""
+    """Return, by commit, the pull request that no message names."""
     named = {entry.number for entry in landed}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}
     found = _by_head(landed, heads)
@@ -160,7 +160,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return pull requests whose head is or was merged here."""
+    """Return, by commit, pull requests whose head commit it merged."""
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:
@@ -177,7 +177,7 @@ def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, Pu
 
 
 def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[int, list[Signature]]:
-    """Return the signatures of each pull request's own commits."""
+    """Return, by pull request, the signatures of its unmerged commits."""
     stdin = "".join(f"{commit}\n" for commit in [*heads.values(), f"^{tip}"]).encode("ascii")
     log = git(repository, "log", "-z", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
               "--encoding=UTF-8", "--format=%H%x00%P%x00%ae%x00%at%x00%s", "--stdin", stdin=stdin)  # fmt: skip
@@ -201,7 +201,10 @@ def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[i
 
 
 def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield pull requests with the neighbouring commits that repeat them."""
+    """Yield rebased pull requests, with the positions of their commits.
+
+    The positions are neighbours in the history.
+    """
     # At least half of a pull request's commits have to be there again. Whole ones come first, and of stacked pull
     # requests the smallest.
     series: list[tuple[bool, int, int, list[int]]] = []

@@ -1,4 +1,4 @@
-"""The rules on what no statement may show."""
+"""Rules on texts that no statement may show."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 
 @dataclass(frozen=True)
 class Gates:
-    """Words and texts that statements may not, or must, show.
+    """One problem's rules on what its statement may show.
 
     Attributes:
         known: the words that only the fix has.
@@ -65,9 +65,11 @@ class Gates:
         return next((words.format(what) for words, what in found if what), "")
 
     def tells_means(self, text: str, shown: str) -> str:
-        """Return why ``text`` may tell the fix, or "".
+        """Return why ``text`` may tell how to fix it.
 
-        Words that ``shown``, a part of the statement, has too say nothing new.
+        "" if it does not.
+
+        Words that ``shown``, another part of the statement, has are allowed.
         """
         found = (self.means & stems([text])) - stems([shown])
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
@@ -100,7 +102,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
-    """Return one problem's gates, which allow its ``interface``'s names."""
+    """Return one problem's gates; names in ``interface`` are allowed."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     added = added_text(cut)
     whole = whole_literals(hidden, added)
@@ -124,7 +126,7 @@ def _after_escape(text: str, message: str) -> bool:
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
     """Yield added messages that hidden tests have and ``public`` lacks.
 
-    ``VALUE`` stands for values in them. The longest part between values is compared.
+    ``VALUE`` stands for the values formatted into a message. The longest part between values is compared.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
@@ -136,14 +138,14 @@ def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
 
 
 def longest_words(text: str) -> str:
-    """Return an exact text's longest part without a placeholder."""
+    """Return the longest part of a text without ``VALUE``."""
     return max(text.split(VALUE), key=len)
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return the literals of hidden files that no ``Dialect`` reads.
+    """Return literals of hidden files in languages without ``Dialect``.
 
-    Those that ``public`` has, or that are too short, are left out.
+    Literals that ``public`` has, or that are too short, are left out.
     """
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
@@ -151,7 +153,7 @@ def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
-    """Return changed lines' names that tests and documentation lack."""
+    """Return names in changed lines that tests and documentation lack."""
     changed: set[str] = set()
     for path, file in cut.fix.items():
         new = decode(file.data).splitlines() if file is not None else []

@@ -1,4 +1,4 @@
-"""Disclose names that tests use and only the fix declares."""
+"""Disclose new names that tests use and the fix declares."""
 
 import re
 from collections.abc import Iterator
@@ -28,9 +28,10 @@ class Interface:
     """The new names that the hidden tests use.
 
     Attributes:
-        signatures: of names that the fix adds and the hidden tests use, without bodies and with plain defaults only.
+        signatures: signatures of names that the fix adds and the hidden tests use, without bodies and with plain
+            defaults only.
         names: the plain names in ``signatures``; no statement masks them.
-        unresolvable: names that the tests use and only the fix has, and for which no signature can be given.
+        unresolvable: names that the tests use and only the fix has, but whose signature is unknown.
     """
 
     signatures: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Interface:
         return "\n".join([_HEADING, "", _INTRODUCTION, "", *(f"- `{line}`" for line in self.signatures)]) + "\n"
 
     def undisclosed(self, text: str) -> tuple[str, ...]:
-        """Return the ``unresolvable`` names that ``text`` does not mention."""
+        """Return the ``unresolvable`` names that ``text`` lacks."""
         words = set(re.findall(r"\w+", text))
         return tuple(name for name in self.unresolvable if name not in words)
 
@@ -96,7 +97,10 @@ def interface_of(cut: Cut) -> Interface:
 
 
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
-    """Yield each new name, its signature, and whether bare."""
+    """Yield each new name that tests use, with its signature.
+
+    The third value is whether only the bare name is known, which must be new to the whole base as well.
+    """
     # A bare name must be new to the whole base as well.
     old: dict[str, set[str]] = {}
     for each in before:
@@ -125,7 +129,10 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
 
 
 def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield options and environment variables that tests mention."""
+    """Yield the options and environment variables that tests use.
+
+    ``texts`` are those of the fix, ``used`` those of tests. Each comes with its description.
+    """
     words = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
     for text in sorted(texts & words):
         if _OPTION.fullmatch(text):
@@ -135,7 +142,10 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return a file's module or path, as a signature's prefix."""
+    """Return the prefix of a file's signatures.
+
+    It is the Python module, or the path of a new file of another language.
+    """
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)

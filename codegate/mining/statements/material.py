@@ -36,7 +36,10 @@ def _key(text: str) -> str:
 
 
 def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
-    """Yield a change's titles with their sources, best first."""
+    """Yield a change's titles, best first, with their sources.
+
+    A source is ``issue``, ``pull request`` or ``commit``.
+    """
     if enrichment is not None:
         yield from ((issue.title, "issue") for issue in enrichment.issues if issue.created <= unit.date)
         yield enrichment.title, "pull request"
@@ -44,7 +47,10 @@ def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, 
 
 
 def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield texts about the change with their sources, best first."""
+    """Yield texts about a change, best first, with their sources.
+
+    ``later`` are entries of later changelogs.
+    """
     if enrichment is not None:
         yield from ((issue.body, "issue") for issue in enrichment.issues if issue.created <= unit.date)
     yield from ((entry, "changelog") for entry in (*_added_entries(unit, cut), *later))
@@ -56,7 +62,7 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     """Return the changelog entries that the change adds.
 
-    If some name its pull request or issues, only these.
+    If some of them name its pull request or issues, only these are returned.
     """
     found: list[str] = []
     for change in unit.changes:
@@ -85,7 +91,7 @@ def _texts(data: object) -> Iterator[str]:
 
 
 def _entries(text: str) -> list[str]:
-    """Return a changelog's list items, with continuation lines."""
+    """Return a changelog's list items, each on one line."""
     found: list[list[str]] = []
     indent = -1
     for line in text.splitlines():

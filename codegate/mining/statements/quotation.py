@@ -1,4 +1,4 @@
-"""Quote people's sentences about a change word for word."""
+"""Quote people's sentences about a change, word for word."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -72,7 +72,7 @@ class Quotation:
 
     @property
     def text(self) -> str:
-        """Return the sentences, with one ellipsis for neighbours left out."""
+        """Return the sentences as one text, with ellipses for gaps."""
         runs = [mark for mark, own in groupby(self.parts) for mark in ([mark] if mark == _OMITTED else own)]
         return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
 
@@ -82,10 +82,10 @@ class Quotation:
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title that may be shown, with source.
+    """Return the first title allowed in a statement, with source.
 
-    Both are "" if there is none. If ``short``, a title of one or two words, or one that lost its reference at the end,
-    is returned if there is no other.
+    ``refused`` returns why a text may not be shown, or "". Both results are "" if there is none. If ``short``, a title
+    of one or two words, or one that lost its reference at the end, is returned if there is no other.
     """
     few = ("", "")
     for title, source in titles:
@@ -99,9 +99,10 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
 
 
 def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
-    """Return quotations of the best texts, until they say enough.
+    """Return quotations from ``texts`` until they say enough.
 
-    ``texts`` come with their sources, the best first. Sentences that say the same as ``known`` are not quoted.
+    ``texts`` come with their sources, the best first. Sentences that say the same as ``known`` are not quoted, nor
+    those for which ``refused`` returns a reason.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -132,7 +133,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
 
 
 def quotation_parts(passages: Iterable[Quotation]) -> list[str]:
-    """Return the quotations as Markdown, introduced by source."""
+    """Return the quotations as Markdown paragraphs, with their sources."""
     return [
         part
         for source, own in groupby(passages, lambda each: each.source)
@@ -146,9 +147,9 @@ def sentences_of(passages: Iterable[Quotation]) -> list[str]:
 
 
 def says_enough(sentences: Collection[str]) -> bool:
-    """Return whether sentences can replace an example.
+    """Return whether ``sentences`` describe a bug without an example.
 
-    Two can, or one with code in it.
+    Two do, or one with code in it.
     """
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 

@@ -1,4 +1,4 @@
-"""Let a model reword a statement, seeing nothing else."""
+"""Let a model reword a statement; it sees nothing else."""
 
 import re
 from dataclasses import replace
@@ -31,11 +31,11 @@ Rules:
 def rewrite_statement(
     candidate: CandidateSpec, problem: str, statement: StatementText, gates: Gates, form: str = ""
 ) -> tuple[StatementText | None, Usage]:
-    """Ask ``candidate`` once to reword ``statement``; return the result.
+    """Return a statement that a model reworded, and its usage.
 
-    The model sees the finished statement alone, and ``form``, its section of required names and texts, follows the
-    answer as it is. The answer must pass the same gates as every sentence of a statement, repeat each example as it was
-    executed, and add no link or reference. Otherwise it is None; the user pays for its tokens either way.
+    The model sees the finished statement alone; ``form``, its section of required names and texts, is added to the
+    answer unchanged. The answer must pass the same gates as every sentence of a statement, repeat each example as it
+    was executed, and add no link or reference. Otherwise the result is None; the user pays for the tokens either way.
 
     Raises:
         UsageError: a floating alias, a candidate that writes nothing, no key, or an address that is not allowed.

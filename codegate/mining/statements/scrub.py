@@ -1,7 +1,7 @@
-"""Reduce what people wrote about a change to prose.
+"""Reduce people's texts about a change to prose.
 
-References, patches, templates and merge plumbing are removed. The text is hostile (anybody can open an issue): every
-pattern here is bounded, so that time grows linearly with the text's length. A text that still changes after a few
+References, patches, templates and text that merges add are removed. The text is hostile (anybody can open an issue):
+every pattern here is bounded, so that time grows linearly with the text's length. A text that still changes after a few
 passes is given up.
 """
 
@@ -98,7 +98,7 @@ _NOT_FOR_THE_MODEL: Final = re.compile(
 
 
 def normalise(text: str, limit: int = MAX_READ) -> str:
-    """Return ``text`` with plain line breaks and visible characters."""
+    """Return ``text`` with line feeds and visible characters only."""
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text[:limit])
     kept = (
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc"}
@@ -107,10 +107,10 @@ def normalise(text: str, limit: int = MAX_READ) -> str:
 
 
 def scrub_text(title: str, body: str) -> str:
-    """Return the readable prose of title and body, or "".
+    """Return the prose in a title and body, or "".
 
     Removed are commit ids, references (``#1``, ``a/b#1``, ``GH-1``), links, mentions, trailers, HTML comments, images,
-    code fences, patches, checklists, merge plumbing, headings, and the sections of templates that describe how
+    code fences, patches, checklists, text that merges add, headings, and the sections of templates that describe how
     something was done.
     """
     title = _until_unchanged(" ".join(normalise(title, _MAX_TITLE * 4).split()), _scrub_title)
@@ -123,7 +123,7 @@ def scrub_text(title: str, body: str) -> str:
 
 
 def _until_unchanged(text: str, once: Callable[[str], str]) -> str:
-    """Apply ``once`` until the text no longer changes.
+    """Apply ``once`` to a text until the text stays equal.
 
     Return "" if it still changes after ``_MAX_PASSES`` passes.
     """
@@ -148,7 +148,7 @@ def _one_pass(text: str) -> str:
 def _without_fences(lines: list[str]) -> Iterator[str]:
     """Yield the lines outside of code fences.
 
-    An unclosed fence goes to the end.
+    An unclosed fence reaches to the end.
     """
     opened: re.Match[str] | None = None
     for line in lines:
@@ -178,7 +178,7 @@ def _without_patches(lines: list[str]) -> Iterator[str]:
 
 
 def _is_replacement(lines: list[str], number: int) -> bool:
-    """Return whether ``+`` and ``-`` lines stand together."""
+    """Return whether a ``+`` line is beside a ``-`` line."""
     if not _PATCH_LINE.match(lines[number]):
         return False
     sign = lines[number].lstrip()[0]
@@ -220,9 +220,9 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with "…" in place of references.
+    """Return inline code with references replaced by "…".
 
-    Empty if it holds nothing else.
+    "" if it has nothing else.
     """
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
@@ -235,7 +235,10 @@ def _unless_decorator(mention: re.Match[str]) -> str:
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Yield lines without headings and sections not for the model."""
+    """Yield the lines without headings and unneeded sections.
+
+    These are sections of templates, such as checklists.
+    """
     skipping: int | None = None
     in_label = False
     for number, line in enumerate(lines):
@@ -271,6 +274,6 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _heading_words(heading: str) -> str:
-    """Return a heading's words, without emoji, marks and numbering."""
+    """Return the words of a heading, without emoji and numbering."""
     words = re.sub(r"[^\w' /-]+", " ", re.sub(r":\w{1,40}:", " ", heading.replace("\u2019", "'")))
     return " ".join(re.sub(r"^[\d\s.)-]+", "", words).split())

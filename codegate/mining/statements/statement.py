@@ -1,7 +1,7 @@
 """Write a statement from quotations and executed examples.
 
 People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that pass the
-gates.
+gates (``gates.py``).
 """
 
 import re
@@ -63,8 +63,8 @@ class StatementText:
     Attributes:
         mode: ``sources``: from the repository's texts and executed examples; ``rewrite``: by a model.
         words: number of words in ``text``.
-        sources: kinds of sources that its words come from, each once.
-        dropped: why the gates refused texts, for people.
+        sources: kinds of sources of its words (``issue``, ``commit`` …), each once.
+        dropped: why texts may not be shown, for people.
         model: the model snapshot that rewrote it.
     """
 
@@ -90,8 +90,8 @@ def write_statement(
 ) -> StatementText | str:
     """Return the statement, or the reason why there is none.
 
-    ``later`` are entries of later changelogs that name the change or its issue. ``gates`` are by default those of
-    ``cut``. ``overturned`` are the base's tests that expect the old behaviour.
+    ``later`` are entries of later changelogs that name the change or its issue. ``gates`` are made from ``cut`` by
+    default. ``overturned`` are the base's tests that expect the old behaviour.
     """
     gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
@@ -122,7 +122,11 @@ def write_statement(
 
 @dataclass(frozen=True)
 class _Words:
-    """People's words that may be shown, and the exception."""
+    """The title and sentences of people that a statement shows.
+
+    ``called_by`` is the title's source, ``crash`` a sentence on an exception, and ``dropped`` why other texts are not
+    shown.
+    """
 
     title: str
     called_by: str
@@ -138,9 +142,10 @@ def _words(
     examples: Sequence[Example],
     crash_beside: Callable[[str], list[str]],
 ) -> _Words | str:
-    """Return people's words, or why they are not enough.
+    """Return people's words to show, or why too few remain.
 
-    Words that may tell the fix are left out, unless there is no example and too little would be left.
+    Words that may tell the fix are left out, unless there is no example and too little would be left. ``crash_beside``
+    returns a sentence on the exception that failing tests raise, given the words.
     """
     code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
     dropped: list[str] = []
@@ -175,13 +180,16 @@ def _words(
 
 
 def _names_of(tests: Collection[str]) -> list[str]:
-    """Return tests' names with rows, or many tests' functions."""
+    """Return the names by which a statement lists tests.
+
+    A few tests are named with their rows, many by their functions.
+    """
     few = len(tests) <= _MAX_NAMED and all(len(test) <= _MAX_NAME and not set("`\n") & set(test) for test in tests)
     return sorted(set(tests if few else map(function_of, tests)))
 
 
 def tests_to_change(text: str) -> frozenset[str]:
-    """Return the test functions that a statement says will change."""
+    """Return the test functions that a statement lists as changing."""
     return frozenset(map(function_of, re.findall(r"`([^`]+)`", text.partition(_BUT)[2].partition("\n")[0])))
 
 
@@ -191,7 +199,7 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return the section of required names and texts, or "".
+    """Return a section on required names and texts, or "".
 
     A solver cannot guess them.
     """
@@ -206,7 +214,11 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 
 
 def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
-    """Return a sentence on most failing tests' exception, if any."""
+    """Return a sentence on the exception that failing tests raise.
+
+    Empty unless half of the tests raise one, or if ``quoted`` names it already. An exception about a new name that is
+    not there yet does not count.
+    """
     # Empty if ``quoted`` names it already. An exception about a new name that is not there yet is no crash.
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
@@ -228,8 +240,8 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
 def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
     """Return a clause like `` in `f` of `a.py` ``.
 
-    It says where the exception was raised. "" if the file is not in the base tree, or if ``gates`` find that the clause
-    would disclose the fix.
+    It names the place that raised an exception. "" if the file is not in the base tree, or if ``gates`` find that the
+    clause would disclose the fix.
     """
     if file not in cut.base or "`" in file:
         return ""
@@ -239,7 +251,10 @@ def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
 
 
 def _crash_result(cut: Cut, outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return a test's result if the code's exception failed it."""
+    """Return a test's result if the tested code raised.
+
+    None if the test itself did, or an assertion failed.
+    """
     if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
         return None  # the test itself raises it
     result = outcomes.evidence.get(test)
@@ -252,7 +267,7 @@ def _exception_of(result: TestResult) -> str:
 
 
 def _difference(example: Example) -> str:
-    """Return an example's call, and short results, as heading."""
+    """Return a heading: an example's call, wrong and right result."""
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()

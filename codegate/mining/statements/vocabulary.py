@@ -1,6 +1,6 @@
-"""The words of a fix, and texts that reveal it.
+"""Find a fix's new words, and texts that reveal it.
 
-A text is compared as a reader sees it, whatever the spelling of its characters.
+Texts are compared as a reader sees them: lookalike and escaped characters count as the usual ones.
 """
 
 import html
@@ -77,12 +77,15 @@ def replaced_text(cut: Cut) -> str:
 
 
 def stems(texts: Iterable[str]) -> frozenset[str]:
-    """Return the first letters of words and of names' parts."""
+    """Return stems of the words and name parts in ``texts``.
+
+    A stem is a word's first letters, in lower case.
+    """
     return frozenset(part[:_STEM].lower() for text in texts for part in _PART.findall(text) if len(part) >= _STEM)
 
 
 def new_stems(cut: Cut) -> frozenset[str]:
-    """Return stems of names that changed files begin to use.
+    """Return the stems of names that changed files newly use.
 
     Names that they declare are not among them: authors often name a new function after the bug.
     """
@@ -95,7 +98,7 @@ def new_stems(cut: Cut) -> frozenset[str]:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return the ``texts`` that are whole literals in ``added``."""
+    """Return the ``texts`` that ``added`` has between quotes."""
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
@@ -140,7 +143,10 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether ``RUN`` words quote the fix alone."""
+    """Return whether ``words`` quote a part of the fix.
+
+    They do if ``RUN`` words in a row are in the fix, but not in the base's files.
+    """
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
@@ -153,7 +159,7 @@ def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
 
 
 def _added_blocks(cut: Cut) -> Iterator[str]:
-    """Yield each run of neighbouring added lines as one text."""
+    """Yield each block of neighbouring added lines as one text."""
     left = _MAX_ADDED
     for path, file in cut.fix.items():
         old = cut.base.get(path)
