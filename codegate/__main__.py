@@ -1,4 +1,4 @@
-"""``python -m codegate``: the command ``codegate``."""
+"""Runs the command ``codegate`` for ``python -m codegate``."""
 
 from codegate.cli import main
 

@@ -16,9 +16,9 @@ _BLOCK: Final = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the canonical JSON encoding of ``value``.
+    """Return ``value`` as canonical JSON: sorted keys, no blanks.
 
-    It has sorted keys, no blanks and no NaN, in UTF-8.
+    It is in UTF-8 and without NaN.
 
     Raises:
         ValueError: ``value`` holds NaN or an infinity.
@@ -105,7 +105,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def drop_torn_line(path: Path, limit: int) -> None:
-    """Cut off a last line that a crash left incomplete.
+    """Remove a last line that a crash left incomplete.
 
     Raises:
         UsageError: the file has more than ``limit`` bytes. (A sparse one would take forever.)

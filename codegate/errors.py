@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CodegateError(Exception):
-    """An error that codegate expected and can explain.
+    """An expected error, with its cause and a remedy.
 
     Args:
         cause: what happened, and where (file, key, command).
@@ -64,7 +64,7 @@ class Interrupted(CodegateError):
 
 
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:
-    """End this process by a signal, as its handler.
+    """Let signal ``number`` end this process; a signal handler.
 
     Commands handle a second signal by it: an exception that interrupts the handling of another one may leave a lock in
     a state that looks like a bug.

@@ -1,4 +1,4 @@
-"""Programs on the host that end with the calling command."""
+"""Run programs on the host, ended with the calling command."""
 
 import contextlib
 import logging
@@ -45,7 +45,7 @@ def run_program(
 
 
 def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) -> bytes:
-    """Return text without user names and passwords in its addresses.
+    """Remove user names and passwords from addresses in ``printed``.
 
     Of an address in ``env`` only the host is left, because a password may have any character and a path may be a token.
     """

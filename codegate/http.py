@@ -1,4 +1,4 @@
-"""HTTP/1.1 over one connection from a sandbox.
+"""Serve HTTP/1.1 on one connection from a sandbox.
 
 The host answers it, for an agent's gateway and for fake services. h11 parses strictly; sizes and time are limited here.
 """
@@ -18,7 +18,7 @@ _PIECE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request.
+    """A parsed HTTP request.
 
     Header names are in lower case; of a repeated header the last counts.
     """
@@ -31,7 +31,10 @@ class HttpRequest:
 
 
 class BodyRoom:
-    """A thread-safe limit on all request bodies of one sandbox."""
+    """A limit on the bytes of all request bodies; thread-safe.
+
+    It is for one sandbox.
+    """
 
     def __init__(self, most: int) -> None:
         self._left, self._lock = most, threading.Lock()
@@ -46,7 +49,7 @@ class BodyRoom:
 
 
 class HttpConnection:
-    """The server's end of a connection."""
+    """The server's side of an HTTP connection."""
 
     def __init__(
         self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyRoom | None = None
@@ -56,7 +59,7 @@ class HttpConnection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     def requests(self) -> Iterator[HttpRequest]:
-        """Yield the requests until the client goes away.
+        """Yield the requests until the client closes the connection.
 
         A malformed or too large request gets an error answer and is the last.
         """
@@ -75,7 +78,7 @@ class HttpConnection:
             self._give_back()
 
     def reply(self, status: int, body: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
-        """Answer the request."""
+        """Answer the current request whole."""
         self._send_head(status, content_type, [("content-length", str(len(body))), *headers])
         self._send(h11.Data(body))
         self._send(h11.EndOfMessage())

@@ -1,4 +1,4 @@
-"""Providers, sandboxes, languages and report formats of other packages.
+"""Load providers, sandboxes, languages and report formats of other packages.
 
 Each is an entry point, declared as in https://packaging.python.org/en/latest/specifications/entry-points/ and in
 ``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any sandbox.
@@ -22,12 +22,12 @@ Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages"
 
 @cache
 def plugin_names(group: Group) -> tuple[str, ...]:
-    """Return the names that packages add, without importing these."""
+    """Return the names of a group's entry points, unimported."""
     return tuple(sorted({entry.name for entry in entry_points(group=group)}))
 
 
 def load_plugin(group: Group, name: str) -> object:
-    """Return the imported object of an entry point.
+    """Import the entry point ``name``; return its object.
 
     Raises:
         UsageError: no package has such an entry point, two have, or it cannot be imported.
@@ -56,7 +56,7 @@ def language_names() -> tuple[str, ...]:
 
 @cache
 def load_language(name: str) -> object:
-    """Return the language ``name``; raises as ``load_plugin``."""
+    """Load the programming language ``name``; raises as ``load_plugin``."""
     if name in _own_languages():
         return import_module(f"codegate.languages.{name}").LANGUAGE
     return load_plugin("codegate.languages", name)
@@ -64,7 +64,7 @@ def load_language(name: str) -> object:
 
 @cache
 def runner_places() -> Mapping[str, str]:
-    """Return the places of all test runners, by name.
+    """Return where each test runner's object is, by runner name.
 
     A place is ``module:object``.
 
@@ -82,7 +82,7 @@ def runner_places() -> Mapping[str, str]:
 
 @cache
 def load_part(place: str) -> object:
-    """Return the object at a language's ``place``: ``module:object``.
+    """Import the object at ``place``: ``module:object``.
 
     Raises:
         UsageError: it cannot be imported.

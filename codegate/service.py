@@ -1,4 +1,4 @@
-"""A fake HTTP service with fixed answers and counted calls.
+"""A fake HTTP service with configured answers and counted calls.
 
 It runs on the host, at the other end of a sandbox's relay: the code under test can call it, and cannot reach its
 counts.
@@ -47,7 +47,7 @@ class ServiceCall(Strict):
     )
 
     def matches(self, request: HttpRequest, document: object) -> bool:
-        """Return whether ``request`` is such a call.
+        """Return whether ``request`` matches this pattern.
 
         ``document`` is its body as JSON.
         """
@@ -103,13 +103,13 @@ class Expectation(ServiceCall):
 
     @property
     def count(self) -> str:
-        """Return the expected number of calls, such as ``exactly 1``."""
+        """Return the expected number of calls in words: ``exactly 1``."""
         bounds = {"exactly": self.exactly, "at least": self.at_least, "at most": self.at_most}
         return ", ".join(f"{words} {number}" for words, number in bounds.items() if number is not None)
 
     @property
     def test(self) -> str:
-        """Return its test id, such as ``service::POST /charge exactly 1``."""
+        """Return the expectation's test id: ``service::POST /charge exactly 1``."""
         query = f"?{urlencode(sorted(self.query.items()))}" if self.query else ""
         body = "" if self.body is None else f" {json.dumps(self.body, sort_keys=True)}"
         return f"service::{self.method} {self.path}{query}{body} {self.count}"
@@ -144,7 +144,7 @@ class Service(Strict):
 
 
 class FakeService:
-    """The thread-safe service of one test run."""
+    """The service while tests run; counts calls. Thread-safe."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._lock = service, threading.Lock()
@@ -154,12 +154,12 @@ class FakeService:
         self._flooded = False
 
     def restart(self) -> None:
-        """Start again with the first answers, keeping the counts."""
+        """Begin again with each route's first answer; keep the counts."""
         with self._lock:
             self._answered.clear()
 
     def answer(self, connection: socket.socket) -> None:
-        """Answer all calls on ``connection``, until it ends."""
+        """Serve the HTTP calls on ``connection``, until it ends."""
         http = HttpConnection(connection, MAX_REQUEST_BYTES)
         with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
             for request in http.requests():
@@ -173,7 +173,7 @@ class FakeService:
                 http.reply(answer.status, body, headers.pop("content-type"), headers.items())
 
     def judge(self) -> dict[str, str]:
-        """Return why each expectation is not met, by id.
+        """Return, by test id, why an expectation is not met.
 
         "" if it is met.
         """

@@ -22,13 +22,16 @@ from codegate.errors import UsageError
 
 
 class Strict(BaseModel):
-    """A frozen model that refuses unknown keys."""
+    """A frozen pydantic model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Lenient(BaseModel):
-    """A frozen model of other programs' data, which may grow."""
+    """A frozen pydantic model that ignores unknown keys.
+
+    It is for data of other programs, which may grow.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -123,7 +126,7 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def check_shape(text: str) -> None:
-    """Raise ValueError for JSON that is too deep or large."""
+    """Raise ValueError for JSON that is too deep or long."""
     structure = _CONTENT.sub("", text)
     brackets = structure.replace(",", "")
     if len(structure) > MAX_VALUES:
@@ -142,7 +145,7 @@ def check_shape(text: str) -> None:
 
 
 def parse_json(text: str, place: str) -> Any:
-    """Return the data in ``text``, which is unambiguous JSON.
+    """Parse JSON; refuse duplicate keys and extreme numbers.
 
     ``place`` names the file in messages.
 
@@ -193,13 +196,13 @@ def _whole(digits: str) -> int:
 
 
 def shown(part: object, most: int = 200) -> str:
-    """Return the first ``most`` characters of untrusted text, escaped."""
+    """Return at most ``most`` characters of untrusted text, escaped."""
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def error_line(error: Exception, most: int = 200) -> str:
-    """Return an error's message as one line, without full stop."""
+    """Return an error's message in one line, without full stop."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")
 
@@ -217,7 +220,7 @@ class XmlElement:
     children: list["XmlElement"] = field(default_factory=list)
 
     def below(self) -> Iterator["XmlElement"]:
-        """Yield the element and all in it, in document order."""
+        """Yield the element and all below it, in document order."""
         stack = [self]
         while stack:
             yield (element := stack.pop())
@@ -225,7 +228,7 @@ class XmlElement:
 
 
 def parse_xml(data: bytes) -> XmlElement:
-    """Return the root of an XML document.
+    """Parse an XML document; return its root.
 
     Raises:
         ValueError: it is no XML, is nested too deep, or has a document type (which could define entities).

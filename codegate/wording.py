@@ -1,36 +1,39 @@
-"""Counts, lists, code and addresses in texts, the same everywhere."""
+"""Format counts, lists, code and addresses in texts."""
 
 import re
 from collections.abc import Iterable
 
 
 def documentation(page: str) -> str:
-    """Return the address of a documentation page, or its heading."""
+    """Return the web address of a documentation page.
+
+    ``page`` may name a heading in it.
+    """
     return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
 
 def count_of(n: int, what: str) -> str:
-    """Return ``n`` with the noun ``what`` or its plural."""
+    """Return a number with its noun in singular or plural."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
-    """Return the first ``most`` names and the number of others."""
+    """Join the first ``most`` names, and count the others."""
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
     return separator.join(every[:most]) + more
 
 
 def encodable(text: str) -> str:
-    """Return ``text`` with characters that UTF-8 cannot encode replaced."""
+    """Replace characters in ``text`` that UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def escaped_bytes(text: str) -> str:
-    """Return ``text`` with undecodable bytes escaped, as in file names."""
+    """Escape undecodable bytes in ``text``, which file names may have."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def code_fence(text: str, least: int = 1) -> str:
-    """Return more backticks than ``text`` has in a row."""
+    """Return a fence of backticks longer than any in ``text``."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -179,10 +179,10 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise NotGated if a candidate needs a key without secrets.
+    """Raise NotGated if a candidate needs an API key.
 
-    A server that is reached by plain http needs no key: it is on this machine or at a private address, and the base
-    commit's configuration names it.
+    It is for runs that get no secrets, such as those of forks. A server that is reached by plain http needs no key: it
+    is on this machine or at a private address, and the base commit's configuration names it.
     """
     for spec in candidates:
         if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):

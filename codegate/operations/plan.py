@@ -151,7 +151,7 @@ def _forecasts(
 ) -> Iterator[CandidateForecast]:
     """Yield a forecast for each candidate that calls a model.
 
-    Announced is whose prompts cannot be measured.
+    Announce candidates whose prompts cannot be measured.
     """
     for spec in run.candidates:
         if not spec.calls_a_model:
@@ -169,7 +169,7 @@ def _forecasts(
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
     """Return the baseline's runs that are in the folder ``runs``.
 
-    Announced is which ones are missing.
+    Announce the missing ones.
     """
     if pinned is None:
         return []
