@@ -30,7 +30,7 @@ _LARGEST: Final = 32 << 20
 
 
 class LayerFile(Strict):
-    """``<sha256>.json``: what the archive ``<sha256>.tar`` was built from."""
+    """``<sha256>.json``: the description of the archive ``<sha256>.tar``."""
 
     schema_: Literal["codegate.layer/1"] = Field(SCHEMA, alias="schema")
     sha256: Sha256

@@ -58,7 +58,7 @@ def export_built(target: Path) -> dict[str, str]:
 
     Raises:
         UsageError: ``target`` has an index that cannot be read.
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     known = read_index(target / INDEX).sha256 if (target / INDEX).exists() else {}
     found: dict[str, str] = {}
@@ -90,7 +90,7 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
         The number of imported environments, and a clause with the reason for each refused one.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     count, problems = 0, []
     try:
@@ -114,7 +114,7 @@ def prune_built(days: int) -> tuple[int, int]:
         The number of removed environments, and the freed bytes on this machine and in images.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     count = size = 0
     try:
@@ -141,7 +141,7 @@ def _ruff_key(machine: str) -> str:
 
 
 def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
-    """Import the linter; return why not, or None on success."""
+    """Import the linter; return the reason if it is refused."""
     place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
     if place.is_file() or not file.is_file():
         return None

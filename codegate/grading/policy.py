@@ -77,7 +77,7 @@ def classify_patch(problem: Problem, base: Tree, changes: Changes) -> Classified
     """Classify a patch's paths as applied, dropped or hostile.
 
     Paths that the reference fix also changes are applied. Those that are not source (such as configuration) get the
-    fix's content instead of the patch's, because the tests run by it.
+    fix's content instead of the patch's, because the tests depend on it.
     """
     classifier = PathClassifier.of(base)
     applied: dict[str, TreeFile | None] = {}

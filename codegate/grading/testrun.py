@@ -234,7 +234,7 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
 
 
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
-    """Return the report; it has tampering if watched files changed."""
+    """Return the report, as tampering if watched files changed."""
     command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
     given = "\0".join(word for each in watched.items() for word in each).encode("utf-8", "surrogateescape")
     done = sandbox.run(replace(command, stdin=given))

@@ -55,7 +55,7 @@ class Declaration:
 
 @dataclass
 class Uses:
-    """Names that code uses, without comments.
+    """Names that code uses; comments do not count.
 
     Attributes:
         words: all names except those of keyword arguments.

@@ -51,7 +51,7 @@ class Cut:
 
 
 def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
-    """Return why the changed paths make no problem, or None.
+    """Return why a change's paths rule it out, or None.
 
     No tree is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no test runner
     would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because they are not

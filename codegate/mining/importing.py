@@ -60,7 +60,10 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A SWE-bench row as a change, its commit id invented."""
+    """A SWE-bench row, turned into a change.
+
+    Its commit id is invented.
+    """
 
     prospect: Prospect
     parts: Cut = field(repr=False)
@@ -207,7 +210,7 @@ def import_rows(
 ) -> ImportReport:
     """Import SWE-bench rows, or Harbor tasks that hold such rows.
 
-    ``build`` validates a unit as mining does. Raises as ``import_proven``.
+    ``build`` validates a row as mining does. Raises as ``import_proven``.
     """
     check_new_folder(out)
     checked, skipped = read_rows(file, check_row)

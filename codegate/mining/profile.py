@@ -34,7 +34,7 @@ class Steps:
 
 
 class Profile:
-    """Sums of steps over kept and over rejected changes."""
+    """The measured steps, summed over kept and over rejected changes."""
 
     def __init__(self) -> None:
         self.kept, self.rejected = Steps(), Steps()

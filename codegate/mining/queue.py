@@ -317,7 +317,7 @@ class Queue:
             self._check_first(end)
 
     def _fill(self) -> None:
-        """Keep the wanted number of problems, executed examples first."""
+        """Drop surplus problems; keep those with executed examples first."""
         most = self.options.max_problems
         ordered = sorted(self.built, key=lambda each: each.problem.quoted)
         self.built = ordered[:most]

@@ -41,7 +41,7 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
 
     Raises:
         UsageError: the suite has no active problem, ``out`` holds something else, or is the suite itself.
-        InfrastructureError: the disk refused.
+        InfrastructureError: the disk could not be written.
     """
     if out.resolve() == suite.folder.resolve():
         raise UsageError(f"{out} is the suite to choose from.", "Choose another folder.")

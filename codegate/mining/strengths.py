@@ -83,7 +83,7 @@ class Strengths:
     exposure: tuple[Exposure, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return the strengths as JSON."""
+        """Return the fields as JSON."""
         rest = {name: value for name, value in self.__dict__.items() if name != "exposure"}
         spread = {name: value.__dict__ if isinstance(value, Distribution) else value for name, value in rest.items()}
         exposure = [

@@ -101,9 +101,9 @@ class Prospect:
 
 
 def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
-    """Return why a change's words reject it, or None.
+    """Return why a change's words rule it out, or None.
 
-    If only fixes are wanted (``fixes_only``), words of another kind of change reject it too.
+    If only fixes are wanted (``fixes_only``), words of another kind of change rule it out too.
     """
     if unit.merges_forward:
         return "merge_forward"

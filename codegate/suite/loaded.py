@@ -70,7 +70,7 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return the right answer, or "" if nothing is asked."""
+        """Return a question's right answer, "" for other problems."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.text if file is not None else ""
 

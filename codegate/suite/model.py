@@ -260,7 +260,7 @@ class TestSets(Strict):
 
 
 class ProblemManifest(Strict):
-    """``problem.yml``."""
+    """The content of ``problem.yml``."""
 
     problem_schema: Literal["codegate.problem/1"] = Field(default="codegate.problem/1", alias="schema")
     id: Slug = Field(description="Unique in the suite, and the name of the problem's folder.")
@@ -353,7 +353,7 @@ Canary = Annotated[str, StringConstraints(pattern=r"^[!-~]{8,200}$")]
 
 
 class SuiteManifest(Strict):
-    """``suite.yml``."""
+    """The content of ``suite.yml``."""
 
     suite_schema: Literal["codegate.suite/2"] = Field(default="codegate.suite/2", alias="schema")
     name: Slug

@@ -112,7 +112,7 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Raise YAMLError for text that is too deep or large."""
+    """Raise YAMLError for text nested too deeply or too large."""
     known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
     above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):

@@ -74,9 +74,9 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path from ``folder`` to ``home``, None if far.
+    """Return the path from ``folder`` to a near ``home``.
 
-    A repository is near if it is around the folder or beside it.
+    A repository is near if it is around the folder or beside it. None: it is not.
     """
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)

@@ -45,7 +45,7 @@ def start(server: dict[str, str]) -> subprocess.Popen[Any]:
 
 
 def stop(process: subprocess.Popen[Any]) -> None:
-    """Stop a server and let it write its data first."""
+    """Stop a server after letting it write its data."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

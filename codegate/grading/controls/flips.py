@@ -156,7 +156,7 @@ class _Search:
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
-        """Take over two runs without copies.
+        """Record the results of two runs without copies.
 
         ``real`` ran with the fix and ``unproven`` without it; ``unfit`` files are left out.
         """
@@ -310,7 +310,7 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Run again, in two halves, copies that broke a run."""
+        """Run copies that broke a run again, in halves."""
         # A single copy is dropped.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():

@@ -47,7 +47,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class Folded:
-    """A run mapped back to the tests' own ids.
+    """A run's results, under the tests' own ids.
 
     Attributes:
         report: results of the original tests, without copies.
@@ -142,7 +142,10 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the ``tests`` that contain no other of them."""
+    """Return the tests that contain no other test.
+
+    A test fails whenever a test inside it does.
+    """
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
@@ -301,9 +304,9 @@ def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
 
 
 def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
-    """Return one test's flips in the form of a manifest.
+    """Return one test's flips as the manifest's texts.
 
-    The form is ``SITE@STATEMENT``, with the texts' numbers behind a colon if only some texts of the site count.
+    Each is ``SITE@STATEMENT``. If only some replacements of the site can be used, their numbers follow a colon.
     """
     found: dict[tuple[str, int], list[SiteFlip]] = {}
     for flip in flips:

@@ -173,7 +173,7 @@ def is_tar(data: bytes) -> bool:
 
 
 def is_packed(data: bytes) -> bool:
-    """Return whether content is an archive, compressed, or git's object."""
+    """Return whether content is archived, compressed or a git object."""
     deflated = data[:1] == b"x" and len(data) > 2 and not (data[0] * 256 + data[1]) % 31
     return deflated or is_tar(data) or data.startswith((b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
 

@@ -22,7 +22,7 @@ _KEYED: Final = frozenset({"array_type", "expression_case", "keyed_element"})
 
 
 class GoTestSyntax(TestSyntax):
-    """Go's test functions and methods, and examples with ``// Output:``."""
+    """Finds Go's test functions and methods, and examples with output."""
 
     literals: ClassVar = {
         "interpreted_string_literal": "text", "raw_string_literal": "text", "rune_literal": "text", "comment": "text",

@@ -25,7 +25,7 @@ _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|has
 
 
 class JavaTestSyntax(TestSyntax):
-    """JUnit's test methods; they get no marks."""
+    """Finds JUnit's test methods, which get no marks."""
 
     literals: ClassVar = {
         "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",

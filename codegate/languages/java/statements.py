@@ -129,7 +129,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return the expressions in an assertion's argument worth recording."""
+        """Return an assertion argument's expressions whose values are recorded."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]

@@ -41,7 +41,7 @@ _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWit
 
 
 class JavaScriptTestSyntax(TestSyntax):
-    """Calls such as ``it("…", …)`` that are not inside tests."""
+    """Finds calls such as ``it("…", …)`` outside of other tests."""
 
     literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = _FUNCTIONS | _BODIES
@@ -181,7 +181,10 @@ def _names(node: "Node") -> list[str]:
 
 
 def _is_apart(node: "Node") -> bool:
-    """Return whether a function is more than a direct callback."""
+    """Return whether a function may be called from elsewhere.
+
+    Then the titles of the groups around its tests are unknown.
+    """
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 

@@ -83,7 +83,7 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 
 def _giving(definition: "Node") -> "list[Node]":
-    """Return decorators that may add arguments to a call.
+    """Return decorators that may give a test arguments.
 
     These are all except pytest's marks and tables.
     """

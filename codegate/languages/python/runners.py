@@ -162,7 +162,7 @@ class _Call:
 
 
 def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
-    """Return ``command`` taken apart at one of ``programs``."""
+    """Return ``command`` split at the first of ``programs``."""
     words = [word for word in command if word != "{files}"]
     variables = dict(word.partition("=")[::2] for word in takewhile(_VARIABLE.match, words))
     at = next((number for number, word in enumerate(words) if word.rpartition("/")[2] in programs), None)

@@ -237,7 +237,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the expressions in an ``assert`` worth recording."""
+    """Yield an ``assert``'s expressions whose values are recorded."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:

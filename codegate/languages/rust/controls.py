@@ -31,7 +31,7 @@ _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 
 
 class RustTestSyntax(TestSyntax):
-    """Test functions of a file and of its modules.
+    """Finds the test functions of a file and its modules.
 
     Their attributes may hold the rows of a table.
     """

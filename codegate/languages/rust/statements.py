@@ -160,7 +160,7 @@ def unfailing(node: "Node") -> str:
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return the expressions in a condition worth recording."""
+    """Return a condition's expressions whose values are recorded."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]

@@ -191,9 +191,9 @@ class Found:
 
     @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return what the example shows, whatever its literals.
+        """Return the expression and the change of values, without literals.
 
-        It is the expression without literals, and the differing parts of the two values.
+        Examples for which these are equal show the same rule.
         """
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
@@ -204,7 +204,7 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return the clearest try of each row, then second ones.
+    """Return the clearest try of each row first, then others.
 
     ``rank`` gives the sort key of a try, ``row`` its table row. At most ``_MAX_TRIED`` are returned.
     """

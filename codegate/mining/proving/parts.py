@@ -31,7 +31,10 @@ _DECLARES: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Place:
-    """A range of lines in a fixed file, with originals."""
+    """A range of lines in a fixed file.
+
+    ``without`` are the lines of the base that they replaced.
+    """
 
     path: str
     begin: int

@@ -234,7 +234,7 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all ``graded`` tests pass, except those ``aside``."""
+    """Return whether all ``graded`` tests pass, ignoring those in ``aside``."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)

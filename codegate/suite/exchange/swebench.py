@@ -143,7 +143,10 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 
 
 def _instance_id(problem: Problem, slug: str | None) -> str:
-    """Return the row's id, else ``owner__repo-number`` or the problem's id."""
+    """Return a problem's id in SWE-bench exports.
+
+    It is that of the published row, else ``owner__repo-number``, else the problem's own.
+    """
     provenance = problem.manifest.provenance
     if provenance.upstream is not None or slug is None:
         return provenance.upstream or problem.id

@@ -84,7 +84,7 @@ def report(
 
 
 def declared(workspace: str, files: list[str]) -> dict[str, str]:
-    """Return the file of each test that ``files`` declare."""
+    """Return, by test, which of ``files`` declares it."""
     found: dict[str, str] = {}
     for file in files:
         with open(os.path.join(workspace, file), encoding="utf-8", errors="replace") as source:
@@ -95,7 +95,7 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
 
 
 def has_main(folder: str) -> bool:
-    """Return whether a package has ``TestMain``."""
+    """Return whether a package's test files define ``TestMain``."""
     # It may fail though no test does.
     for name in os.listdir(folder):
         if name.endswith("_test.go"):

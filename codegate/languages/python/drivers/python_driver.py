@@ -44,7 +44,7 @@ def number_of(error: Any) -> int | None:
 
 
 def absent_module(error: Any, roots: list[str]) -> str | None:
-    """Return the module that an ImportError misses, or None."""
+    """Return the module missing in an ImportError, or None."""
     # It is the top-level module. None: the error has no name, or the repository has that module.
     try:
         name = error.name if isinstance(error, ImportError) else None

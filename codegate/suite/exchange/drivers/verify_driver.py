@@ -25,7 +25,7 @@ REPORT = os.environ.pop("CODEGATE_REPORT", "")
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Append the outcome of one phase of one test."""
+    """Append the outcome of a test's phase to the report."""
     outcome = "xfail" if hasattr(report, "wasxfail") else report.outcome
     with Path(REPORT).open("a", encoding="utf-8") as file:
         file.write(json.dumps([report.nodeid, report.when, outcome]) + "\n")
