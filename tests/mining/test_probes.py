@@ -141,6 +141,25 @@ def test_a_decorator_of_a_class_may_give_its_tests_anything() -> None:
     assert DIALECTS[".py"].given(source, line) is None
 
 
+@pytest.mark.parametrize(
+    "test",
+    [
+        "@pytest.mark.parametrize('text', [pytest.param(\n    'one\\n'\n    'two',\n    id='both')])\n"
+        "def test_a(text):\n    assert found(text) == 2\n",
+        "def test_a():\n    for text, size in [(\n        'one\\n'\n        'two',\n        2,\n    )]:\n"
+        "        assert found(text) == size\n",
+        "def check(text):\n    assert found(text) == 2\n\n"
+        "def test_a():\n    check(\n        'one\\n'\n        'two',\n    )\n",
+    ],
+    ids=["a row", "a loop", "a helper"],
+)
+def test_a_text_of_several_lines_is_assigned_as_a_whole(test: str) -> None:
+    [line, *_] = DIALECTS[".py"].lines(f"import pytest\n\n{test}", ["test_a"], "", ())
+    namespace: dict[str, str] = {}
+    exec(line.steps[0].text, namespace)
+    assert namespace["text"] == "one\ntwo"
+
+
 @pytest.mark.sandbox
 class TestExamples:
     def test_each_failing_test_gives_an_example_without_its_values(self, unboxed: OpenSandbox) -> None:

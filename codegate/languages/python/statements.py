@@ -128,7 +128,7 @@ def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
         for name, part in zip(names, values, strict=True):
             yield from bindings(name, part)
     else:
-        yield Step(f"{text_of(target)} = {dedented(value)}")
+        yield Step(f"{text_of(target)} = {as_value(value)}")
 
 
 def asserts(node: "Node") -> bool:
@@ -142,6 +142,16 @@ def dedented(node: "Node") -> str:
     while first.parent is not None and first.parent.start_point.row == node.start_point.row:
         first = first.parent
     return shifted(text_of(node), -first.start_point.column)
+
+
+def as_value(node: "Node") -> str:
+    """Return an expression's source as the right side of an assignment.
+
+    It gets brackets if it goes over lines, as it may as an argument.
+    """
+    text = dedented(node)
+    whole = parse(f"_ = {text}", "python")
+    return text if len(whole.named_children) == 1 and not whole.has_error else f"(\n    {shifted(text, 4)}\n)"
 
 
 def shifted(text: str, by: int) -> str:
@@ -225,10 +235,11 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
     if parameters is None or body is None or leaving or any(node.type in _SPLATS for node in given):
         return None
     names = [name for name in parameters if name not in {"self", "cls"}]
-    values = {name: text_of(default) for name, default in parameters.items() if default is not None}
+    values = {name: as_value(default) for name, default in parameters.items() if default is not None}
     plain = [node for node in given if node.type != "keyword_argument"]
-    values |= dict(zip(names, map(text_of, plain), strict=False))
-    values |= {text_of(field(node, "name")): text_of(field(node, "value")) for node in given if node not in plain}
+    values |= dict(zip(names, map(as_value, plain), strict=False))
+    keywords = [(field(node, "name"), field(node, "value")) for node in given if node not in plain]
+    values |= {text_of(name): as_value(value) for name, value in keywords if value is not None}
     used = {name: set(re.findall(r"\w+", text)) & set(names) for name, text in values.items()}
     if set(values) != set(names) or any(others - {name} for name, others in used.items()):
         return None  # they are assigned one after the other

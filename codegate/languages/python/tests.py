@@ -28,6 +28,7 @@ from codegate.languages.python.around import (
 from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
 from codegate.languages.python.statements import (
     PythonReader,
+    as_value,
     asserts,
     dedented,
     elements,
@@ -394,7 +395,7 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
             else:
                 parts = [row] if len(names) == 1 else elements(row)
             if len(parts) == len(names):
-                rows.append(tuple(Step(f"{name} = {dedented(part)}") for name, part in zip(names, parts, strict=True)))
+                rows.append(tuple(Step(f"{name} = {as_value(part)}") for name, part in zip(names, parts, strict=True)))
         tables += [rows] if rows else []
     count = max(map(len, tables), default=1)
     return [tuple(step for rows in tables for step in rows[number % len(rows)]) for number in range(count)]
