@@ -61,6 +61,7 @@ class Line:
         test: name or titles of the test function.
         replaced: how many of the test's literals were replaced.
         renamed: the test's own words and numbers, by their replacements.
+        others: new lines of the test's texts, by the test's own.
         own: the steps before literals were replaced.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
@@ -70,6 +71,7 @@ class Line:
     steps: tuple[Step, ...]
     replaced: int = 0
     renamed: Mapping[str, str] = attribute(default_factory=dict)
+    others: Mapping[str, str] = attribute(default_factory=dict)
     own: tuple[Step, ...] = ()
     frame: str = ""
     fixtures: tuple[str, ...] = ()

@@ -314,6 +314,33 @@ class TestExamples:
         hidden = {f"test_{name}.py": f"from lists import weeks\n\n{test}" for name, test in tests.items()}
         assert shown(wrong, wrong.replace("'odd'", "days // 7 if days % 7 == 0 else 'odd'"), hidden) == []
 
+    TIDY = "import re\n\ndef tidy(code):\n    return re.sub(r'(sorted|min)\\(list\\(rows\\)\\)', r'\\1(rows)', code)\n"
+    SPACED = TIDY.replace("list", "list *")
+
+    def tidied(self, shown: Shown, right: str) -> list[Example]:
+        rows = "('sorted(list(rows))', 'sorted(rows)'), ('min(list(rows))', 'min(rows)'),"
+        head = "import pytest\nfrom lists import tidy\n\n@pytest.mark.parametrize(('code', 'found'), ["
+        test = "])\ndef test_tidy(code, found):\n    assert tidy(code) == found\n"
+        old = {"test_lists.py": f"{head}{rows}{test}"}
+        return shown(self.TIDY, right, f"{head}{rows} ('sorted(list (rows))', 'sorted(rows)'){test}", old)
+
+    def test_where_no_word_can_be_replaced_a_text_becomes_more_like_one_of_the_base(self, shown: Shown) -> None:
+        [found] = self.tidied(shown, self.SPACED)
+        assert "code = 'min(list (rows))'" in found.code
+        assert (found.observed, found.expected) == ("'min(list (rows))'", "'min(rows)'")
+
+    def test_what_the_fix_does_in_a_case_between_two_of_the_tests_has_to_follow(self, shown: Shown) -> None:
+        assert self.tidied(shown, self.SPACED.replace(", code)", ", code).replace('min(r', 'max(r')")) == []
+
+    def test_lines_that_the_base_has_are_no_case_of_the_base(self, shown: Shown) -> None:
+        wrong = "def tidy(code, limit):\n    return code\n"
+        right = wrong.replace("code\n", "'open' if code == 'close\\nopen' else code\n")
+        row = "('open\\n'\n'close', 3, 'open\\nclose'),"
+        head = "import pytest\nfrom lists import tidy\n\n@pytest.mark.parametrize(('code', 'limit', 'found'), ["
+        test = "])\ndef test_tidy(code, limit, found):\n    assert tidy(code, limit) == found\n"
+        old = {"test_lists.py": f"{head}{row} ('close\\n', 5, 'close\\n'), ('open', 6, 'open'){test}"}
+        assert shown(wrong, right, f"{head}{row} ('close\\n'\n'open', 7, 'open'){test}", old) == []
+
     def test_a_word_that_only_comes_back_is_not_all_that_is_replaced(self, shown: Shown) -> None:
         wrong = "def area(side, unit):\n    return f'{side * 2} {unit}'\n"
         right = wrong.replace("side * 2", "side * side")

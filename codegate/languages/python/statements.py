@@ -145,7 +145,7 @@ def dedented(node: "Node") -> str:
 
 
 def as_value(node: "Node") -> str:
-    """Return an expression's source as the right side of an assignment.
+    """Return an expression's source, to be assigned.
 
     It gets brackets if it goes over lines, as it may as an argument.
     """

@@ -1,6 +1,7 @@
 """Make examples that repeat no hidden test and run alone."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,6 +56,11 @@ class ProbeDifference:
     own: tuple[Value, Value]
     """Both values with the test's own literals."""
 
+    @property
+    def values(self) -> tuple[Value, Value]:
+        """Return both values."""
+        return self.before, self.after
+
 
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """Return a difference as an example, None if not allowed.
@@ -71,6 +77,8 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
         return None  # the test's own comparison holds, that of the other literals does not
+    if not _follows(difference):
+        return None  # no test shows that the fix is right about such a case
     same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
     if same and secret & {difference.expression, *_texts(line.steps)}:
         return None  # the values differ because of the test's own literals, not of the drawn ones
@@ -99,7 +107,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
     if shown <= literals:
         return True
-    pairs = zip((difference.before, difference.after), difference.own, strict=True)
+    pairs = zip(difference.values, difference.own, strict=True)
     if any(_restored(value, line.renamed) != _restored(test, line.renamed) for (_, value), (_, test) in pairs):
         return False
     last = [step.text for step in line.steps if step.text][-1:]
@@ -107,9 +115,37 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     changed = difference.after != difference.own[1]
     if last and set(call) <= set(own) and (not changed or literals_of(dialect, "\n".join(call))):
         return True  # the test's own call; without values, a drawn word that comes back makes it another one
+    data = (step.text for step in line.steps if step.text in own and not dialect.used(step.text))
+    if any(len(literals_of(dialect, text)) > 1 and not appears(_value_of(text), file.base) for text in data):
+        return True  # the base may have each line of the text, but not the whole
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
     return any(is_secret(one, file.literals) for one in kept)
+
+
+def _follows(difference: ProbeDifference) -> bool:
+    """Return whether the values differ as the texts do.
+
+    Both are compared with the test's own, without words and numbers that were drawn.
+    """
+    line = difference.line
+    if not line.others:
+        return True
+    lost, gained = _exchanged("\n".join(line.others).lower(), "\n".join(line.others.values()).lower())
+    pairs = zip(difference.own, difference.values, strict=True)
+    found = [_exchanged(*(_restored(text, line.renamed) for _, text in pair)) for pair in pairs]
+    return all(before <= lost and after <= gained for before, after in found)
+
+
+def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
+    """Return which words and signs a text lost and gained."""
+    one, other = (Counter(re.findall(r"\w+|\W", text)) for text in (before, after))
+    return set(one - other), set(other - one)
+
+
+def _value_of(assignment: str) -> str:
+    """Return an assigned value without brackets around it."""
+    return assignment.partition(" = ")[2].strip("() \n")
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 """Find tests' hidden literals, and draw similar replacements."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from random import Random
@@ -10,6 +10,7 @@ from typing import Final
 from codegate.languages.lines import dialect_of, literals_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
+from codegate.mining.examples.crossings import crossed
 from codegate.mining.statements.vocabulary import added_text, whole_literals
 
 MIN_HIDDEN: Final = 3
@@ -141,6 +142,7 @@ class Pieces:
         phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
         initial: whether only the first letter of a word changes.
+        others: lines of texts by the lines that they replace.
         count: how many literals were replaced.
     """
 
@@ -153,6 +155,7 @@ class Pieces:
     phrases: bool = False
     far: bool = False
     initial: bool = False
+    others: Mapping[str, str] = field(default_factory=dict)
     count: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
@@ -169,6 +172,9 @@ class Pieces:
 
     def text(self, text: str) -> str:
         """Return a text with its words and digits replaced."""
+        return crossed(text, self.others, self._line) if self.others else self._line(text)
+
+    def _line(self, text: str) -> str:
         forced = set(self._first_words(text)) if self.phrases else frozenset[int]()
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 

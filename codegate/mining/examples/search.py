@@ -253,7 +253,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
             source, base = decode(hidden.data), _base_of(cut, path)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
-            found = probes_of(dialect, lines, known, taken, seed)
+            found = probes_of(dialect, lines, known, taken, seed, literals_of(dialect, base))
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)

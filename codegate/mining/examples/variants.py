@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.languages.lines import Dialect, Line, Step
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
+from codegate.mining.examples.crossings import crossings
 from codegate.mining.examples.literals import Choose, Pieces, is_free, word_by_word
 from codegate.suite import Tree
 
@@ -21,6 +22,7 @@ _LITERAL: Final = "\0"
 _CALLS: Final = ("call", "method_invocation")
 _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
+_FIRST_CROSSINGS: Final = 2
 _MAX_LINES: Final = 24
 _MAX_PROBES: Final = 80
 _NUMBERS: Final = (
@@ -43,18 +45,25 @@ def shape_of(dialect: Dialect, text: str) -> str:
 
 
 def probes_of(
-    dialect: Dialect, lines: Iterable[Line], known: frozenset[str], taken: frozenset[str], seed: str
+    dialect: Dialect,
+    lines: Iterable[Line],
+    known: frozenset[str],
+    taken: frozenset[str],
+    seed: str,
+    public: Collection[str] = (),
 ) -> list[Line]:
     """Return ``lines`` and copies of them with other literals.
 
     Every line gets its first copy before any gets its second, because it is not known which line shows a difference.
     The line itself comes before its first copy, for comparison. No replacement is in ``taken``. ``known`` words of the
-    base's source are likely names and options, and are kept if possible.
+    base's source are likely names and options, and are kept if possible. ``public`` are literals of the base's tests.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
     found: list[Line] = []
-    for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, taken, seed) for line in given))):
+    for number, ways in enumerate(
+        zip_longest(*(_variants(dialect, line, known, taken, seed, public) for line in given))
+    ):
         for line, own in zip(ways, given, strict=True):
             found += [replace(own, own=own.steps)] if number == 0 else []
             if line is not None and line.steps not in seen and len(found) < _MAX_PROBES:
@@ -63,7 +72,9 @@ def probes_of(
     return found
 
 
-def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str) -> Iterator[Line]:
+def _variants(
+    dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str, public: Collection[str]
+) -> Iterator[Line]:
     """Yield copies of a line, most replaced literals first."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
@@ -79,6 +90,9 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozen
     def free(word: str) -> bool:
         return len(word) > _SHORT and word not in known and unused(word)
 
+    def none(_word: str) -> bool:
+        return False
+
     def way(words: Choose, *, numbers: bool = True, **how: Any) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
         pieces = Pieces(draws, words, numbers, avoid, **how)
@@ -90,14 +104,24 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozen
             )
             for step in line.steps
         )
-        return replace(line, steps=steps, replaced=max(pieces.count, 1), renamed=pieces.renamed, own=line.steps)
+        return replace(
+            line,
+            steps=steps,
+            replaced=max(pieces.count, 1),
+            renamed=pieces.renamed,
+            others=pieces.others,
+            own=line.steps,
+        )
 
+    between = list(crossings(written, public))
     yield way(free)
     yield way(unused)
     yield way(unused, initial=True)
+    for others in between[:_FIRST_CROSSINGS]:
+        yield way(none, numbers=False, others=others)
     yield way(free, numbers=False)
     yield way(unused, numbers=False)
-    yield way(lambda _word: False)
+    yield way(none)
     yield way(free, least=1)
     yield way(free, phrases=True)
     yield way(free, far=True)
@@ -105,6 +129,9 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], taken: frozen
         yield way(one, numbers=False)
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)
+    for others in between:
+        yield way(none, numbers=False, others=others)
+        yield way(unused, others=others)
 
 
 def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:

@@ -1,0 +1,64 @@
+"""Make other cases of tests' texts from the base's.
+
+In tests of a program that reads code, all words of a text may have a meaning, so that none can be replaced. A new text
+then becomes more like one that the base's tests have: one of several differences to it is taken away.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher, get_close_matches
+from itertools import chain, islice, zip_longest
+from typing import Final
+
+_LINE_END: Final = re.compile(r"(\n|\\n)")
+_TOKEN: Final = re.compile(r"\\.|\w+|\s+|.", re.DOTALL)
+_MAX_NEAR: Final = 5
+_MAX_OF_ONE: Final = 8
+_LEAST_ALIKE: Final = 0.4
+_LONGEST: Final = 200  # characters of a line
+
+
+def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
+    """Yield other lines by those that they replace.
+
+    Lines are without indentation. Each other line lies between one of ``texts`` and one of the ``known`` texts of the
+    base, and is in neither. If there is none, one line that the base has becomes another one of the base.
+    """
+    public = sorted({line for text in known for line in _lines_of(text)})
+    lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))
+    new = [line for line in lines if line not in public]
+    others = {line: list(islice(dict.fromkeys(_between(line, public, new)), _MAX_OF_ONE)) for line in new}
+    for ways in zip_longest(*others.values()):
+        yield {line: way or own[0] for (line, own), way in zip(others.items(), ways, strict=True) if own}
+    if not any(others.values()):
+        near = [get_close_matches(line, public, _MAX_NEAR, _LEAST_ALIKE) for line in lines]
+        swaps = ((line, way) for ways in zip_longest(*near) for line, way in zip(lines, ways, strict=True))
+        yield from islice(({line: way} for line, way in swaps if way and way not in lines), _MAX_OF_ONE)
+
+
+def crossed(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
+    """Return a literal with some of its lines replaced.
+
+    ``otherwise`` gives the others.
+    """
+    parts = ((part, part.strip(" \t")) for part in _LINE_END.split(text))
+    return "".join(part.replace(own, others[own]) if own in others else otherwise(part) for part, own in parts)
+
+
+def _lines_of(text: str) -> list[str]:
+    return [own for line in _LINE_END.split(text)[::2] if (own := line.strip(" \t"))]
+
+
+def _between(line: str, public: Collection[str], new: Collection[str]) -> Iterator[str]:
+    tokens = _TOKEN.findall(line)
+    for near in get_close_matches(line, public, _MAX_NEAR, _LEAST_ALIKE):
+        other = _TOKEN.findall(near)
+        parts = SequenceMatcher(None, tokens, other, autojunk=False).get_opcodes()
+        differing = [part for part in parts if part[0] != "equal"]
+        for taken in [[part] for part in differing] + [
+            [part for part in differing if part != one] for one in differing
+        ]:
+            pieces = (other[slice(*part[3:])] if part in taken else tokens[slice(*part[1:3])] for part in parts)
+            found = "".join(chain.from_iterable(pieces))
+            if found not in public and found not in new:
+                yield found
