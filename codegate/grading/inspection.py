@@ -3,8 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import LintResult
@@ -56,29 +55,35 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
     if not files:
         return Inspection(lint=_lint({}, {}) if linted else None)
     lease.sandbox.put(tuple(placed))
-    settings = {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
-    command = driver_command("inspect_driver", settings, "{tools}", interpreter=("{interpreter}",))
-    done = lease.sandbox.run(command)
+    texts = [driver_source("compile_check.cjs"), *(f"{there:d}{path}" for path, there in files.items())]
+    texts += [f"m{name}" for name in sorted(new_modules)]
+    given = "".join(f"{text}\0" for text in texts).encode("utf-8", "surrogateescape")
+    command = driver_command("inspect_driver", {}, "{tools}", interpreter=("{interpreter}",))
+    done = lease.sandbox.run(replace(command, stdin=given))
     lease.reusable = done.ok
-    records: list[dict[str, Any]] = [json.loads(line) for line in done.records.split(b"\n")[:-1]]
-    compiled = {record["path"]: record["error"] for record in records if record["kind"] == "compiled"}
-    shadowed = tuple(name for record in records if record["kind"] == "installed" for name in record["modules"])
-    errors = {path: error for path, error in compiled.items() if error is not None}
+    parts = done.records.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    records = list(zip(parts[::3], parts[1::3], parts[2::3], strict=False))
+    compiled = {path: error for kind, path, error in records if kind == "compiled"}
+    shadowed = tuple(name for kind, name, _ in records if kind == "installed")
+    errors = {path: error for path, error in compiled.items() if error}
     unfinished = next((path for path in files if path not in compiled), None)
     if unfinished is not None:
         if done.exit_code is not None and not (done.timed_out or done.memory_exceeded):
             words = done.stderr.decode("utf-8", "replace").strip()[-300:]
             raise SandboxError(f"the inspection of changed files failed in the sandbox: {words}")
         errors.setdefault(unfinished, "the compiler did not finish within the limits")
-    lint = _linted(records) if linted and not unfinished else None
+    counts = {kind: _counts(text) for kind, _, text in records if kind in {"before", "after"}}
+    old, new = counts.get("before"), counts.get("after")
+    lint = _lint(old, new) if old is not None and new is not None and linted and not unfinished else None
     return Inspection(errors, lint, shadowed)
 
 
-def _linted(records: list[dict[str, Any]]) -> LintResult | None:
-    for record in records:
-        if record["kind"] == "linted" and record["before"] is not None and record["after"] is not None:
-            return _lint(record["before"], record["after"])
-    return None
+def _counts(text: str) -> Mapping[str, int] | None:
+    """Return ruff's number of findings by rule, or None."""
+    try:
+        return {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in json.loads(text)}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _lint(before: Mapping[str, int], after: Mapping[str, int]) -> LintResult:
