@@ -43,6 +43,7 @@ _SEALED_OPTIONS: Final = (
     "-c", "core.quotePath=false",
     "-c", "core.protectNTFS=false",  # nothing is checked out: ``is_plain_path`` alone says which names pass
     "-c", "core.pager=cat",
+    "-c", "fastimport.unpackLimit=1",  # a pack of few objects would be unpacked by a process of its own
     "-c", "log.showSignature=false",
     "-c", "safe.directory=*",
 )  # fmt: skip
