@@ -4,7 +4,9 @@
 """
 
 import hmac
+import importlib.util
 import json
+import marshal
 import secrets
 import selectors
 import struct
@@ -19,7 +21,8 @@ from codegate.sandbox.relay import Relay, relayed
 from codegate.sandbox.sockets import Ready, SocketConnection
 
 BOOTSTRAP: Final = """\
-import os
+import marshal, os
+import _frozen_importlib_external as loader
 def take(n):
     b = b""
     while len(b) < n:
@@ -28,9 +31,14 @@ def take(n):
             os._exit(0)
         b += c
     return b
-exec(compile(take(int.from_bytes(take(8), "big")), "supervisor", "exec"), {"__name__": "__main__"})
+code, text = [take(int.from_bytes(take(8), "big")) for _ in range(2)]
+same = code[:4] == loader.MAGIC_NUMBER
+exec(marshal.loads(code[4:]) if same else compile(text, "supervisor", "exec"), {"__name__": "__main__"})
 """
-"""What ``python3 -I -S -B -c`` is given: read the supervisor's length and source from standard input, run it."""
+"""What ``python3 -I -S -B -c`` is given: read the supervisor's byte code and source from standard input, run it.
+
+A Python of another version than the host's compiles the source, which takes as long as its own start.
+"""
 
 HEADER_BYTES: Final = 1 << 16
 MAC_BYTES: Final = 32
@@ -50,6 +58,15 @@ def supervisor_source() -> bytes:
     names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
     first, *rest = (folder.joinpath(name).read_bytes() for name in names)
     return b"\n\n".join((first, *(text.replace(b"from __future__ import annotations\n", b"", 1) for text in rest)))
+
+
+@cache
+def supervisor_program() -> bytes:
+    """Return byte code and source as ``BOOTSTRAP`` reads them."""
+    source = supervisor_source()
+    code = marshal.dumps(compile(source, "supervisor", "exec", dont_inherit=True))
+    parts = (importlib.util.MAGIC_NUMBER + code, source)
+    return b"".join(struct.pack(">Q", len(part)) + part for part in parts)
 
 
 @dataclass(frozen=True)
@@ -74,11 +91,10 @@ class SupervisorStream:
         Raises:
             StreamBroken: it did not start in ``timeout`` seconds.
         """
-        source = supervisor_source()
         first = _message({**hello, "key": self._key.hex()}, b"")
         deadline = time.monotonic() + timeout
         try:
-            self._connection.send(struct.pack(">Q", len(source)) + source + first, deadline)
+            self._connection.send(supervisor_program() + first, deadline)
         except OSError as error:
             raise StreamBroken(f"the sandbox's supervisor could not be started: {_reason(error)}.") from error
         return self.receive(HEADER_BYTES, deadline)
@@ -158,7 +174,7 @@ class SupervisorStream:
 
 
 def _message(header: dict[str, Any], blob: bytes) -> bytes:
-    text = json.dumps(header).encode("ascii")
+    text = marshal.dumps(header, 2)  # the format of all versions
     return b"".join((struct.pack(">QI", _LENGTH.size + len(text) + len(blob), len(text)), text, blob))
 
 

@@ -7,30 +7,31 @@ and signed with a key that the host sends after the start; the output of the cod
 is never mixed with them.
 """
 
-# Every sandbox pays for the imports: pathlib and typing are not among them.
+# Every sandbox pays for the imports: contextlib, json, pathlib, signal and typing are not among them.
 # ruff: noqa: PTH102, PTH123, S108, S606
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import resource
 import select
-import signal
 import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from typing import Any
 
     # Their texts are above this one in the sandbox.
-    from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put  # noqa: TC004
+    from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put, suppress  # noqa: TC004
     from codegate.sandbox.supervisor_host import Host  # noqa: TC004
     from codegate.sandbox.supervisor_relay import RelayPorts  # noqa: TC004
 
     Header = dict[str, Any]
+else:
+    import _signal as signal
 
 RECORDS_BYTES = 16 << 20
 FLOOD_FACTOR = 64  # a stream that goes this far over its cap is an attack, not a long log: end the command
@@ -144,7 +145,7 @@ def unreachable() -> int | None:
     """
     found = None
     for path, name in (("/proc/self/net/snmp", b"OutNoRoutes"), ("/proc/self/net/snmp6", b"Ip6OutNoRoutes")):
-        with contextlib.suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
+        with suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
             lines = [line.split() for line in file.readlines()]
             if path.endswith("6"):
                 counts = [int(line[1]) for line in lines if line[0] == name]
@@ -164,7 +165,7 @@ def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> N
             os.dup2(source, target)
             os.set_inheritable(target, True)
         os.closerange(len(descriptors), os.sysconf("SC_OPEN_MAX"))
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        with suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
             file.write(b"1000")  # when memory runs out the kernel takes the command, not its watcher
         for name, value in limits.items():
             kind = getattr(resource, name)
@@ -288,7 +289,7 @@ class CommandRun:
         status = None
         limit = time.monotonic() + REAP_SECONDS
         while True:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             left, seen = self.usage.reap(self.pid)
             status = seen if status is None else status
@@ -336,7 +337,7 @@ class CommandRun:
 
 def drain(descriptor: int) -> None:
     """Empty the non-blocking pipe that the SIGCHLD handler writes to."""
-    with contextlib.suppress(BlockingIOError):
+    with suppress(BlockingIOError):
         while os.read(descriptor, CHUNK):
             pass
 
@@ -361,7 +362,7 @@ def main() -> None:
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.mkdir("/tmp/home", 0o700)
     host.send({"ok": True, "version": list(sys.version_info[:3]), "python": sys.executable, **hardened})
     while True:

@@ -4,11 +4,10 @@ It writes only below the workspace, and never through a link. It is no module in
 of that of ``supervisor.py``, as one text with it.
 """
 
-# Every sandbox pays for the imports: pathlib and typing are not among them.
+# Every sandbox pays for the imports: contextlib, json, pathlib, signal and typing are not among them.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -29,6 +28,18 @@ REFUSED = frozenset((
 
 class FilesRefused(Exception):
     """Files cannot be written because of the files themselves."""
+
+
+class suppress:  # noqa: N801 - named as the one of contextlib, which takes longer to import than the supervisor to start
+    """Suppress exceptions of the given kinds."""
+
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self.kinds = kinds
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self.kinds)
 
 
 def segments(path: bytes) -> list[bytes]:
@@ -77,7 +88,7 @@ class Writer:
         current = os.open(WORKSPACE, self.FOLDER)
         try:
             for name in names:
-                with contextlib.suppress(FileExistsError):
+                with suppress(FileExistsError):
                     os.mkdir(name, 0o755, dir_fd=current)
                 deeper = os.open(name, self.FOLDER, dir_fd=current)
                 os.close(current)
@@ -97,7 +108,7 @@ class Writer:
         if append:
             flags |= os.O_APPEND
         else:
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
             if mode == "120000":
                 check_link(path, bytes(data))

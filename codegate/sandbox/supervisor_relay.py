@@ -6,13 +6,13 @@ It carries them from ports of the sandbox to the host, byte for byte, without pa
 
 from __future__ import annotations
 
-import contextlib
 import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from codegate.sandbox.supervisor_files import suppress  # noqa: TC004 - its text is above this one in the sandbox
     from codegate.sandbox.supervisor_host import Host
 
 CONNECTIONS = 64  # more wait in the listeners' queues
@@ -107,7 +107,7 @@ class RelayPorts:
         except OSError:
             return
         end.setblocking(False)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             end.setsockopt(*self.no_delay)
         carried = Carried(self.opened, end)
         self.opened += 1

@@ -3,9 +3,12 @@
 import contextlib
 import hmac
 import json
+import marshal
 import selectors
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.sandbox.sockets import AttachedConnection, SocketConnection
-from codegate.sandbox.stream import StreamBroken, SupervisorStream
+from codegate.sandbox.stream import BOOTSTRAP, StreamBroken, SupervisorStream, supervisor_program
+from codegate.sandbox.supervisor_host import as_json
 
 
 class Peer:
@@ -28,11 +32,12 @@ class Peer:
         self.key = b""
 
     def read_hello(self) -> None:
-        source = self._exactly(struct.unpack(">Q", self._exactly(8))[0])
+        code, source = (self._exactly(struct.unpack(">Q", self._exactly(8))[0]) for _ in range(2))
+        assert b"prctl" in code
         assert b"prctl" in source
         body = self._exactly(struct.unpack(">Q", self._exactly(8))[0])
         (size,) = struct.unpack(">I", body[:4])
-        self.key = bytes.fromhex(json.loads(body[4 : 4 + size])["key"])
+        self.key = bytes.fromhex(marshal.loads(body[4 : 4 + size])["key"])
         assert len(self.key) == 32
 
     def frame(self, sequence: int, header: object, blob: bytes = b"", key: bytes | None = None) -> bytes:
@@ -88,6 +93,23 @@ def test_a_wrong_signature_or_order_is_refused(peer: Peer, sequence: int, key: b
     peer.socket.sendall(peer.frame(sequence, {"ok": True}, key=key))
     with pytest.raises(StreamBroken, match=reason):
         ask(peer)
+
+
+@pytest.mark.parametrize(
+    "value", [{"é\U0001f600": ['"\\', "\udcff\n\0", "", [], {}]}, [True, False, None, 0, -1.5e-07]]
+)
+def test_the_supervisor_writes_json(value: object) -> None:
+    assert json.loads(as_json(value)) == value
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["byte code", "source"])
+def test_a_supervisor_starts_in_pythons_of_this_and_of_other_versions(known: bool) -> None:
+    sent = bytearray(supervisor_program())
+    if not known:
+        sent[8:100] = bytes(92)  # byte code of no version
+    command = [sys.executable, "-I", "-S", "-B", "-c", BOOTSTRAP]
+    done = subprocess.run(command, input=sent, capture_output=True, check=False)
+    assert b"runs only as the first process" in done.stderr
 
 
 def test_a_replayed_message_is_refused(peer: Peer) -> None:
