@@ -5,7 +5,7 @@ build runs it once with the package indexes in reach. Tests then run on the froz
 """
 
 from codegate.environments.build import BuildFailed, obtain
-from codegate.environments.commands import keeps_dependencies_alone
+from codegate.environments.commands import holds_only_dependencies
 from codegate.environments.find import FoundRecipe, find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, project_parts
@@ -30,10 +30,10 @@ __all__ = [
     "export_built",
     "find_recipes",
     "had_by",
+    "holds_only_dependencies",
     "import_built",
     "index_secrets",
     "inputs_of",
-    "keeps_dependencies_alone",
     "languages_of",
     "obtain",
     "on_machine",

@@ -141,8 +141,8 @@ class Commands:
         if match is not None:
             led_by = " ".join(words)[: match.start()].split()
             idle = not set(_ABSENT).isdisjoint(led_by) or words[-1] in {"--version", "--help"}
-            return [] if idle or (match["jvm"] and not _builds(words)) else [_plain(here)]
-        for text, where, place in self._meanings(words, folder) if depth else ():
+            return [] if idle or (match["jvm"] and not _builds(words)) else [_tests_alone(here)]
+        for text, where, place in self._indirect_texts(words, folder) if depth else ():
             found = self.tests_in(text, where, depth - 1)
             if found:
                 return [_within(one, env, place, left_out) for one in found]
@@ -169,7 +169,7 @@ class Commands:
 
         return _VARIABLE.sub(value, text)
 
-    def _meanings(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+    def _indirect_texts(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
         """Yield the shell texts that a command runs indirectly.
 
         Each comes with the folder that it runs in, and with where it is written. The command may be tox, nox, a package
@@ -211,7 +211,7 @@ class Commands:
     ) -> Iterator[tuple[str, str, str]]:
         """Yield the script ``name`` from a table of a file.
 
-        Like ``_meanings``: text, folder and place.
+        Like ``_indirect_texts``: text, folder and place.
         """
         path = _below(folder, table[0])
         found: Any = at(read_toml(self.tree, path), *table[1:], name) if len(table) > 1 else None
@@ -222,7 +222,7 @@ class Commands:
     def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
         """Yield the ``package.json`` script that ``npm`` arguments run.
 
-        Like ``_meanings``: text, folder and place.
+        Like ``_indirect_texts``: text, folder and place.
         """
         end = words.index("--") if "--" in words else len(words)
         arguments = words[end + 1 :]
@@ -248,7 +248,7 @@ class Commands:
     def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
         """Yield the commands of make or just targets, dependencies first.
 
-        Like ``_meanings``: text, folder and place.
+        Like ``_indirect_texts``: text, folder and place.
         """
         names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
         variables = {}
@@ -291,10 +291,10 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     return []
 
 
-def keeps_dependencies_alone(recipe: Recipe) -> bool:
+def holds_only_dependencies(recipe: Recipe) -> bool:
     """Return whether a build of ``recipe`` holds only Go's dependencies.
 
-    Then the build holds nothing of the tree.
+    It holds nothing of the tree then.
     """
     return bool(recipe.setup) and all(line.startswith((_DOWNLOAD, f"{_LIST} ")) for line in recipe.setup)
 
@@ -339,7 +339,7 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
     return replace(command, env=env, place=place, before=before, left_out=(*left_out, *command.left_out))
 
 
-def _plain(command: TestCommand) -> TestCommand:
+def _tests_alone(command: TestCommand) -> TestCommand:
     """Return the command without coverage and goals other than tests.
 
     A goal is what Maven or Gradle is asked to do.

@@ -166,7 +166,6 @@ class BuildProxy:
         return host, port
 
     def _connect(self, scheme: str, host: str, port: int) -> socket.socket:
-        """Return a connection to a host or proxy."""
         above = self._machine_proxy(scheme, host)
         places = self._places(host, port, needed=above is None)
         if above is not None:

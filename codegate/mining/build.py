@@ -283,7 +283,7 @@ class _UnitBuilder:
             if outcome.reason not in _MAY_BE_ENVIRONMENT:
                 raise LeftOut(outcome)
             if rung.exact:
-                builds.passes_none(rung)
+                builds.exclude(rung)
                 first = first or outcome
 
     def _audit(self, environment: Environment, limits: ProblemLimits) -> LeakAudit:

@@ -48,7 +48,7 @@ def used(root: "Node") -> frozenset[str]:
             found |= used(node)
         elif node.type in {"global_statement", "nonlocal_statement"}:
             elsewhere |= {text_of(name) for name in node.named_children}
-        elif node.type == "identifier" and outer is not None and not _is_label(node, outer):
+        elif node.type == "identifier" and outer is not None and not _is_not_read(node, outer):
             found.add(text_of(node))
         # What a class assigns to its methods do not see.
         own |= _own_names(node, root) if _is_scope(root) and root.type != "class_definition" else set()
@@ -56,7 +56,7 @@ def used(root: "Node") -> frozenset[str]:
         # A default and the name of a type are read where the function stands.
         name, *outside = [each for each in walk(parameter) if each.type == "identifier"] or [parameter]
         own.add(text_of(name))
-        elsewhere |= {text_of(each) for each in outside if each.parent and not _is_label(each, each.parent)}
+        elsewhere |= {text_of(each) for each in outside if each.parent and not _is_not_read(each, each.parent)}
     return frozenset(found - own | elsewhere)
 
 
@@ -142,10 +142,10 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
     return {text_of(part) for part in parts if part.type == "identifier"}
 
 
-def _is_label(node: "Node", outer: "Node") -> bool:
-    """Return whether an identifier is written, not read.
+def _is_not_read(node: "Node", outer: "Node") -> bool:
+    """Return whether an identifier reads no variable.
 
-    It is an attribute's, argument's or declared name, or the target of an assignment.
+    It may be the name of an attribute, a keyword argument or a definition, or be assigned to.
     """
     # It is no read of a value then.
     if outer.type == "attribute":

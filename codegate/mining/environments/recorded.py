@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.durable import digest
-from codegate.environments import BuildFailed, Recipe, environment_of, inputs_of, keeps_dependencies_alone, obtain
+from codegate.environments import BuildFailed, Recipe, environment_of, holds_only_dependencies, inputs_of, obtain
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
@@ -147,7 +147,7 @@ class RecordedBuilds:
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
         """Return the build on which a new one is based."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
-        near = self._nearest(date) if keeps_dependencies_alone(recipe) else None
+        near = self._nearest(date) if holds_only_dependencies(recipe) else None
         return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
@@ -160,7 +160,7 @@ class RecordedBuilds:
                 self._failing |= failing
             return not failing <= self._failing
 
-    def passes_none(self, rung: Rung) -> None:
+    def exclude(self, rung: Rung) -> None:
         """Stop using a build in which no test passed."""
         with self._guard:
             self._empty.add(rung.environment.manifest.id)

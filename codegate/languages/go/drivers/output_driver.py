@@ -114,7 +114,6 @@ class Listener:
         return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
 
     def failed(self) -> set[str]:
-        """Return the tests that are reported as failed."""
         return {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
 
     def panicked(self) -> set[str]:

@@ -151,7 +151,6 @@ def is_ordinary(suite: Any) -> bool:
 
 
 def flat(suite: Any) -> Any:
-    """Yield the tests of a suite."""
     for part in suite:
         if isinstance(part, unittest.TestSuite):
             yield from flat(part)

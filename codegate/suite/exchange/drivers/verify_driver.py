@@ -67,7 +67,6 @@ def prepare(settings: dict[str, Any]) -> None:
 
 
 def run(settings: dict[str, Any], file: str, report: Path) -> None:
-    """Run the tests of one file."""
     roots = [os.path.normpath(f"{settings['workspace']}/{root}") for root in settings["python_path"]]
     environment = dict(os.environ, **settings["environment"], CODEGATE_REPORT=str(report))
     given = filter(None, [environment.get("PYTHONPATH")])
