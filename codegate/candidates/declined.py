@@ -125,7 +125,7 @@ def setting_named(body: object, message: str) -> str | None:
     return _SETTINGS["max_tokens"] if _LIMIT_TOO_LARGE.search(message) else None
 
 
-def agents_own(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
+def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the fields to drop from an agent's refused request.
 
     These are the fields of the refused ``setting``, if it is a number that the agent chose and the candidate does not

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader, as_document, call_model, token_count
 from codegate.candidates.conversation import Completion, ListedModel, ProviderError
-from codegate.candidates.declined import agents_own, blames_output_limit, error_object
+from codegate.candidates.declined import blames_output_limit, error_object, fields_to_drop
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.contract import dicts
@@ -109,7 +109,7 @@ class SdkProvider(ABC):
             ProviderError: no usable answer came.
         """
         spoken, request = PROTOCOLS[protocol], dict(request)
-        spec = self._spec.asking(request.get("model"))
+        spec = self._spec.candidate_for(request.get("model"))
         content, streamed = b"", bool(request.get("stream"))
         without: list[str] = []
 
@@ -121,7 +121,7 @@ class SdkProvider(ABC):
 
         def relax(fault: ProviderError) -> bool:
             # A sampling parameter that the agent always sends is not the user's to remove.
-            refused = [name for name in agents_own(fault.setting, spec.sampling) if name in request]
+            refused = [name for name in fields_to_drop(fault.setting, spec.sampling) if name in request]
             for name in refused:
                 del request[name]
             without.extend(refused)

@@ -336,7 +336,7 @@ class CandidateSpec(Strict):
             if one != self.model
         )
 
-    def asking(self, model: object) -> "CandidateSpec":
+    def candidate_for(self, model: object) -> "CandidateSpec":
         """Return the helper candidate with this model, else the candidate."""
         return next((one for one in self.helpers if one.model == model), self)
 

@@ -175,7 +175,7 @@ def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[
     An agent's run makes the baseline first.
     """
     suite = load_suite(out / "suite")
-    with _played(suite) as address:
+    with _serve_fixes(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
         made, _ = _run(out, "pinned", [_agent(out, address, "pinned")], sandbox, jobs)
         baseline, _ = pin([samples_of(made)], out / "baseline.json", out / "codegate.lock", min_samples=1)
@@ -202,7 +202,7 @@ def _agent(out: Path, address: str, name: str) -> CandidateSpec:
 
 
 @contextmanager
-def _played(suite: Suite) -> Iterator[str]:
+def _serve_fixes(suite: Suite) -> Iterator[str]:
     """Serve a stand-in for a model; yield its address.
 
     It knows every problem's fix.

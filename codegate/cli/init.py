@@ -188,12 +188,12 @@ def command(
         )
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
-    following = _following(out, part, here=project is not None)
+    following = _next_commands(out, part, here=project is not None)
     if workflows:
         with contextlib.suppress(UsageError):  # a file from before: the next command that reads it explains the error
             specs = load_config(out).candidates
         say(*_unreachable(specs))
-        following = _following_workflows(out, specs, files)
+        following = _workflow_commands(out, specs, files)
     if correct:
         following.insert(0, f"$EDITOR {shlex.quote(str(out))}  # `environment`; then codegate init --try again")
     say("\n".join(["Next:", *(f"  {line}" for line in following)]))
@@ -272,7 +272,7 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
     return ["others, which a try takes where this one does not work:", *named] if named else []
 
 
-def _following(out: Path, part: str, *, here: bool) -> list[str]:
+def _next_commands(out: Path, part: str, *, here: bool) -> list[str]:
     """Return the commands that the user should run next.
 
     ``here`` is whether this is a git repository.
@@ -294,7 +294,7 @@ def _following(out: Path, part: str, *, here: bool) -> list[str]:
     ]
 
 
-def _following_workflows(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
+def _workflow_commands(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
     """Return the commands that put the new workflows into effect."""
     names = shlex.join(map(str, (out, out.with_name(".gitignore"), _WORKFLOWS)))
     lines = [f"git add {names} && git commit -m 'Add codegate' && git push  # to the default branch"]

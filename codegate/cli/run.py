@@ -13,7 +13,7 @@ from codegate.cli.policy import print_report, project_by
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.operations.requests import RunRequest, asked_run, continued, project_here
+from codegate.operations.requests import RunRequest, project_here, requested_run, resumed_project
 from codegate.operations.runs import run
 from codegate.reporting import terms_of
 from codegate.running import Journal
@@ -65,8 +65,8 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     else:
         project = project_here(request, suite, gated=gated, alone=resume is not None)
     if resume is not None:
-        project = continued(request, resume, project)
-    spec = asked_run(request, project)
+        project = resumed_project(request, resume, project)
+    spec = requested_run(request, project)
     spec = replace(
         spec,
         options=spec.options.model_copy(update={"precheck": not request.no_precheck}),

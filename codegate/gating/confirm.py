@@ -45,9 +45,9 @@ def confirm(
     drift = drift_between(stored, fresh)
     # Samples of other settings (a newer prompt) are not pooled; today's are those that the candidate has, too.
     against = fresh if drift.drifted or fresh.settings != stored.settings else pooled(stored, fresh)
-    demands, warnings = _still_fair(policy, own)
+    demands, warnings = _without_missed_demands(policy, own)
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
-    shared = _shared(fresh, candidate, second, demands)
+    shared = _unconfirmed_alone(fresh, candidate, second, demands)
     confirmed = second.kind == "regressed" and shared is None
     both = against is not fresh and second.baseline_rate is not None
     return second.model_copy(
@@ -63,7 +63,9 @@ def confirm(
     )
 
 
-def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
+def _unconfirmed_alone(
+    fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy
+) -> str | None:
     """Return why fresh samples alone do not confirm a regression.
 
     None if they do.
@@ -105,7 +107,7 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
     return stored.model_copy(update=both).renumbered()
 
 
-def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
+def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
     """Drop demands that the pinned model itself does not meet.
 
     Returns the policy without these floors and ``must_pass`` problems, and a warning for each.

@@ -301,7 +301,7 @@ def judge_limits(
         return kind, reason
     what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
     found, advice = f"A limit cut {cut.total()} of {answers} answers ({what})", limits_words(candidate, cut)
-    if again(_cut_passed(candidate)) == kind:
+    if again(_truncated_passed(candidate)) == kind:
         return kind, f"{reason} {found}; counted as passed they would not change this. {advice}".rstrip()
     return "inconclusive", (
         f"{found}, more than {MOST_CUT:.0%}: this measures the limit, not the model. {advice or 'Raise that limit.'} "
@@ -318,7 +318,7 @@ def _cut(sample: Sample) -> str | None:
     return next((cause for cause in causes if cause in CUT), None)
 
 
-def _cut_passed(candidate: CandidateSamples) -> CandidateSamples:
+def _truncated_passed(candidate: CandidateSamples) -> CandidateSamples:
     """Return the samples with truncated answers counted as passed."""
 
     def passed(sample: Sample) -> Sample:

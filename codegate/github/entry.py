@@ -75,7 +75,8 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
     with open_log(environment) as log:
         job: Job | None = None
         try:
-            inputs = _fresh(read_inputs(environment))
+            inputs = read_inputs(environment)
+            _check_new_run(inputs)
             job = Job(inputs, None, None, environment, log)
             job = _with_event(job)
             result = _run(job)
@@ -209,8 +210,8 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
             )
 
 
-def _fresh(inputs: Inputs) -> Inputs:
-    """Raise UsageError if the run's folder exists; return ``inputs``.
+def _check_new_run(inputs: Inputs) -> None:
+    """Raise UsageError if the run's folder exists.
 
     A stranger could have made it.
     """
@@ -219,7 +220,6 @@ def _fresh(inputs: Inputs) -> Inputs:
             f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
             "Give every step that runs codegate its own `report-path`, and commit none of it.",
         )
-    return inputs
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:

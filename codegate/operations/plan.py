@@ -11,7 +11,7 @@ from codegate.gating import Baseline, GatePolicy
 from codegate.gating.estimates import Estimate
 from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
-from codegate.operations.requests import PlanRequest, asked_run, project_here
+from codegate.operations.requests import PlanRequest, project_here, requested_run
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
 from codegate.running.expenses import (
     Prompts,
@@ -107,7 +107,7 @@ def plan(
     project = project_here(request, folder, alone=request.shards is None)
     policy, pinned, suite = project.settings.gate, project.baseline, load_suite(project.suite)
     check_policy(policy, suite)
-    spec = asked_run(request, project)
+    spec = requested_run(request, project)
     model = baseline_model(pinned.samples) if pinned is not None else suite_model(suite)
     shards = plan_shards(spec, request.shards) if request.shards is not None else None
     samples = shards.samples if shards is not None else spec.samples

@@ -163,7 +163,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     )
 
 
-def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
+def requested_run(request: SuiteRequest, project: Project) -> RunSpec:
     """Return the run that options and configuration describe.
 
     Options override the configuration.
@@ -177,7 +177,7 @@ def asked_run(request: SuiteRequest, project: Project) -> RunSpec:
     return replace(spec, answers=answers, no_gate=request.no_gate)
 
 
-def continued(request: RunRequest, resume: Path, project: Project) -> Project:
+def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of a run to resume.
 
     A candidate that would send a key somewhere must be named by the user too, or by the commit whose rules count: the

@@ -241,7 +241,7 @@ def _npm(package: str) -> str:
     variables = {name.lower(): value for name, value in index_environment().items()}
     base = variables.get("npm_config_registry") or _NPM
     address = f"{base.rstrip('/')}/{quote(package, safe='@')}/latest"
-    found = _asked(f"npm about {package}", address, "application/json").get("version")
+    found = _fetch_json(f"npm about {package}", address, "application/json").get("version")
     if not isinstance(found, str) or not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}", found):
         raise InfrastructureError(f"npm names no version of {package}.")
     return found
@@ -251,7 +251,7 @@ def _pypi(package: str) -> str:
     variables = index_environment()
     base = variables.get("UV_DEFAULT_INDEX") or variables.get("UV_INDEX_URL") or _PYPI
     address = f"{base.rstrip('/')}/{canonicalize_name(package)}/"
-    files = _asked(f"PyPI about {package}", address, _SIMPLE).get("files")
+    files = _fetch_json(f"PyPI about {package}", address, _SIMPLE).get("files")
     versions: list[Version] = []
     for file in files if isinstance(files, list) else ():
         if isinstance(file, dict) and not file.get("yanked"):
@@ -264,7 +264,7 @@ def _pypi(package: str) -> str:
     return str(max(released))
 
 
-def _asked(what: str, address: str, accepted: str) -> dict[str, object]:
+def _fetch_json(what: str, address: str, accepted: str) -> dict[str, object]:
     """Fetch a JSON object; no message shows its address.
 
     The address may hold credentials.

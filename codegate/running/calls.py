@@ -15,7 +15,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
 from codegate.errors import UsageError
-from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, waits_too_long, with_retries
+from codegate.running.faults import FAULTS, Faulted, cause_of, check_not_stopped, fault_of, waits_too_long, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
 from codegate.running.plan import RunOptions
@@ -228,7 +228,7 @@ class ModelCalls:
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
             while True:
-                check_going(self._stop)
+                check_not_stopped(self._stop)
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
                 self._time_limit.check(key, wait=pace.pause)

@@ -95,14 +95,18 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
         known = attempt.usage.output_tokens if attempt.iterations == 1 else None
         after = f" after {known} output tokens" if known is not None else ""
         limit = f"`sampling.max_output_tokens` ({candidate.sampling.output_limit})"
-        cause = f"the limit is {limit}." if _ours(attempt, candidate) else f"a limit of the server below {limit}."
+        cause = (
+            f"the limit is {limit}."
+            if _reached_own_limit(attempt, candidate)
+            else f"a limit of the server below {limit}."
+        )
         return f"The answer was truncated{after}: {cause}"
     if failure == "refused":
         return f"The model or a filter of the provider refused: {text or 'no reason given'}"
     return f"The conversation does not fit the model's context: {text or 'no further text'}"
 
 
-def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
+def _reached_own_limit(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
     """Return whether the candidate's own output limit was reached.
 
     If not, a lower limit of the server truncated the answer. True if the tokens are unknown.
@@ -114,7 +118,7 @@ def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
 
 def _truncation_advice(candidate: CandidateSpec, truncated: list[AttemptSummary]) -> str:
     limit = candidate.sampling.output_limit
-    ours = sum(_ours(attempt, candidate) for attempt in truncated)
+    ours = sum(_reached_own_limit(attempt, candidate) for attempt in truncated)
     if 2 * ours < len(truncated):
         return (
             f"They ended below `sampling.max_output_tokens` ({limit}): raise the output limit or the context of the "
@@ -245,7 +249,7 @@ def mostly_lost(run: Run) -> set[str]:
     }
 
 
-def hopeless(run: Run) -> set[tuple[str, str, int]]:
+def beyond_retry(run: Run) -> set[tuple[str, str, int]]:
     """Return the keys of outcomes that no retry can repair.
 
     They ended with faults for which ``FAULTS`` has no retries.

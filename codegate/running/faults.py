@@ -102,7 +102,7 @@ def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
     return Fault(cause=cause, message=encodable(str(error))[:2000], retries=retries)
 
 
-def check_going(stop: threading.Event) -> None:
+def check_not_stopped(stop: threading.Event) -> None:
     """Raise Interrupted if ``stop`` is set, else do nothing."""
     if stop.is_set():
         raise Interrupted("the run was interrupted.")
@@ -123,14 +123,14 @@ def with_retries(
     """
     tries = 0
     while True:
-        check_going(stop)
+        check_not_stopped(stop)
         try:
             return action()
         except SandboxClosed as error:
             raise Interrupted("the run was interrupted.") from error
         except InfrastructureError as error:
             failure = error
-        check_going(stop)
+        check_not_stopped(stop)
         row = cause or cause_of(failure)
         rule = FAULTS[row]
         if tries >= rule.retries or waits_too_long(failure):

@@ -86,7 +86,7 @@ class Judgement(Strict):
     usage: Usage = Usage()
 
     @property
-    def of(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, int]:
         """Return the key of the judged outcome."""
         return (self.candidate, self.problem, self.sample)
 
@@ -101,7 +101,7 @@ class Judged:
     @property
     def verdicts(self) -> dict[tuple[str, str, int], bool | None]:
         """Return the verdicts by the judged outcome's key."""
-        return {each.of: each.passed for each in self.judgements}
+        return {each.key: each.passed for each in self.judgements}
 
 
 def verdict_in(answer: str) -> bool | None:

@@ -15,7 +15,7 @@ from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.running.attempt import Attempts, Engine, Setup, ThisMachine
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import hopeless, is_cut, mostly_lost, refuse_cut, refuse_declined
+from codegate.running.endings import beyond_retry, is_cut, mostly_lost, refuse_cut, refuse_declined
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.progress import Doing, Progress
@@ -92,7 +92,7 @@ def execute(
                 for job in every
                 if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*done, *down}
             ]
-            skipped = graded | (hopeless(so_far) if number else set())
+            skipped = graded | (beyond_retry(so_far) if number else set())
             now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
             if down and journal.manifest.sequential and number == len(looks):

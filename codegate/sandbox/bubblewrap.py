@@ -146,7 +146,7 @@ class BubblewrapBackend:
         """See ``Backend.prepare``."""
         environment = _machine(recipe)
         beside = tuple((name, unpacked(layer, self._program)) for name, layer in recipe.beside)
-        return replace(environment, beside=beside, laid=LaidLayer(recipe.left, self._program, self._overlays))
+        return replace(environment, beside=beside, laid=LaidLayer(recipe.required_layer, self._program, self._overlays))
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""

@@ -214,7 +214,7 @@ class EnvironmentRecipe:
     system: tuple[str, ...] = ()
 
     @property
-    def left(self) -> Layer:
+    def required_layer(self) -> Layer:
         """Return the layer; raise ValueError without one."""
         if self.layer is None:
             message = "a sandbox is laid from a recorded build, and none was made"

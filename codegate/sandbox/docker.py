@@ -102,14 +102,14 @@ class DockerBackend:
     def base_image(self, python: str, wanted: str | None = None) -> str:
         """See ``Backend.base_image``."""
         with self._building, explained("look up the base image"):
-            found = wanted is not None and images.can_be_had(self._builder, wanted)
+            found = wanted is not None and images.is_available(self._builder, wanted)
             name = wanted if wanted is not None and found else images.base_image_name(python)
             self._bases[python] = images.pin_image(self._builder, name)
         return self._bases[python]
 
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
-        layer = recipe.left
+        layer = recipe.required_layer
         bare, tools = self._bare(recipe)
         labels = container_labels(self.run_id, _LAY_SECONDS)
         with self._building, explained("prepare the environment"):

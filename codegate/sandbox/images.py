@@ -37,7 +37,7 @@ def base_image_name(python: str) -> str:
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 
-def can_be_had(client: "APIClient", name: str) -> bool:
+def is_available(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
     An official one is pulled. It is not available if the user now sets another image in the environment.
@@ -47,7 +47,7 @@ def can_be_had(client: "APIClient", name: str) -> bool:
     if _OFFICIAL.fullmatch(name) is None:
         return find_image(client, name) is not None
     try:
-        _had(client, name, "")
+        _pulled(client, name, "")
     except SandboxError:
         return False
     return True
@@ -71,7 +71,7 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> st
             f"the suite names the image {named[:200]!r}, which is no name by content.",
             "Name it as repository@sha256:….",
         )
-    found = _had(client, name, remedy)
+    found = _pulled(client, name, remedy)
     configuration: dict[str, Any] = found.get("Config") or {}
     for key, what in (("OnBuild", "runs commands where it is built on (ONBUILD)"),
                       ("Volumes", "declares volumes, which no limit holds for (VOLUME)")):  # fmt: skip
@@ -95,7 +95,7 @@ def pin_image(client: "APIClient", name: str) -> str:
     """
     if "@sha256:" in name or name.startswith("sha256:"):
         return name
-    found = _had(client, name, f"Check the name, or log in to its registry: `docker pull {name}` must work.")
+    found = _pulled(client, name, f"Check the name, or log in to its registry: `docker pull {name}` must work.")
     repository = name if ":" not in name.rpartition("/")[2] else name.rpartition(":")[0]
     digests = [str(entry) for entry in found.get("RepoDigests") or ()]
     own = [entry for entry in digests if entry.partition("@")[0].endswith(repository)]
@@ -131,7 +131,7 @@ def find_image(client: "APIClient", name: str) -> dict[str, Any] | None:
         return None
 
 
-def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
+def _pulled(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     """Return the daemon's record of an image, pulled if absent.
 
     Raises:

@@ -93,7 +93,7 @@ def check_system(packages: Iterable[str]) -> None:
     names = sorted(packages)
     if not names or shutil.which("dpkg-query") is None:
         return
-    text = _say(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *names])
+    text = _printed(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *names])
     there = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
     if missing := [name for name in names if name not in there]:
         raise NotInstalled(
@@ -156,7 +156,7 @@ def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
         yield from sorted(path for path in root.glob(rest) if path.is_file())
 
 
-def _say(argv: list[str]) -> str:
+def _printed(argv: list[str]) -> str:
     """Run a program; return both its outputs, "" on failure."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
@@ -175,21 +175,21 @@ def _pythons(version: str) -> list[Path]:
 def _python(program: Path) -> MachineToolchain | None:
     question = "import json,platform,sys;print(json.dumps([platform.python_version(),sys.base_prefix]))"
     try:
-        version, prefix = json.loads(_say([str(program), "-I", "-S", "-c", question]))
+        version, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", question]))
     except ValueError:
         return None
     return MachineToolchain("python", version, Path(prefix).resolve(), program.parent)
 
 
 def _go(program: Path) -> MachineToolchain | None:
-    lines = _say([str(program), "env", "GOROOT", "GOVERSION"]).split()
+    lines = _printed([str(program), "env", "GOROOT", "GOVERSION"]).split()
     if len(lines) != 2 or not lines[1].startswith("go"):
         return None
     return MachineToolchain("go", lines[1].removeprefix("go"), Path(lines[0]), Path(lines[0], "bin"))
 
 
 def _node(program: Path) -> MachineToolchain | None:
-    lines = _say([str(program), "-p", "process.versions.node + '\\n' + process.execPath"]).split()
+    lines = _printed([str(program), "-p", "process.versions.node + '\\n' + process.execPath"]).split()
     if len(lines) != 2:
         return None
     own = Path(lines[1])
@@ -197,7 +197,7 @@ def _node(program: Path) -> MachineToolchain | None:
 
 
 def _java(program: Path) -> MachineToolchain | None:
-    said = _say([str(program), "-XshowSettings:properties", "-version"])
+    said = _printed([str(program), "-XshowSettings:properties", "-version"])
     home, version = (re.search(rf"^ *{key} = (.+)$", said, re.MULTILINE) for key in ("java.home", "java.version"))
     if home is None or version is None:
         return None
@@ -209,7 +209,7 @@ def _java(program: Path) -> MachineToolchain | None:
 
 
 def _maven(program: Path) -> MachineToolchain | None:
-    said = _say([str(program), "-v"])
+    said = _printed([str(program), "-v"])
     version, home = re.search(r"Apache Maven ([\w.-]+)", said), re.search(r"^Maven home: (.+)$", said, re.MULTILINE)
     if version is None or home is None:
         return None
@@ -220,8 +220,8 @@ def _maven(program: Path) -> MachineToolchain | None:
 
 def _rust(program: Path) -> MachineToolchain | None:
     """Return the toolchain of a ``rustc``, rustup's proxy resolved."""
-    folder = Path(_say([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
-    said = _say([str(folder / "bin" / "rustc"), "--version"]).split()
+    folder = Path(_printed([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
+    said = _printed([str(folder / "bin" / "rustc"), "--version"]).split()
     if len(said) < 2 or said[0] != "rustc":
         return None
     return MachineToolchain("rust", said[1], folder, folder / "bin")
@@ -232,7 +232,7 @@ def _other(name: str, program: Path) -> MachineToolchain | None:
 
     Elsewhere its files are unknown.
     """
-    version = _VERSION.search(_say([str(program), "--version"]))
+    version = _VERSION.search(_printed([str(program), "--version"]))
     own = program.resolve()
     if version is None or not own.is_relative_to("/usr"):
         return None

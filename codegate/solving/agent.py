@@ -22,10 +22,10 @@ from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, call_fields, stop_of
-from codegate.solving.collecting import Left, collect_changes
+from codegate.solving.collecting import CollectedChanges, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
-from codegate.solving.harness import is_apart, lay_harness
+from codegate.solving.harness import is_harness_path, lay_harness
 from codegate.solving.installing import agent_environment, server_environments, server_table
 from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.strict import shown
@@ -89,7 +89,7 @@ def agent_attempt(
         relay.end()
 
     def apart(path: str) -> bool:
-        return path.partition("/")[0] in agent.leaves or is_apart(path, candidate, problem)
+        return path.partition("/")[0] in agent.leaves or is_harness_path(path, candidate, problem)
 
     parts = {} if candidate.harness is None else dict(harness_parts(agent, candidate.harness, settings.version))
     gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid, parts)
@@ -112,7 +112,7 @@ def agent_attempt(
             table = server_table(candidate)
             done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
             called, waited = gateway.seconds()
-            left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else Left()
+            left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else CollectedChanges()
     finally:
         relay.close()
     if gateway.failure is not None:

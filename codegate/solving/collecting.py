@@ -37,7 +37,7 @@ venv/
 
 
 @dataclass(frozen=True)
-class Left:
+class CollectedChanges:
     """The changes that an agent left, or a reading error."""
 
     changes: Changes = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Left:
     error: str | None = None
 
 
-def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> Left:
+def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> CollectedChanges:
     """Read the agent's changes from its sandbox.
 
     Paths for which ``apart`` is true are left out.
@@ -55,14 +55,14 @@ def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], 
     except SandboxClosed:
         if not done.memory_exceeded:
             raise
-        return Left()
+        return CollectedChanges()
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return Left(error=f"what the agent left cannot be read: {error or type(error).__name__}")
+        return CollectedChanges(error=f"what the agent left cannot be read: {error or type(error).__name__}")
 
 
-def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Left:
+def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> CollectedChanges:
     given = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
-    listing = _asked(sandbox, {"given": given}, _LISTING_BYTES)
+    listing = _run_collector(sandbox, {"given": given}, _LISTING_BYTES)
     found: dict[str, tuple[Any, int]] = {**listing["changed"], **listing["new"]}
     rules = {path: TreeFile(base64.b64decode(text)) for path, text in listing["rules"].items() if is_plain_path(path)}
     # Rules are read, and a new file of them is no answer.
@@ -85,7 +85,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Le
     if sum(sizes.values()) + sum(tests.values()) <= MAX_CHANGED_BYTES and all(found[p][0] in _MODES for p in tests):
         sources, sizes = [*sources, *own], {**sizes, **tests}
     # Base 64 takes four bytes for three.
-    texts = _asked(sandbox, {"read": [*sizes]}, 2 * MAX_CHANGED_BYTES) if sizes else {}
+    texts = _run_collector(sandbox, {"read": [*sizes]}, 2 * MAX_CHANGED_BYTES) if sizes else {}
     changes: dict[str, TreeFile | None] = {path: None for path in sources if path not in found}
     for path in sizes:
         mode = found[path][0]
@@ -93,10 +93,10 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Le
             raise ValueError(f"mode {mode!r}")
         changes[path] = TreeFile(base64.b64decode(texts[path]), mode)
     base.overlay(changes)
-    return Left(changes, tuple(dropped))
+    return CollectedChanges(changes, tuple(dropped))
 
 
-def _asked(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
+def _run_collector(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
     """Run the collector in the sandbox; return its JSON."""
     done = sandbox.run(
         Command(

@@ -128,7 +128,7 @@ def chosen_files(
         yield path, f"{skills}{path.removeprefix(f'{moved}/')}" if below else path, data, program
 
 
-def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
+def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
     """Return whether ``path`` is an agent's harness file.
 
     The harness of any agent counts. A path that the problem's fix or hidden tests change is none.
@@ -142,13 +142,13 @@ def is_apart(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
 
 def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
     """Replace a tree's harness files by the candidate's."""
-    files = {path: file for path, file in base.items() if not is_apart(path, candidate, problem)}
+    files = {path: file for path, file in base.items() if not is_harness_path(path, candidate, problem)}
     folders = {folder for path in files for folder in _above(path)}
     classifier = PathClassifier.of(base)
     for file in (candidate.harness.laid or ()) if candidate.harness is not None else ():
         blocked = file.path in folders or any(folder in files for folder in _above(file.path))
         tested = part_of(file.path, PLACES) is None and classifier.classify(file.path) in {"test", "test_support"}
-        if is_apart(file.path, candidate, problem) and not blocked and not tested:
+        if is_harness_path(file.path, candidate, problem) and not blocked and not tested:
             files[file.path] = TreeFile(file.content(), "100755" if file.program else "100644")
     return Tree(files)
 

@@ -139,11 +139,11 @@ class Gateway:
         """
         now = time.monotonic()
         calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]
-        whole = _covered((begun, ended) for _, begun, _, ended in calls)
+        whole = _union_length((begun, ended) for _, begun, _, ended in calls)
         own = [(begun, ended) for is_own, begun, _, ended in calls if is_own]
         answered = [(sent, ended) for is_own, _, sent, ended in calls if is_own and sent is not None]
         helped = [(sent, ended) for is_own, _, sent, ended in calls if not is_own and sent is not None]
-        return whole, _covered(own) - _covered(answered) + whole - _covered(own + helped)
+        return whole, _union_length(own) - _union_length(answered) + whole - _union_length(own + helped)
 
     def answer(self, connection: socket.socket) -> None:
         """Serve the HTTP requests on ``connection`` until it ends."""
@@ -170,7 +170,7 @@ class Gateway:
     def _answer_call(self, http: HttpConnection, request: HttpRequest) -> None:
         try:
             asked = _document(request)
-            spec = self._candidate.asking(asked.get("model"))
+            spec = self._candidate.candidate_for(asked.get("model"))
             cleaned = self._protocol.clean(asked, spec.model, spec.sampling)
         except RequestRefused as refusal:
             self._refuse(http, 400, f"a request: {refusal}", str(refusal))
@@ -207,7 +207,7 @@ class Gateway:
         texts += [(f"{TOOL}{_tool_name(tool)}", _written(tool)) for tool in tools[:_MOST_TOOLS]]
         parts, room = {}, _MOST_TEXT
         for name, text in texts:
-            parts[name] = _lasting(text[:room], model)
+            parts[name] = _stable_lines(text[:room], model)
             room -= min(room, len(text))
         with self._lock:
             if self.prompt is None or len(self.prompt.parts) < len(parts):
@@ -304,7 +304,7 @@ class _Timed:
     ended: float | None = None
 
 
-def _covered(spans: Iterable[tuple[float, float]]) -> float:
+def _union_length(spans: Iterable[tuple[float, float]]) -> float:
     """Return the length of the union of time spans."""
     length, reached = 0.0, -math.inf
     for begin, end in sorted(spans):
@@ -363,7 +363,7 @@ def _document(request: HttpRequest) -> dict[str, Any]:
     return document
 
 
-def _lasting(text: str, model: str) -> tuple[str, ...]:
+def _stable_lines(text: str, model: str) -> tuple[str, ...]:
     """Return a prompt's lines that do not change between runs.
 
     Lines with today's date, the kernel's release or the model's name are left out.

@@ -110,7 +110,7 @@ def fixed_environment(subject: Subject) -> None:
         variables, folder, user, mask = answer(sandbox.run(command))
     path = variables.pop("PATH")
     expect("/usr/bin" in path.split(":"), "a search path", path)
-    layer = subject.recipe.left
+    layer = subject.recipe.required_layer
     own = {name: value for name, value in (*subject.environment.toolchains, *layer.variables) if name != "PATH"}
     expect(variables == {**ENVIRONMENT, **own, "GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"}, "the variables", variables)
     expect((folder, user, mask) == (WORKSPACE, 10001, 0o022), "workspace, user, mask", (folder, user, mask))

@@ -5,7 +5,7 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from codegate.sandbox.conformance.preflight import look, preflight
+from codegate.sandbox.conformance.preflight import preflight, read_walls
 from codegate.sandbox.conformance.subject import Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
 
@@ -116,7 +116,7 @@ def walls_and_limits(subject: Subject) -> None:
     """
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
-        calls = look(sandbox)["calls"]
+        calls = read_walls(sandbox)["calls"]
     allowed = {name: error for name, error in calls.items() if error not in {"EPERM", "ENOSYS"}}
     expect(allowed == {}, "EPERM or ENOSYS", allowed)
 

@@ -143,7 +143,7 @@ def killed_harness(subject: Subject) -> None:
     """
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
-    layer = subject.recipe.left
+    layer = subject.recipe.required_layer
     given = (subject.backend.name, subject.recipe.python, layer.sha256, str(layer.archive), mark)
     with subject.sandbox() as alive:
         holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

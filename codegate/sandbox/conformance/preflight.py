@@ -97,7 +97,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     own = {name for name, _ in (*environment.toolchains, *(layer.variables if layer else ()))}
     with closing(backend.open(environment, LIMITS)) as sandbox:
         description = backend.describe()  # some is known only now
-        seen = look(sandbox)
+        seen = read_walls(sandbox)
         walls = _held(backend.name, wall_findings(seen, description, own))
         limits = _held(backend.name, tuple(_limits(sandbox, description)))
     with closing(backend.open(environment, LIMITS)) as sandbox:
@@ -114,7 +114,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     )
 
 
-def look(sandbox: Sandbox) -> dict[str, Any]:
+def read_walls(sandbox: Sandbox) -> dict[str, Any]:
     """Run ``probe.walls`` in the sandbox; return its facts.
 
     Raises:

@@ -190,7 +190,7 @@ class RemoteBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> RemoteEnvironment:
         """See ``Backend.prepare``."""
-        return self._prepare(recipe, recipe.left, None)
+        return self._prepare(recipe, recipe.required_layer, None)
 
     def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
         """Return the environment with its archive; builds need ``uv``."""
