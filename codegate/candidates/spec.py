@@ -40,7 +40,10 @@ _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,20
 
 
 def _no_runner_variable(name: str) -> str:
-    """Refuse a GitHub runner's variables, which hold its tokens."""
+    """Return ``name``; raise ValueError for variables of GitHub's runner.
+
+    They hold the runner's tokens.
+    """
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
         message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)
@@ -48,9 +51,9 @@ def _no_runner_variable(name: str) -> str:
 
 
 def _no_key(name: str) -> str:
-    """Refuse header and parameter names that may carry keys.
+    """Return ``name``; raise ValueError if it may carry a key.
 
-    Names that HTTP and the SDKs set themselves are refused too.
+    Names of headers and parameters that HTTP and the SDKs set themselves are refused too.
     """
     if re.search("key|token|secret|passw|auth|cookie|credential|signature", name, re.IGNORECASE):
         message = f"{name} may carry a key, which is never in the file: see `api_key_env` and `api_key_command`"

@@ -116,7 +116,7 @@ def compare(
     candidates: int = 1,
     confirming: bool = False,
 ) -> Verdict:
-    """Return whether the candidate is as good as the baseline.
+    """Compare a candidate with the baseline; return the verdict.
 
     Samples lost to infrastructure faults do not count. A problem without a graded sample on one side is left out of
     both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or the candidate is

@@ -120,7 +120,7 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
-    """Return the entries, oldest run first; raises UsageError."""
+    """Read a history's entries, oldest run first; raises UsageError."""
     if not os.path.lexists(path):
         raise UsageError(f"{path} does not exist.", "`codegate history append RUN` writes it.")
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
@@ -184,7 +184,10 @@ def _entry(line: bytes, place: str) -> HistoryEntry:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Lock the file against other processes; create it if missing."""
+    """Lock the history against other processes during the block.
+
+    It is created if missing.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -64,7 +64,7 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
 
 def take_texts_over(folder: Path) -> tuple[str, ...]:
-    """Update stored digests of edited files; return their paths.
+    """Update stored digests of edited files; return the files.
 
     The files are recipes, resolved versions and statements; their digests are in suite.yml and problem.yml.
     """

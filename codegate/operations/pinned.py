@@ -160,7 +160,7 @@ def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str
 
 
 def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
-    """Return a file of ``commit``, or None without one.
+    """Return a file's bytes at ``commit``, or None.
 
     GitHub is asked first, because an earlier step may have written into the local clone. Raises UsageError for a file
     larger than ``most`` bytes, and GitHubError if neither has the commit.

@@ -189,7 +189,7 @@ def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
 
 
 def _replaced(text: str, upgrade: Upgrade, place: str) -> Iterator[tuple[yaml.ScalarNode, str]]:
-    """Yield the scalars to replace, each with its new value."""
+    """Yield each YAML value to replace, with the new one."""
     now, to, written = upgrade.now, str(upgrade.to), parse_yaml(text, place)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
@@ -265,9 +265,9 @@ def _pypi(package: str) -> str:
 
 
 def _fetch_json(what: str, address: str, accepted: str) -> dict[str, object]:
-    """Fetch a JSON object; no message shows its address.
+    """Return the JSON object at ``address``.
 
-    The address may hold credentials.
+    No message shows the address, because it may hold credentials.
     """
     import requests  # noqa: PLC0415
 

@@ -54,7 +54,7 @@ def render_comment(
     notes: Sequence[str] = (),
     limit: int = COMMENT_LIMIT,
 ) -> str:
-    """Return the report as Markdown of at most ``limit`` bytes.
+    """Render the report as Markdown of at most ``limit`` bytes.
 
     Bytes are those of UTF-8. ``claimed``: a stranger's commit controlled the run that the figures come from; the
     comment says so.

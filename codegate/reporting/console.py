@@ -43,7 +43,7 @@ class ProgressLines:
 
 
 def inert(text: str) -> str:
-    """Return ``text`` without commands that a CI system would run.
+    """Return ``text`` without commands that CI systems would run.
 
     GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere; a line may be wrapped anywhere,
     so no two colons and no such bracket are left next to each other.
@@ -52,7 +52,7 @@ def inert(text: str) -> str:
 
 
 def render_console(view: ReportView, *, width: int = 100) -> str:
-    """Return the report as text of ``width`` columns, without colours."""
+    """Render the report as text of ``width`` columns, without colours."""
     out, console = _console(width)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
     for shown in (*details, *table.warnings(view), _not_passed(view)):
@@ -73,7 +73,7 @@ def render_console(view: ReportView, *, width: int = 100) -> str:
 
 
 def render_tables(tables: Iterable[Table], *, width: int = 100) -> str:
-    """Return the tables as text, without colours."""
+    """Render tables as text, without colours."""
     out, console = _console(width)
     for shown in tables:
         _print(console, shown)
@@ -123,7 +123,7 @@ def _not_passed(view: ReportView) -> Table:
 
 
 def _print(console: "Console", shown: Table) -> None:
-    """Print a table, wide ones in pieces; nothing without rows."""
+    """Print a table, wide ones in pieces; skip empty ones."""
     from rich import box  # noqa: PLC0415
     from rich.table import Table as RichTable  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415

@@ -1,7 +1,8 @@
-"""The report as JSON, schema ``codegate.report/1``; written and read back.
+"""Render the report as JSON, and read such reports back.
 
-No other file of an untrusted run is read. Its keys, types and sizes must be those that ``render_json`` writes, so that
-it can be shown. Whoever controls the run can invent its figures, so they are shown as claims and decide nothing.
+Its schema is ``codegate.report/1``. No other file of an untrusted run is read. Its keys, types and sizes must be those
+that ``render_json`` writes, so that it can be shown. Whoever controls the run can invent its figures, so they are shown
+as claims and decide nothing.
 """
 
 import dataclasses

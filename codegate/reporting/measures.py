@@ -37,9 +37,9 @@ class ReportTerms:
 
 @dataclass(frozen=True)
 class Measures:
-    """All measures of a candidate; see ``MEASURES``.
+    """All measures of one candidate.
 
-    Units are shares in 0..1, seconds and US dollars.
+    They are defined in ``MEASURES``. Units are shares in 0..1, seconds and US dollars.
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.

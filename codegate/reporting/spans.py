@@ -1,4 +1,4 @@
-"""A run as OpenTelemetry spans, with attempts, calls and gradings.
+"""Convert a run to OpenTelemetry spans: attempts, calls and gradings.
 
 Model calls follow the GenAI conventions, https://github.com/open-telemetry/semantic-conventions-genai. Attributes are
 names, classes and numbers: no prompt, answer, patch, test output or message of an error. Needs the extra ``otel``.
@@ -39,7 +39,7 @@ class RunSpans(IdGenerator):
         return int(self._run.manifest.trace_id, 16)
 
     def generate_span_id(self) -> int:
-        """Return the id of the span that is being made."""
+        """Return the id of the span being made."""
         return int(self._span_id, 16)
 
     def __iter__(self) -> Iterator[ReadableSpan]:

@@ -39,7 +39,7 @@ class ProblemCache(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Key) -> Value:
-        """Return the value of ``key``, cached or newly made."""
+        """Return the value of ``key``, cached or made now."""
         if (kept := self._kept.get(key)) is not None:
             return kept
         value = self._make(key)

@@ -59,9 +59,9 @@ class CallLog:
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct a recorded call's cost by ``usd``.
+        """Correct the recorded cost of an answered call.
 
-        The correction is the real cost minus the recorded one.
+        ``usd`` is the real cost minus the recorded one.
         """
         self._append(f"cost {candidate} {usd}")
 

@@ -142,7 +142,7 @@ def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError if the policy does not fit the suite.
+    """Raise UsageError if the policy names what the suite lacks.
 
     It names an unknown problem or tag, or its date excludes every problem.
     """
@@ -257,7 +257,7 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
     """Raise UsageError if the run was planned for another gate.
 
-    ``gate`` None: the run must have been planned without one.
+    A gate is a baseline with a policy. ``gate`` None: the run must have been planned without one.
     """
     if (gate.digest if gate is not None else None) == manifest.gated_by:
         return
@@ -325,7 +325,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
 
 
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:
-    """Return a warning if the baseline is compared with itself."""
+    """Return a warning if a run is compared with itself."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
     # Many models give the same wrong answer; only one that does no worse may be the baseline itself.

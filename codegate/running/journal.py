@@ -88,7 +88,7 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest, again: str = "") -> "Journal":
-        """Write ``run.json`` into a new folder and return the journal.
+        """Make a run's folder with ``run.json``; return its journal.
 
         Raises UsageError if the folder already holds a run, which the command ``again`` continues.
         """
@@ -106,7 +106,7 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path) -> "Journal":
-        """Return the journal of the run in ``folder``."""
+        """Open the journal of the run in ``folder``."""
         if not (folder / MANIFEST).exists():
             raise UsageError(f"{folder} holds no run: it has no {MANIFEST}.", "Give the folder that `run` named.")
         return cls(folder, read_json(folder / MANIFEST, RunManifest))
@@ -396,5 +396,5 @@ def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Return the run in ``folder``."""
+    """Read the run in ``folder``, with its outcomes."""
     return Journal.open(folder).load()

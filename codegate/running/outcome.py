@@ -141,7 +141,7 @@ class Outcome(Strict):
 
 
 class Shard(Strict):
-    """Part ``number`` of ``of`` of a run.
+    """One part of a run: number ``number`` of ``of``.
 
     Numbers begin at 1; the whole run has ``problems`` problems.
     """

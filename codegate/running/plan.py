@@ -1,4 +1,4 @@
-"""Plan a run: its manifest, jobs, options and model calls."""
+"""Plan runs: manifest, jobs, options and number of model calls."""
 
 import secrets
 from collections import Counter
@@ -115,7 +115,7 @@ class RunOptions(RunLimits):
 
 @dataclass(frozen=True)
 class AttemptJob:
-    """One attempt to make and grade."""
+    """An attempt that is to be made and graded."""
 
     candidate: CandidateSpec
     problem: Problem
@@ -143,7 +143,7 @@ def plan_run(
     gated_by: str | None = None,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    """Return the manifest of a new run.
+    """Plan a new run; return its manifest.
 
     ``images`` are the base images of the sandboxes, by version of Python. Raises UsageError if there is no active
     problem or no candidate, or a candidate is listed twice.

@@ -1,4 +1,4 @@
-"""The progress of a run, as text."""
+"""Describe a run's progress in text."""
 
 import threading
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Doing:
 
     @contextmanager
     def grading(self) -> Iterator[None]:
-        """Count the ``with`` block as one grading."""
+        """Count the ``with`` block as a grading in progress."""
         with self._lock:
             self._grading += 1
         try:

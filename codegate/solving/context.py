@@ -39,7 +39,7 @@ _STOP_WORDS: Final = frozenset(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some consecutive lines of a file, numbered from 1."""
+    """Consecutive lines of a file, numbered from 1."""
 
     path: str
     first: int

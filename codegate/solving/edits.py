@@ -34,7 +34,7 @@ _CODE_LINE: Final = re.compile(
 
 @dataclass(frozen=True)
 class BlockEdit:
-    """One SEARCH/REPLACE block; its lines have no line breaks."""
+    """One SEARCH/REPLACE block; its lines are without line breaks."""
 
     path: str
     search: tuple[str, ...]
@@ -43,7 +43,7 @@ class BlockEdit:
 
 @dataclass(frozen=True)
 class DiffEdit:
-    """One unified diff."""
+    """One unified diff in a model's answer."""
 
     diff: str
 

@@ -8,7 +8,7 @@ from codegate.candidates.agents.mini_swe_agent import LITELLM
 
 
 class Aider(Agent):
-    """A Python program that edits files without a shell."""
+    """aider: a Python program that edits files without a shell."""
 
     name = "aider"
     registry = "pypi"

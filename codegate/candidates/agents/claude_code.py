@@ -26,7 +26,7 @@ def _numbers(version: str) -> list[int]:
 
 
 class ClaudeCode(Agent):
-    """One program, from npm's package for the sandbox's platform."""
+    """Claude Code: one program, from npm's package for the platform."""
 
     name = "claude-code"
     registry = "npm"

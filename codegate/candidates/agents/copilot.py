@@ -10,7 +10,7 @@ _WIRES = {"responses": ("openai", "responses"), "chat": ("openai", "completions"
 
 
 class Copilot(Agent):
-    """One program, from npm's package for the sandbox's platform."""
+    """Copilot CLI: one program, from npm's package for the platform."""
 
     name = "copilot"
     registry = "npm"

@@ -6,7 +6,7 @@ LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
 
 
 class MiniSweAgent(Agent):
-    """A Python program of a hundred lines around a shell."""
+    """mini-swe-agent: a hundred lines of Python around a shell."""
 
     name = "mini-swe-agent"
     registry = "pypi"

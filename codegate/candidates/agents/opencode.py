@@ -12,7 +12,7 @@ from codegate.candidates.agents.contract import MODULES, Agent, Start, Task
 
 
 class OpenCode(Agent):
-    """One program, from npm's package for the sandbox's platform."""
+    """OpenCode: one program, from npm's package for the platform."""
 
     name = "opencode"
     registry = "npm"

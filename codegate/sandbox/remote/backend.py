@@ -287,7 +287,7 @@ class RemoteBackend:
 
 
 class _Rented(Member):
-    """A machine, which ends itself if its removal fails."""
+    """A rented machine, which ends even if its removal fails."""
 
     def __init__(self, identity: str, provider: MachineProvider, fleet: Fleet) -> None:
         self.carrier: Carrier | None = None
