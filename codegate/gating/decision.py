@@ -274,6 +274,7 @@ def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, ev
     def held(name: str, pair: Pair) -> Pair:
         lost = [sample for sample in candidate.samples[name] if sample.lost or (every and sample.passed is None)]
         passed, graded = tally(lost)
+        passed = min(passed, pair.candidate_passed)  # copies of one answer are counted once in the pair
         return pair._replace(
             candidate_passed=pair.candidate_passed - passed, candidate_n=pair.candidate_n + len(lost) - graded
         )

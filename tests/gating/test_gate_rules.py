@@ -101,6 +101,14 @@ def test_a_copied_baseline_is_one_sample_too() -> None:
     assert not verdict.futile
 
 
+def test_a_copied_candidate_whose_first_tries_were_lost_has_a_verdict() -> None:
+    results = uniform(60, 60, 5)
+    copied = answered(results, {problem: ["a"] * 5 for problem in results})
+    retried = tuple(sample.model_copy(update={"lost": "provider.malformed"}) for sample in copied.samples["p000"])
+    candidate = copied.model_copy(update={"samples": {**copied.samples, "p000": retried}})
+    assert compare(side(uniform(60, 60, 10)), candidate, POLICY).kind == "pass"
+
+
 def test_copies_leave_a_mixed_problem_as_it_is() -> None:
     """Right answers are often equal and wrong ones differ: 8 equal passes and 2 failures are no 1 of 3."""
     results: Results = {f"p{i:03}": [True] * 10 if i < 20 else [*[True] * 8, False, False] for i in range(30)}
