@@ -210,7 +210,6 @@ def _unmapped(address: _Address) -> _Address:
 
 
 def _without_userinfo(url: str) -> str:
-    """Return ``url`` for a message, without user name and password."""
     scheme, separator, rest = url.partition("://")
     shown = f"{scheme}{separator}***@{rest.rpartition('@')[2]}" if "@" in rest else url
     return repr(shown if len(shown) <= 200 else shown[:197] + "...")

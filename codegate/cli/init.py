@@ -323,7 +323,7 @@ def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
 
 
 def _entry(spec: CandidateSpec) -> str:
-    """Return a candidate's lines for ``codegate.yml``, with comments."""
+    """Return a candidate as commented lines for ``codegate.yml``."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
         lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
@@ -394,7 +394,6 @@ def _own_action() -> str:
 
 
 def _default_branch() -> str:
-    """Return the remote's default branch, else the checked-out one."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         with contextlib.suppress(GitError):
             found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()

@@ -243,7 +243,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
 
 def _blocked(sides: _Comparison) -> str | None:
-    """Return why no candidate can pass, with the remedy."""
+    """Return why a pass is ruled out, and the remedy."""
     policy, compared = sides.terms.policy, sides.baseline.problem_digests
     if not compared:
         return "There are no problems to compare."
@@ -320,7 +320,6 @@ def _demands(
 
 
 def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
-    """Return the estimate for bugs beyond the suite."""
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)

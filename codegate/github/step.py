@@ -128,7 +128,6 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
 
 
 def _dollars(view: ReportView) -> str:
-    """Return the cost of all attempts; "" if not known."""
     spent = [entry.measures.costs for entry in view.candidates]
     known = [one.total_usd for one in spent if one.total_usd is not None]
     return f"{sum(known):.4f}" if len(known) == len(spent) else ""

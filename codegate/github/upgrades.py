@@ -59,7 +59,6 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    """Open or update an upgrade's pull request; return its state."""
     branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))

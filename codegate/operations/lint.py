@@ -153,7 +153,6 @@ def _first_line(path: Path) -> str:
 
 
 def _unused(suite: Suite) -> Iterator[str]:
-    """Yield names of environments and folders that nothing uses."""
     used = {problem.manifest.environment for problem in suite.problems}
     yield from (f"environment {entry.id}" for entry in suite.manifest.environments if entry.id not in used)
     named = {f"problems/{problem.id}" for problem in suite.problems}

@@ -262,7 +262,6 @@ def _settings(
 
 
 def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
-    """Return the declared prices of candidates and helpers, by model."""
     declared = [(spec.model, spec.prices) for spec in candidates if spec.prices is not None]
     return {**{name: one for _, prices in declared for name, one in prices.helpers.items()}, **dict(declared)}
 

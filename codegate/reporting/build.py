@@ -88,7 +88,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the baseline's samples on problems unchanged since."""
+    """Drop baseline samples of problems that the run has changed."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -309,7 +309,6 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return signs that the model has seen the fixes before."""
     if spec.provider == "reference":
         return ()
     recited = {outcome.problem for outcome in outcomes if outcome.recited}

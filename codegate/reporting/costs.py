@@ -88,7 +88,6 @@ def costs_of(
 
 
 def _sandbox_seconds(outcome: Outcome) -> float:
-    """Return an outcome's seconds in sandboxes; 0 without an attempt."""
     if outcome.attempt is None:
         return 0.0
     return math.fsum(

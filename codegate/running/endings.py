@@ -176,7 +176,6 @@ def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize |
 
 
 def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
-    """Return how many lines differ; 0 for a binary file."""
     files = [b"" if file is None or b"\0" in file.data else file.data for file in (before, after)]
     old, new = (Counter(data.splitlines()) for data in files)
     return (new - old).total() + (old - new).total()

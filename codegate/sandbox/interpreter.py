@@ -98,7 +98,6 @@ def _ask(executable: str, minor: str) -> Interpreter | None:
 
 
 def _output(argv: list[str], environment: dict[str, str]) -> bytes:
-    """Return a program's output; b"" on failure."""
     try:
         done = run_program(argv, env=environment, seconds=_SECONDS)
     except (OSError, subprocess.SubprocessError):

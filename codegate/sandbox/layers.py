@@ -252,7 +252,6 @@ def _inside(name: str) -> str:
 
 
 def _folders(path: str) -> list[str]:
-    """Return the folders above ``path``, the outermost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
 

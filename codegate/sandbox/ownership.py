@@ -75,7 +75,6 @@ def _owner(pid: int) -> Owner:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """Return a process's start ticks (proc(5)), or None if gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

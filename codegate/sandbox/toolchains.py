@@ -125,7 +125,6 @@ def _missing(wanted: Toolchain) -> str:
 
 
 def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
-    """Yield installed toolchains of the wanted kind, ``PATH`` first."""
     kind = wanted.name
     places = _pythons(wanted.version) if kind == "python" else _on_path(_PROGRAMS.get(kind, kind))
     for place in (*places, *_elsewhere(_PLACES.get(kind, ()))):

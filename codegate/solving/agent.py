@@ -183,7 +183,6 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return the agent's prompt: system prompt and task, joined."""
     system, task = fill_prompts(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 

@@ -97,7 +97,6 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Co
 
 
 def _run_collector(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
-    """Run the collector in the sandbox; return its JSON."""
     done = sandbox.run(
         Command(
             ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),

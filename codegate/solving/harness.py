@@ -61,7 +61,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield paths below a linked folder of files in git."""
+    """Yield the paths, through a linked folder, of git's files."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 

@@ -89,7 +89,6 @@ def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: i
 
 
 def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Completion) -> Attempt:
-    """Return an attempt with the recorded patch of an agent."""
     return Attempt(
         problem=key.problem,
         candidate=candidate.key(),

@@ -78,7 +78,6 @@ stream_idle_timeout_ms = 3600000 }}"""
 
 
 def _toml(value: Any) -> str:
-    """Return a JSON value as TOML, in one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_toml(name)} = {_toml(one)}" for name, one in value.items()) + " }"
     return (

@@ -305,7 +305,6 @@ class _Timed:
 
 
 def _union_length(spans: Iterable[tuple[float, float]]) -> float:
-    """Return the length of the union of time spans."""
     length, reached = 0.0, -math.inf
     for begin, end in sorted(spans):
         length += max(0.0, end - max(begin, reached))
@@ -331,7 +330,7 @@ class _Waiting:
 
 
 def _by_helper(answer: Forwarded, model: str) -> Forwarded:
-    """Return an answer whose tokens count as the helper ``model``'s."""
+    """Return ``answer``, its tokens counted as a helper model's."""
     usage = answer.completion.usage
     usage = usage.model_copy(update={"helpers": {model: usage}})
     return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))

@@ -213,7 +213,6 @@ def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
 
 
 def _disk_limit(sandbox: Sandbox) -> WallCheck:
-    """Check that the disk limit holds or ends the sandbox."""
     done = _ask(sandbox, "spill", {"folder": BUILT, "most": LIMITS.disk_bytes + _SLACK, "seconds": _SECONDS / 2})
     if not done.ok:
         return _finding("disk limit", b"written to disk" in done.stderr, "ended")
