@@ -100,7 +100,7 @@ class ReplayProvider:
         self._path = path
         self._transcripts: dict[tuple[str, int], _Transcript] = {}
         lines: dict[tuple[str, int], int] = {}
-        numbered = _lines(path)
+        numbered = _transcript_lines(path)
         first = next(numbered, None)
         if first is None:
             raise UsageError(f"{path} is empty.", f"Its first line is the header of {TRANSCRIPTS_SCHEMA}.")
@@ -227,7 +227,7 @@ def transcript_line(
 _Model = TypeVar("_Model", bound=_Strict)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _transcript_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield each line's number and bytes, except for blank lines."""
     if not os.path.lexists(path):
         raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")

@@ -205,7 +205,7 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
     findings = [age.words()] if age.state in {"expired", "future"} else []
     warnings = [age.words()] if age.state == "old" else []
     if suite is not None:
-        found, noted = _against(baseline, suite)
+        found, noted = _incomparable(baseline, suite)
         findings += found
         warnings += noted
     say(f"{baseline.samples.label} ({baseline.samples.model}): file, lock and digests agree")
@@ -226,7 +226,7 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
     return ExitCode.INCONCLUSIVE if findings else ExitCode.PASS
 
 
-def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
+def _incomparable(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
     """Return what makes a suite's runs and a baseline incomparable.
 
     The second value are remarks on differences that are allowed.

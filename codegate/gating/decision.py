@@ -296,8 +296,8 @@ def judge_limits(
     reason, unchanged otherwise.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
-    cut = Counter(filter(None, map(_cut, samples)))
-    answers = sum(sample.passed is not None or _cut(sample) is not None for sample in samples)
+    cut = Counter(filter(None, map(_truncation_cause, samples)))
+    answers = sum(sample.passed is not None or _truncation_cause(sample) is not None for sample in samples)
     if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
         return kind, reason
     what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
@@ -310,7 +310,7 @@ def judge_limits(
     )
 
 
-def _cut(sample: Sample) -> str | None:
+def _truncation_cause(sample: Sample) -> str | None:
     """Return why an answer was truncated; None for whole answers.
 
     It is the sample's failure class or fault.
@@ -323,7 +323,7 @@ def _truncated_passed(candidate: CandidateSamples) -> CandidateSamples:
     """Return the samples with truncated answers counted as passed."""
 
     def passed(sample: Sample) -> Sample:
-        return sample if _cut(sample) is None else Sample(index=sample.index, passed=True)
+        return sample if _truncation_cause(sample) is None else Sample(index=sample.index, passed=True)
 
     samples = {name: tuple(map(passed, entries)) for name, entries in candidate.samples.items()}
     return candidate.model_copy(update={"samples": samples})

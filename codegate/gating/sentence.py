@@ -69,8 +69,8 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
-    drop = _against(found.p_regression, terms.level_regressed)
-    limit = _against(found.p_noninferior, terms.level)
+    drop = _p_value(found.p_regression, terms.level_regressed)
+    limit = _p_value(found.p_noninferior, terms.level)
     shown = found.p_regression < terms.level_regressed
     if kind == "pass" and not (found.p_noninferior < terms.level and has_headroom(found, policy)):
         return f"it is better ({probability(found.p_gain, terms.level)})."
@@ -89,7 +89,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
     return f"neither a drop ({drop}) nor the absence of one of {margin} or more ({limit}) is shown{advice}."
 
 
-def _against(p: float, level: float) -> str:
+def _p_value(p: float, level: float) -> str:
     """Return a p value as text; name a missed level."""
     needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
     return probability(p, level) + needed
@@ -172,7 +172,7 @@ def mismatch_reason(found: Differences) -> str:
     named = few(map(describe, differing), separator="; ")
     return (
         f"The pinned baseline was made under other conditions: {named}. Run the candidate under the "
-        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof(found.unproved)}"
+        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof_commands(found.unproved)}"
     )
 
 
@@ -185,7 +185,7 @@ def controls_words(problems: tuple[str, ...]) -> str:
     )
 
 
-def _proof(unproved: Sequence[Mapping[str, str]]) -> str:
+def _proof_commands(unproved: Sequence[Mapping[str, str]]) -> str:
     """Return the commands that prove that these places grade alike."""
     if not unproved:
         return ""

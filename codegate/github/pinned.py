@@ -42,10 +42,10 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
     See ``find_pinned``.
     """
     base = event.base_sha if event is not None else None
-    return find_pinned(name, workspace, base, github, partial(_fetched, github, event))
+    return find_pinned(name, workspace, base, github, partial(_download_sources, github, event))
 
 
-def _fetched(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
+def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
     """Yield places to download from, each fetched only when tried."""
     transport = lock.transport
     if transport is not None and github is None:

@@ -59,7 +59,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     found,
                     evidence.terms,
                     k=k,
-                    baseline={} if spec.key() in incomparable else _same(pinned, evidence.baseline, run),
+                    baseline={} if spec.key() in incomparable else _unchanged_only(pinned, evidence.baseline, run),
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
                     calls=None if run.manifest.id in unfinished else evidence.calls.get((run.manifest.id, spec.key())),
                 ),
@@ -87,7 +87,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
         return None
 
 
-def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
+def _unchanged_only(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
     """Drop baseline samples of problems that the run has changed."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
@@ -192,8 +192,8 @@ def _candidate(
         measures=measures,
         faults=_faults(everything),
         contamination=_contamination(spec, everything),
-        doubts=(*_several(models), *_doubts(everything)),
-        served=_served(spec, models),
+        doubts=(*_several_models(models), *_doubts(everything)),
+        served=_undated_model(spec, models),
         judged=judged,
         refused=_refused(everything),
         harness=_harness_use(spec, everything),
@@ -266,7 +266,7 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
     return sum(sample <= last for _, sample in planned)
 
 
-def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def _several_models(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Return a warning if several models answered under one name."""
     if len(models) < 2:
         return ()
@@ -274,7 +274,7 @@ def _several(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     return (f"{len(models)} models answered, so these are results of no single one: {named}",)
 
 
-def _served(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def _undated_model(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Return which models answered, for a name without a date."""
     if names_one_model(spec):
         return ()

@@ -85,13 +85,13 @@ def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
             yield name, value, None, None, None, None
         case tuple():
             for entry in value:
-                yield from _fields(entry, f"{name}.{_called(entry)}")
+                yield from _fields(entry, f"{name}.{_entry_id(entry)}")
         case _ if dataclasses.is_dataclass(value):
             for field in dataclasses.fields(value):
                 inner = f"{name}.{field.name}" if name else field.name
                 yield from _fields(getattr(value, field.name), inner)
 
 
-def _called(entry: object) -> str:
+def _entry_id(entry: object) -> str:
     """Return what identifies a list's entry: name, tag or number."""
     return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

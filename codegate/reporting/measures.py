@@ -139,7 +139,7 @@ def measure(
             cache_share=known["cache_share"],
             reliability=(known["answered"], known["tool_calls_valid"]),
         ),
-        warnings=(*_cut(spec, found), *_warnings(terms, known["answer_p95"], spent.per_completed)),
+        warnings=(*_truncation_warnings(spec, found), *_warnings(terms, known["answer_p95"], spent.per_completed)),
         **known,
     )
 
@@ -271,7 +271,7 @@ def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
     return Estimate(calls, made / calls, of="calls")
 
 
-def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
+def _truncation_warnings(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
     """Return warnings about truncated answers, with the limit to raise."""
     outcomes = [outcome for many in found.values() for outcome in many]
     endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)

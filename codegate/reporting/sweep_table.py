@@ -30,7 +30,8 @@ def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
             "Effect of each setting",
             ("Setting", "Change", "Effect on pass@1", "p (Holm)", "Problems better", "Worse"),
             tuple(
-                (*_effect(one), *(Figure(len(side)) for side in _sides(sweep.problems, one))) for one in sweep.effects
+                (*_effect(one), *(Figure(len(side)) for side in _better_and_worse(sweep.problems, one)))
+                for one in sweep.effects
             ),
             "Each value against the first, paired by problem and by all other settings. t test over problems, adjusted "
             f"by Holm for {len(sweep.effects)} comparisons. Nothing is gated on it.",
@@ -72,7 +73,7 @@ def _rates(one: Effect) -> tuple[str, ...]:
     return *_change(one), rates, figures.p_value(one.p)
 
 
-def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
+def _better_and_worse(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
     """Return where a setting's change helps and where it hurts."""
     mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
     return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
@@ -81,7 +82,7 @@ def _sides(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[
 def _interference(sweep: Sweep) -> Iterator[tuple[str, ...]]:
     for effect in sweep.effects:
         for kind, found in (("problem", sweep.problems), ("tag", sweep.cohorts)):
-            better, worse = _sides(found, effect)
+            better, worse = _better_and_worse(found, effect)
             if better and worse:
                 yield *_change(effect), Figure(kind), _listed(better), _listed(worse)
 

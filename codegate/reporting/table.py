@@ -192,7 +192,7 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             "harness-changes",
             "Harness against the baseline's",
             ("Change",),
-            tuple((Name(line),) for entry in view.candidates for line in _headed(entry, several)),
+            tuple((Name(line),) for entry in view.candidates for line in _labelled_changes(entry, several)),
         ),
         _texts(view, "served", "Models without a date", "What answered", lambda entry: entry.served),
         _texts(view, "doubts", "Passes to check", "Why", lambda entry: entry.doubts),
@@ -213,7 +213,7 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
     )
 
 
-def _headed(entry: CandidateView, several: bool) -> tuple[str, ...]:
+def _labelled_changes(entry: CandidateView, several: bool) -> tuple[str, ...]:
     """Return harness changes, below the candidate's name if ``several``."""
     return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
 

@@ -166,7 +166,7 @@ class Journal:
                 same sample: no run does that, so lines were added or changed.
         """
         counted: dict[tuple[str, str, int], tuple[int, Outcome]] = {}
-        for number, outcome in self._written():
+        for number, outcome in self._numbered_outcomes():
             line, before = counted.get(outcome.key, (number, outcome))
             if line != number and before.grade is not None and outcome.grade is not None:
                 raise UsageError(
@@ -187,7 +187,7 @@ class Journal:
             counted[outcome.key] = at, kept.model_copy(update={"lost": dict(lost + Counter(kept.lost))})
         return tuple(outcome for _, outcome in counted.values())
 
-    def _written(self) -> Iterator[tuple[int, Outcome]]:
+    def _numbered_outcomes(self) -> Iterator[tuple[int, Outcome]]:
         """Yield line number and outcome of each line."""
         if not os.path.lexists(self._outcomes):
             return

@@ -110,7 +110,7 @@ class DockerBackend:
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
         layer = recipe.required_layer
-        bare, tools = self._bare(recipe)
+        bare, tools = self._without_layers(recipe)
         labels = container_labels(self.run_id, _LAY_SECONDS)
         with self._building, explained("prepare the environment"):
             image = bare.image
@@ -119,7 +119,7 @@ class DockerBackend:
             image = layer_images.layered_image(self._builder, tools, image, layer, labels)
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
-    def _bare(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
+    def _without_layers(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
         """Return the environment without recorded builds, and its tools."""
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
@@ -151,7 +151,7 @@ class DockerBackend:
 
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         """See ``Backend.open_build``."""
-        environment, tools = self._bare(recipe)
+        environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
             environment = self.prepare(recipe)
         given = layer_images.machine_entries(tools, uv_program(self._machine()))

@@ -41,7 +41,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
                          "Run `git init` there.") from error  # fmt: skip
     files = {os.fsdecode(name) for name in listing if name and os.path.lexists(top / os.fsdecode(name))}
     inside = os.path.realpath(top)
-    linked = {name: set(_below(top / name, name, inside, files)) for name in files if (top / name).is_symlink()}
+    linked = {name: set(_through_link(top / name, name, inside, files)) for name in files if (top / name).is_symlink()}
     known = files.difference(name for name, below in linked.items() if below).union(*linked.values())
 
     def read(path: str) -> tuple[bytes, bool]:
@@ -60,7 +60,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     return candidate.model_copy(update={"harness": harness.model_copy(update={"laid": found})})
 
 
-def _below(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
+def _through_link(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
     """Yield the paths, through a linked folder, of git's files."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))

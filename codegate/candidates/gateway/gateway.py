@@ -204,7 +204,7 @@ class Gateway:
         system = [message.text for message in self._protocol.conversation(sent) if message.role == "system"]
         tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
         texts = [(SYSTEM, "\n\n".join(system))]
-        texts += [(f"{TOOL}{_tool_name(tool)}", _written(tool)) for tool in tools[:_MOST_TOOLS]]
+        texts += [(f"{TOOL}{_tool_name(tool)}", _definition_text(tool)) for tool in tools[:_MOST_TOOLS]]
         parts, room = {}, _MOST_TEXT
         for name, text in texts:
             parts[name] = _stable_lines(text[:room], model)
@@ -386,7 +386,7 @@ def _date_pattern(now: datetime) -> str:
     return rf"(?<![0-9.])(?:{'|'.join(orders)})(?![0-9])"
 
 
-def _written(tool: Mapping[str, Any]) -> str:
+def _definition_text(tool: Mapping[str, Any]) -> str:
     """Return a tool's definition as JSON with real line breaks."""
     return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
 
