@@ -69,8 +69,8 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
         store_trees(store, [named])
         set_index(store, entries)
         try:
-            if not all(hunk.counted for section in sections for hunk in section.hunks):
-                raise PatchError("the patch does not apply: the counts of a hunk are wrong.")
+            if not all(section.for_git for section in sections):
+                raise PatchError("the patch does not apply: the counts of a hunk are wrong, or it has no context.")
             _apply(store, text.encode("utf-8", "surrogateescape"), depth)
         except PatchError:
             _apply(store, repaired(text, sections, base, depth), depth, "--unidiff-zero")

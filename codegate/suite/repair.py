@@ -62,6 +62,15 @@ class Section:
     after: str | None
     hunks: list[Hunk] = field(default_factory=list)
 
+    @property
+    def for_git(self) -> bool:
+        """Return whether git applies the hunks where they belong.
+
+        A hunk without context it puts at the end of the file, wherever its header says.
+        """
+        whole = self.before is None or self.after is None
+        return all(hunk.counted and (whole or any(line[0] == " " for line in hunk.lines)) for hunk in self.hunks)
+
 
 def without_carriage_returns(patch: str) -> str:
     """Return the patch with LF if every line has CRLF."""
@@ -261,9 +270,10 @@ def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int
         if first < 0:
             continue
         if text.find(wanted, first + 1) < 0:
-            return text.count(b"\n", 0, first) + 1, _ended(body, data, old)
+            place = text.count(b"\n", 0, first) + 1
+            return place, _ended(body, data, place + len(hunk.old))
         if hunk.start and b"\n".join(lines[hunk.start - 1 : hunk.start - 1 + len(hunk.old)]) == old:
-            return hunk.start, _ended(body, data, old)
+            return hunk.start, _ended(body, data, hunk.start + len(hunk.old))
         raise PatchError(
             f"the patch does not apply: the lines of its hunk at line {hunk.line} stand in several places in {name}."
         )
@@ -283,12 +293,14 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
         yield [line if line.startswith(b"\\") else line + b"\r" for line in plain]
 
 
-def _ended(body: list[bytes], data: bytes, old: bytes) -> list[bytes]:
+def _ended(body: list[bytes], data: bytes, end: int) -> list[bytes]:
     """Return the lines with git's mark for a missing newline.
 
-    They get it only if the file has no final newline and the hunk reaches its end.
+    They get it only if the file has no final newline and the hunk reaches its end. ``end`` is the number of the line
+    behind the hunk.
     """
-    if data.endswith(b"\n") or not data.endswith(old) or any(line.startswith(b"\\") for line in body):
+    reaches = end == data.count(b"\n") + 2
+    if data.endswith(b"\n") or not reaches or any(line.startswith(b"\\") for line in body):
         return body
     last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}
     return [part for n, line in enumerate(body) for part in ((line, _NO_END) if n in last else (line,))]

@@ -66,6 +66,23 @@ def test_the_end_of_a_file_without_a_line_break_stays() -> None:
     assert apply_patch(tree(TEXT.rstrip()), patch) == {CALC: TreeFile(fixed.encode())}
 
 
+@pytest.mark.parametrize(
+    ("text", "hunk", "made"),
+    [
+        ("a\nb\nc\n", "@@ -0,0 +1 @@\n+new\n", "new\na\nb\nc\n"),
+        ("a\nb\nc\n", "@@ -1,0 +2 @@\n+new\n", "a\nnew\nb\nc\n"),
+        ("a\nb\nc\n", "@@ -3,0 +4 @@\n+new\n", "a\nb\nc\nnew\n"),
+        ("a\nb\nc\nd\nb\n", "@@ -2 +2 @@\n-b\n+B\n", "a\nB\nc\nd\nb\n"),
+        ("a\nb\nc\nd\nb", "@@ -2 +2 @@\n-b\n+B\n", "a\nB\nc\nd\nb"),
+        ("a\nb\nc\nd\nb", "@@ -5 +5 @@\n-b\n+B\n", "a\nb\nc\nd\nB"),
+        ("a\nb\nc\nd\nb", "@@ -2 +1,0 @@\n-b\n", "a\nc\nd\nb"),
+        ("a\n", "@@ -1 +1 @@\n-a\n+b\n", "b\n"),
+    ],
+)
+def test_a_hunk_without_context_applies_at_its_line(text: str, hunk: str, made: str) -> None:
+    assert apply_patch(tree(text), f"{NAMES}{hunk}") == {CALC: TreeFile(made.encode())}
+
+
 @pytest.mark.parametrize("header", ["@@ -0,0 +1,2 @@", "@@ -0,0 +1,9 @@", "@@ -1,3 +1,4 @@", "@@", "@@ -0,0 +1,5 @@"])
 @pytest.mark.parametrize("mode", ["", "diff --git a/two.py b/two.py\nnew file mode 100755\n"])
 def test_a_new_file_is_made_whole(header: str, mode: str) -> None:
