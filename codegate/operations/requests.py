@@ -181,7 +181,7 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
     """Return ``project`` with the candidates of a run to resume.
 
     A candidate that would send a key somewhere must be named by the user too, or by the commit whose rules count: the
-    folder may be somebody else's.
+    folder may be somebody else's. Prices and time limits are the project's; prices in the folder do not count.
     """
     planned = Journal.open(resume).manifest.candidates
     named = named_candidates(request.candidates, "--candidate")
@@ -192,7 +192,10 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
     if request.rules_from is None:
         file = config_file(request.config)
         own = (*named, *(load_config(file).candidates if file is not None else ()))
-    candidates = priced(planned, project.settings.prices)
+    terms = {one.key(): one.model_dump(include={"timeout_seconds"}) | {"prices": one.prices}
+             for one in (*own, *project.settings.candidates)}  # fmt: skip
+    candidates = tuple(one.model_copy(update=terms.get(one.key(), {"prices": None})) for one in planned)
+    candidates = priced(candidates, project.settings.prices)
     settings = project.settings.model_copy(update={"candidates": candidates})
     return replace(project, settings=settings, keyless=_keyless(planned, own, resume))
 
