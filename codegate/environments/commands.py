@@ -185,10 +185,11 @@ class Commands:
                 yield from nox_commands(self.tree, folder, arguments)
         elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
             tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
-            yield from self._named(("pyproject.toml", *tables.get(program, ())), rest[1], rest[2:], folder)
+            if program in tables:
+                yield from self._pyproject_script(tables[program], rest[1], rest[2:], folder)
             yield shlex.join(rest[1:]), folder, ""
         elif program in {"poe", "poetry-poe"} and rest:
-            yield from self._named(("pyproject.toml", "tool", "poe", "tasks"), rest[0], rest[1:], folder)
+            yield from self._pyproject_script(("tool", "poe", "tasks"), rest[0], rest[1:], folder)
         elif program in {"npm", "pnpm", "yarn", "bun"}:
             yield from self._script(rest, folder)
         elif program in {"make", "gmake", "just"}:
@@ -206,15 +207,15 @@ class Commands:
             if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
                 yield text, folder, f"`{path}`"
 
-    def _named(
+    def _pyproject_script(
         self, table: tuple[str, ...], name: str, arguments: list[str], folder: str
     ) -> Iterator[tuple[str, str, str]]:
-        """Yield the script ``name`` from a table of a file.
+        """Yield the script ``name`` of a table in ``pyproject.toml``.
 
         Like ``_indirect_texts``: text, folder and place.
         """
-        path = _below(folder, table[0])
-        found: Any = at(read_toml(self.tree, path), *table[1:], name) if len(table) > 1 else None
+        path = _below(folder, "pyproject.toml")
+        found: Any = at(read_toml(self.tree, path), *table, name)
         texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
         if texts:
             yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
