@@ -115,15 +115,15 @@ def obtain(
         recipe: how the project is set up.
         tree: a tree without hidden tests, because the build may hold compiled code of it.
         backend: the sandboxes to build in.
-        day: the tree's day: without a lock, indexes answer as of its end.
+        day: the tree's day: without a lock file, package indexes answer as they did at its end.
         nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
-        resolved: versions of an earlier build, which this one has to install too, if the tool can be told so.
+        resolved: versions of an earlier build, which this one has to install too, if the tool supports that.
         found: codegate proposed the recipe, the project did not write it: commands that fail are left out, and tests
             decide whether they were needed, because a step of CI may check or publish something.
 
     Raises:
         BuildFailed: a command of set-up failed; of a proposed recipe, every command.
-        SandboxError: the sandbox failed, or a secret was left in what was built.
+        SandboxError: the sandbox failed, or the built archive holds a secret.
         NotInstalled: a toolchain or a system package is missing.
         UsageError: a secret's variable is not set.
     """

@@ -346,7 +346,7 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
 
 
 def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
-    """Add to the draft what CI omits: tests, toolchains, downloads."""
+    """Add missing tests, toolchains and downloads to the draft."""
     folder = draft.test.folder if draft.test is not None else path
     usual = ""
     if draft.test is not None and not draft.test.known:

@@ -87,7 +87,7 @@ class BuildBase:
     """The sandbox and toolchains that a build begins with.
 
     Attributes:
-        environment: what build sandboxes are opened with.
+        environment: the backend's recipe of build sandboxes.
         path: ``PATH`` in them.
         programs: which of ``bash`` and ``git`` the sandbox has.
         versions: versions of the sandbox's toolchains, by name.
@@ -115,7 +115,7 @@ def inputs_of(recipe: Recipe, tree: Tree, backend: Backend) -> str:
     Builds of equal inputs are interchangeable.
 
     Raises:
-        NotInstalled: the machine or the image lacks what the recipe asks for.
+        NotInstalled: the machine or the image lacks a toolchain or package of the recipe.
         SandboxError: the sandbox that looks for toolchains failed.
     """
     base = base_of(recipe, tree, backend)
@@ -128,7 +128,7 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
     A sandbox is started to look for them, once for each backend and set of tools.
 
     Raises:
-        NotInstalled: the machine or the image lacks what the recipe asks for.
+        NotInstalled: the machine or the image lacks a toolchain or package of the recipe.
         SandboxError: the sandbox that looks for toolchains failed.
     """
     kinds = kinds_of(recipe, tree)

@@ -106,7 +106,7 @@ class Recipe(Strict):
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of what affects builds or tests."""
+        """Return the SHA-256 of all fields that affect results."""
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
 
 

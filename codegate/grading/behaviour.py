@@ -1,7 +1,7 @@
 """Record which unusual actions the code under test attempted.
 
 Python's test drivers count actions inside the process, by an audit hook (``behaviour_driver.py``). For all languages,
-the sandbox adds what it saw from outside (exceeded limits, and packets without a route) and the failing tests add their
+the sandbox adds its own observations (exceeded limits, and packets without a route) and the failing tests add their
 exceptions. This is evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No
 grade depends on it.
 """
@@ -46,8 +46,8 @@ class Behaviour(Strict):
     """The actions that tests attempted, and the limits they reached.
 
     Attributes:
-        watched: a hook counted inside every process that ran tests; without it, only what was seen from outside is
-            known.
+        watched: a hook counted inside every process that ran tests; otherwise only the sandbox's observations and the
+            tests' exceptions are known.
         counts: attempts by kind, such as a network connection or a read of a forbidden file; a process that was killed
             may have made more.
         details: the first distinct attempts of each kind, as the process reported them; untrusted text.

@@ -36,7 +36,7 @@ class TestSelection:
         copies: test files with marks and copies, in place of the tree's; empty: the files run as they are.
         service: a fake service for the tests; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
-        roots: folders that Python imports from beside those of the environment.
+        roots: further import roots of Python, beside the environment's.
     """
 
     __test__ = False  # not a test class, whatever its name begins with

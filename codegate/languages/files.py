@@ -1,7 +1,7 @@
 """Classify a repository's files (source, test, docs, …).
 
-This is the one rule for mining, solving and grading. It goes by path segments, the test runner's own configuration and
-imports; never by substring (``src/_pytest/`` and ``django/test/`` are source).
+This is the one rule for mining, solving and grading. Path segments, the test runner's own configuration and imports
+decide, never a substring (``src/_pytest/`` and ``django/test/`` are source).
 """
 
 import re

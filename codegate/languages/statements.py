@@ -167,7 +167,7 @@ def operand(node: "Node") -> "Node":
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
     """Return code without comments.
 
-    A comment may say what a test expects.
+    Comments may reveal the expected result.
     """
     root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]

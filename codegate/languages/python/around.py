@@ -96,7 +96,10 @@ def _is_mark(decorator: "Node") -> bool:
 
 
 def mock_target(decorator: "Node") -> str:
-    """Return what ``patch`` or ``patch.object`` replaces, or ""."""
+    """Return the name that ``patch`` or ``patch.object`` replaces.
+
+    "" for other decorators.
+    """
     call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]

@@ -1,7 +1,8 @@
-"""Make other cases of tests' texts from the base's.
+"""Make new texts between a test's texts and the base's.
 
-In tests of a program that reads code, all words of a text may have a meaning, so that none can be replaced. A new text
-then becomes more like one that the base's tests have: one of several differences to it is taken away.
+In tests of a program that reads code, every word of a text may have a meaning, so that none can be replaced. Instead, a
+line of a new text is made more similar to a line of the base's tests: one of the differences between the two is undone,
+or all but one.
 """
 
 import re
@@ -19,10 +20,10 @@ _LONGEST: Final = 200  # characters of a line
 
 
 def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
-    """Yield other lines by those that they replace.
+    """Yield tables of replacements for lines, by line.
 
-    Lines are without indentation. Each other line lies between one of ``texts`` and one of the ``known`` texts of the
-    base, and is in neither. If there is none, one line that the base has becomes another one of the base.
+    Lines are without indentation. A replacement lies between a line of ``texts`` and a line of ``known``, the base's
+    texts, and is in neither. If there is none, each table replaces one line by a similar line of the base.
     """
     public = sorted({line for text in known for line in _lines_of(text)})
     lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))
@@ -37,9 +38,9 @@ def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[
 
 
 def crossed(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
-    """Return a literal with some of its lines replaced.
+    """Return a literal's text with some of its lines replaced.
 
-    ``otherwise`` gives the others.
+    ``others`` has the replacements by line; all other parts become the result of ``otherwise``.
     """
     parts = ((part, part.strip(" \t")) for part in _LINE_END.split(text))
     return "".join(part.replace(own, others[own]) if own in others else otherwise(part) for part, own in parts)

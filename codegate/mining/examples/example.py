@@ -274,7 +274,7 @@ class BaseTests:
 
     Attributes:
         overturned: tests that pass before the fix and fail with it. The hidden tests replace their functions, so they
-            do not show what has to keep working.
+            say nothing about behaviour that has to stay.
         failing: fail-to-pass tests whose version in the base fails before the fix too, and passes with it.
     """
 

@@ -1,1 +1,1 @@
-"""Write statements: what a model reads about a bug."""
+"""Write statements, the texts that describe a bug to models."""

@@ -2,8 +2,8 @@
 
 Their twelve fields, of princeton-nlp's data sets: ``repo``, ``instance_id``, ``base_commit``, ``patch``,
 ``test_patch``, ``problem_statement``, ``hints_text``, ``created_at``, ``version``, ``environment_setup_commit``,
-``FAIL_TO_PASS`` and ``PASS_TO_PASS`` (lists as JSON texts). Of those that do not describe code or tests, only the id
-and the time are read.
+``FAIL_TO_PASS`` and ``PASS_TO_PASS`` (lists as JSON texts). Of the fields that do not describe code or tests, only the
+id and the time are read.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Follow a Go test process by output and mark tokens.
 
 Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: every line of the framework's
-begins with the byte 0x16), so what a test prints is not taken for a result. Tokens of marks (receipts) come through a
-pipe.
+begins with the byte 0x16), so that a test's output is not mistaken for a result. Tokens of marks (receipts) come
+through a pipe.
 """
 
 from __future__ import annotations
