@@ -78,7 +78,7 @@ class HttpConnection:
             self._give_back()
 
     def reply(self, status: int, body: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
-        """Answer the current request whole."""
+        """Send a complete answer to the current request."""
         self._send_head(status, content_type, [("content-length", str(len(body))), *headers])
         self._send(h11.Data(body))
         self._send(h11.EndOfMessage())

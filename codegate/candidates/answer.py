@@ -37,7 +37,7 @@ class AnswerReader:
     def stop(
         self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...]
     ) -> StopReason:
-        """Return the stop reason that the table ``reasons`` gives.
+        """Look up the answer's stop reason in the table ``reasons``.
 
         ``stop`` with tool calls becomes ``tool_calls``.
 

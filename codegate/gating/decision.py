@@ -208,7 +208,7 @@ def survives_losses(
     matched: Matched,
     terms: Terms,
 ) -> bool:
-    """Return whether a pass remains with lost samples as failures.
+    """Return whether the verdict stays pass if lost samples failed.
 
     Problems without a graded sample always count as failed, single samples as in ``with_losses``.
     """

@@ -134,7 +134,7 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 
 
 def copied(samples: CandidateSamples) -> tuple[int, int]:
-    """Return how many problems have only one repeated answer.
+    """Count the problems whose samples all repeat one answer.
 
     The second number is of how many: only problems with several graded samples, all with known answers, are looked at.
     """

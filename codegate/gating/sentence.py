@@ -90,7 +90,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
 
 
 def _p_value(p: float, level: float) -> str:
-    """Return a p value as text; name a missed level."""
+    """Format a p value, with the required level if missed."""
     needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
     return probability(p, level) + needed
 

@@ -76,7 +76,7 @@ def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
 def consistent(
     low: float, high: float, *, difference: float, dropped: bool, ruled_out: bool, margin: float, rate: float
 ) -> tuple[float, float]:
-    """Move an interval's ends to where the tests decided.
+    """Adjust an interval so that it agrees with the tests.
 
     An end is on the side of 0 or of -margin that the test decided. It already is up to rounding, except if a bound on
     the p-value decided, not the test itself. Both stay within what is possible: a baseline of ``rate`` cannot lose more

@@ -142,7 +142,7 @@ def plan(
 
 
 def usual_power(suite: Suite) -> PowerStatement:
-    """Return the default gate's power on a suite without baseline."""
+    """Forecast what the default gate detects, without any baseline."""
     return power_statement(suite_model(suite), GatePolicy())
 
 

@@ -53,7 +53,7 @@ class Upgrade:
 
     @property
     def title(self) -> str:
-        """Return the proposal as a title, such as a commit's."""
+        """Return the title for the upgrade's pull request."""
         return f"Upgrade {self.pinned} to {self.to}"
 
     @property
@@ -74,7 +74,7 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """All upgrades found, the earliest to end first.
+    """The available upgrades, sorted by when the pinned version ends.
 
     ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
     """

@@ -157,7 +157,7 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return attempts of tested code that honest code seldom makes.
+    """Return actions of tested code that honest code seldom takes.
 
     They are those of one candidate, as pairs of problem and text.
     """

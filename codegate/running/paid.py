@@ -36,7 +36,7 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return a turn's next stored answer, once; else None."""
+        """Remove and return a turn's next stored answer, or None."""
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 

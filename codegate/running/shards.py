@@ -94,7 +94,7 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return a digest of a plan that machines agree on."""
+    """Return a plan's digest, the same on every machine."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]

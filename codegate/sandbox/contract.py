@@ -335,7 +335,7 @@ class BuildSandbox(Sandbox, Protocol):
 
 
 class Backend(Protocol):
-    """A kind of sandbox. Thread-safe."""
+    """Starts sandboxes of one kind. Thread-safe."""
 
     @property
     def name(self) -> str:

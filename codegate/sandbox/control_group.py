@@ -84,7 +84,7 @@ class ControlGroup:
 
     @property
     def member_files(self) -> tuple[str, ...]:
-        """Return the files to write 0 to, for joining."""
+        """Return the files in which writing 0 joins the group."""
         return tuple(str(folder / "cgroup.procs") for folder in self._folders.values())
 
     def out_of_memory_kills(self) -> int:

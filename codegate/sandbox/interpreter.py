@@ -36,7 +36,7 @@ _UV_NAMES: Final = {
 
 @dataclass(frozen=True)
 class Interpreter:
-    """An interpreter outside any virtual environment.
+    """A Python interpreter of this machine, outside any virtual environment.
 
     Attributes:
         executable: its real path.

@@ -48,7 +48,7 @@ _TIME: Final = 1_000_000_000  # of every entry
 
 
 def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
-    """Return the id of ``base`` with Debian packages in it.
+    """Return the id of an image: ``base`` plus Debian packages.
 
     They are installed now if no such image exists.
 
@@ -95,7 +95,7 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of ``base`` with a build and tools.
+    """Return the id of an image: ``base``, tools, recorded build.
 
     The image is made if absent. ``labels`` are for the container that it is made in.
 
@@ -107,7 +107,7 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 
 
 def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of ``base`` with another build's files.
+    """Return the id of an image: ``base`` plus another build.
 
     They are below the build's folder ``name``. The image is made if absent; see ``layered_image``.
     """
@@ -118,9 +118,10 @@ def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels
 def _laid_image(
     client: "APIClient", key: str, base: str, layer: Layer, entries: Iterator[Entry], labels: dict[str, str]
 ) -> str:
-    """Return the id of ``base`` with ``entries``, made if absent.
+    """Return the id of an image: ``base`` plus ``entries``.
 
-    ``key`` identifies the image. The entries go to the daemon as they are read, into a container that never starts.
+    It is made if absent; ``key`` identifies it. The entries go to the daemon as they are read, into a container that
+    never starts.
     """
     if (image := made_image(client, key)) is not None:
         return image

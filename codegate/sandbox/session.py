@@ -98,7 +98,7 @@ class Scope:
 
 
 class SandboxSession:
-    """A ``Sandbox`` over a supervisor's new stream.
+    """A ``Sandbox`` that is controlled through its supervisor's stream.
 
     Raises:
         SandboxError: the supervisor did not start, or its Python is too old.
@@ -231,7 +231,7 @@ class SandboxSession:
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        """Close the session on errors, and explain a broken stream."""
+        """Close the session if the block fails; explain broken streams."""
         if self._closed:
             raise SandboxClosed("the sandbox was closed.")
         try:

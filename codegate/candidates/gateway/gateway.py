@@ -58,7 +58,7 @@ class Keeps(Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
-        """Return the next answer to a turn, once."""
+        """Remove and return a turn's next answer, or None."""
         ...
 
     def keep(self, turn: str, answer: Forwarded) -> None:
