@@ -127,6 +127,7 @@ def lines_through(
 
     Each is the steps ``before`` and those that lead to a check.
     """
+    before = before if depth else _uncommented(before, reader)
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
     for statement in reader.parse(body).named_children:
         read, outer = reader.read(statement, steps), steps
@@ -134,14 +135,18 @@ def lines_through(
             if isinstance(found, Branch):
                 branches.append((outer, found))
             else:
-                steps = (*steps, replace(found, text=uncommented(found.text, reader.parse), depth=depth))
+                steps = (*steps, *_uncommented([replace(found, depth=depth)], reader))
     if any(step.checked for step in steps[len(before) :]):
         yield steps
     for outer, branch in branches if depth < _MAX_DEPTH else ():
-        bound = (*outer, *(replace(step, depth=depth + 1) for step in branch.bound))
+        bound = (*outer, *_uncommented((replace(step, depth=depth + 1) for step in branch.bound), reader))
         if not branch.body:
             yield bound
         yield from lines_through(reader, branch.body, bound, depth + 1)
+
+
+def _uncommented(steps: Iterable[Step], reader: StatementReader) -> tuple[Step, ...]:
+    return tuple(replace(step, text=uncommented(step.text, reader.parse)) for step in steps)
 
 
 def called(statement: "Node") -> "Node | None":

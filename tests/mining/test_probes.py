@@ -262,6 +262,15 @@ class TestExamples:
         hidden = {"test_lists.py": f"{test}    assert shelf.size() == 43\n"}
         assert shown(wrong, wrong.replace("{}[self.name]", "43"), hidden) == []
 
+    def test_a_comment_in_a_table_is_not_shown(self) -> None:
+        source = (
+            "@pytest.mark.parametrize('given', [\n    [  # must not raise\n        3]])\n"
+            "def test_it(given):\n    for number in [\n        (  # gives 4\n            5)]:\n"
+            "        assert add(given, number) == 8\n"
+        )
+        [line] = DIALECTS[".py"].lines(source, ["test_it"], "")
+        assert "#" not in line.text
+
     def test_a_call_whose_expectation_is_corrected_is_not_shown(self, shown: Shown) -> None:
         wrong = "def mark(points):\n    return 'A' if points > 90 else 'B'\n"
         right = wrong.replace("> 90", ">= 90")
