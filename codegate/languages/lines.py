@@ -15,8 +15,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
 from codegate.languages.registry import path_language
-from codegate.languages.syntax import Grammar, field, parse, text_of, walk
+from codegate.languages.syntax import Grammar, decode, field, parse, text_of, walk
 from codegate.plugins import load_part
+from codegate.suite import Tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -143,6 +144,13 @@ class Dialect(ABC):
     def parse(self, text: str) -> "Node":
         """Return the syntax tree of a file, or of statements."""
         return parse(text, self.grammar)
+
+    def source(self, path: str, tree: Tree) -> str:
+        """Return a test file to read; empty if absent.
+
+        Asserting functions that it imports may be written into it.
+        """
+        return decode(tree[path].data) if path in tree else ""
 
     @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:

@@ -802,6 +802,24 @@ class TestExamples:
         )
         assert (found.expression, found.given) == ("response['text']", ())
 
+    def test_what_asserts_in_another_file_is_written_out(self, shown: Shown) -> None:
+        case = (
+            "import unittest\n\nimport lists\nfrom lists import split\n\nclass ListCase(unittest.TestCase):\n"
+            "    last = 'and'\n\n    def check(self, text, **options):\n        for name, value in options.items():\n"
+            "            assert name != value\n        found = lists.join(split(text), last=self.last)\n"
+            "        self.assertEqual(found, options['wanted'])\n"
+        )
+        wrong, right = (f"def split(text):\n    return text.split()\n\n{text}" for text in (WRONG, RIGHT))
+        tests = (
+            "from case import ListCase\n\nclass TestJoin(ListCase):\n    def test_join(self):\n"
+            "        self.check('walnut '\n                   'quince', wanted='walnut and quince')\n"
+        )
+        [found] = shown(wrong, right, tests, {"case.py": case})
+        assert found.code.startswith("import lists\nfrom lists import split\ntext = (")
+        assert found.code.endswith("found = lists.join(split(text), last=self.last)")
+        assert (found.expression, found.given) == ("found", (("self", "a test case of `TestJoin(ListCase)`"),))
+        assert " and " in found.expected
+
     @pytest.mark.full
     def test_what_a_base_class_gives_stands_as_it_is(self, shown: Shown) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"

@@ -89,6 +89,21 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
     return [*stars, *shown] if stars else None
 
 
+def imported(module: "Node") -> set[str]:
+    """Return the names that a module imports."""
+    return {name for node in module.named_children if node.type in _IMPORTS for name in _imported(node)}
+
+
+def origin_of(module: "Node", name: str) -> str:
+    """Return what a name imports as a dotted name."""
+    for statement in module.named_children:
+        for each in statement.children_by_field_name("name") if statement.type in _IMPORTS else ():
+            if _bound_by(statement, each) == name:
+                package, own = text_of(field(statement, "module_name")), text_of(field(each, "name"))
+                return f"{package}{'' if package.endswith('.') or not package else '.'}{own or name}"
+    return ""
+
+
 def _is_star(node: "Node") -> bool:
     return node.type == "wildcard_import"
 

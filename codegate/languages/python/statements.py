@@ -42,7 +42,7 @@ class PythonReader(StatementReader):
         if call is not None:
             helper = self.helpers.get(text_of(field(call, "function")))
             if helper is not None and (branch := _helped(helper, call)) is not None:
-                return [branch] if is_fresh(statement, self.base) else None
+                return [*([branch] if is_fresh(statement, self.base) else ()), *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
         if statement.type in _BLOCKS and self._asserts(statement):
             return [*self._branches(statement, before), *self._plain(statement)]
@@ -171,10 +171,16 @@ def shifted(text: str, by: int) -> str:
 
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
-    """Return a function's parameters with their defaults, or None."""
+    """Return a function's parameters with their defaults, or None.
+
+    ``**`` is left out; with other stars it is None.
+    """
     found: dict[str, Node | None] = {}
     for node in children_of(function, "parameters"):
-        if any(inner.type in _SPLATS for inner in walk(node)):
+        kinds = {inner.type for inner in walk(node)}
+        if "dictionary_splat_pattern" in kinds:
+            continue
+        if kinds & _SPLATS:
             return None
         if node.type not in {"comment", "keyword_separator", "positional_separator"}:
             name = field(node, "name") or (node.named_children[0] if node.named_children else node)
@@ -227,21 +233,31 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
         yield Branch((*steps, Step(checked=(dedented(value),), raises=True, panics=panics)), "")
 
 
+def can_be_written_out(helper: "Node") -> bool:
+    """Return whether a function's body may stand for its calls."""
+    leaving = any(node.type in {"return_statement", "yield"} for node in walk(helper))
+    return helper.type == "function_definition" and not leaving and parameters_of(helper) is not None
+
+
 def _helped(helper: "Node", call: "Node") -> Branch | None:
     """Return a helper's body with its arguments assigned, or None."""
-    parameters, given = parameters_of(helper), arguments_of(call)
-    body = field(helper, "body")
-    leaving = [node for node in walk(helper) if node.type in {"return_statement", "yield"}]
-    if parameters is None or body is None or leaving or any(node.type in _SPLATS for node in given):
+    parameters, body, given = parameters_of(helper), field(helper, "body"), arguments_of(call)
+    starred = any(node.type in _SPLATS for node in given)
+    if parameters is None or body is None or starred or not can_be_written_out(helper):
         return None
     names = [name for name in parameters if name not in {"self", "cls"}]
     values = {name: as_value(default) for name, default in parameters.items() if default is not None}
     plain = [node for node in given if node.type != "keyword_argument"]
     values |= dict(zip(names, map(as_value, plain), strict=False))
-    keywords = [(field(node, "name"), field(node, "value")) for node in given if node not in plain]
-    values |= {text_of(name): as_value(value) for name, value in keywords if value is not None}
-    used = {name: set(re.findall(r"\w+", text)) & set(names) for name, text in values.items()}
-    if set(values) != set(names) or any(others - {name} for name, others in used.items()):
+    pairs = ((field(node, "name"), field(node, "value")) for node in given if node not in plain)
+    named = {text_of(name): as_value(value) for name, value in pairs if value is not None}
+    for rest in (node for node in walk(field(helper, "parameters")) if node.type == "dictionary_splat_pattern"):
+        others = ", ".join(f"{name}={named.pop(name)}" for name in tuple(named) if name not in names)
+        names.append(text_of(rest.named_children[0]))
+        named[names[-1]] = f"dict({others})"
+    values |= named
+    found = {name: {text_of(node) for node in walk(parse(text, "python"))} for name, text in values.items()}
+    if set(values) != set(names) or any(others & set(names) - {name} for name, others in found.items()):
         return None  # they are assigned one after the other
     bound = tuple(Step(f"{name} = {values[name]}") for name in names if values[name] != name)
     return Branch(bound, dedented(body))

@@ -25,6 +25,7 @@ from codegate.languages.python.around import (
     mocks_of,
     statements_of,
 )
+from codegate.languages.python.imported import with_helpers
 from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
 from codegate.languages.python.statements import (
     PythonReader,
@@ -38,6 +39,7 @@ from codegate.languages.python.statements import (
 )
 from codegate.languages.statements import fresh, lines_through
 from codegate.languages.syntax import arguments_of, children_of, compiles, edited, field, parse, text_of, walk
+from codegate.suite import Tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -89,6 +91,10 @@ class PythonDialect(Dialect):
     raising: ClassVar = "raises"
     probe: ClassVar = "test_codegate_probe_"
     apart: ClassVar = True
+
+    def source(self, path: str, tree: Tree) -> str:
+        """See ``Dialect.source``."""
+        return with_helpers(path, tree) if path in tree else ""
 
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
         """See ``Dialect.lines``."""

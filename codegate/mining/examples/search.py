@@ -174,9 +174,8 @@ def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
 
     Imports come without the names that they import.
     """
-    file, dialect = cut.hidden[found.path], dialect_of(found.path)
-    source = decode(file.data) if file is not None else ""
-    needed = dialect.surroundings(source, found.line) if dialect is not None else None
+    dialect = dialect_of(found.path)
+    needed = dialect.surroundings(_after(cut, found.path, dialect), found.line) if dialect is not None else None
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
 
 
@@ -210,7 +209,7 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
         if file is None or dialect is None:
             continue
         lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
-        source, base = decode(file.data), _base_of(cut, path)
+        source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
         own = dialect.files(path, source, lines, beside=True) if beside else dialect.alone(path, source, base, lines)
         files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in own.items()}
     return files
@@ -250,7 +249,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
-            source, base = decode(hidden.data), _base_of(cut, path)
+            source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             lines = list(dialect.lines(source, names, base, _beside(cut, path)))
             found = probes_of(dialect, lines, known, taken, seed, literals_of(dialect, base))
@@ -271,14 +270,14 @@ def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
     """
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
-            before = {text_of(node) for node in dialect.parse(_base_of(cut, other)).named_children}
+            before = {text_of(node) for node in dialect.parse(dialect.source(other, cut.base)).named_children}
             nodes = dialect.parse(decode(file.data)).named_children
             yield from (name for node in nodes if text_of(node) not in before for name in dialect.names(node))
 
 
-def _base_of(cut: Cut, path: str) -> str:
-    """Return a file of the base, or an empty text."""
-    return decode(cut.base[path].data) if path in cut.base else ""
+def _after(cut: Cut, path: str, dialect: Dialect) -> str:
+    """Return a hidden test file with the helpers of others."""
+    return dialect.source(path, cut.base.overlay(cut.hidden))
 
 
 def _beside(cut: Cut, path: str) -> Iterator[str]:

@@ -1,0 +1,90 @@
+"""Write a Python test's asserting helpers into its file.
+
+They are functions that it imports, and methods of base classes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os.path import commonpath
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.python.around import definitions, methods_of
+from codegate.languages.python.names import bare, defining, imported, origin_of, used
+from codegate.languages.python.statements import asserts, can_be_written_out, dedented, shifted
+from codegate.languages.syntax import children_of, decode, field, parse, spliced, text_of
+from codegate.suite import Tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MAX_STEPS: Final = 4
+"""Most imports, and most base classes, between a test and its helper."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A file, and its name in the test's imports."""
+
+    tree: Tree
+    path: str
+    name: str = ""
+
+    @cached_property
+    def root(self) -> "Node":
+        return parse(decode(self.tree[self.path].data), "python")
+
+    def find(self, name: str, steps: int = _MAX_STEPS) -> "tuple[_Module, Node] | None":
+        """Return a class or function with its module, or None."""
+        own = dict(definitions(self.root)).get(name)
+        if own is not None:
+            return self, own
+        head, dot, rest = name.partition(".")
+        module, _, last = (origin_of(self.root, head) + dot + rest).rpartition(".")
+        stem = f"/{module.lstrip('.').replace('.', '/')}"
+        paths = [path for path in self.tree if f"/{path}".endswith((f"{stem}.py", f"{stem}/__init__.py"))]
+        if not (paths and steps) or (self.name and module.startswith(".")):
+            return None  # what is relative to another file has no such name here
+        nearest = max(paths, key=lambda path: len(commonpath([path, self.path])))
+        return _Module(self.tree, nearest, module).find(last, steps - 1)
+
+    def methods(self, around: "Node", steps: int = _MAX_STEPS) -> "Iterator[tuple[_Module, Node]]":
+        """Yield a class's methods, then those of its base classes."""
+        yield from ((self, method) for method in methods_of(around).values())
+        for base in children_of(around, "superclasses") if steps else ():
+            found = self.find(text_of(base))
+            yield from found[0].methods(found[1], steps - 1) if found is not None else ()
+
+    def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
+        """Yield where each helper belongs, its module and itself."""
+        for around in map(bare, self.root.named_children):
+            body = field(around, "body") if around.type == "class_definition" else None
+            yield from ((body, *found) for found in self.methods(around)) if body is not None else ()
+        found = map(self.find, imported(self.root))
+        yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
+
+    def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
+        """Yield the names that a helper uses, with their imports."""
+        for name in sorted(used(parse(dedented(helper), "python"))) if self.name else ():
+            text, *others = defining(self.root, frozenset({name})) or [""]
+            plain = text.startswith(("import ", "from ")) and not (text.startswith("from .") or others)
+            yield name, text if plain else f"from {self.name} import {name}"
+
+
+def with_helpers(path: str, tree: Tree) -> str:
+    """Return a test file with its helpers written into it."""
+    test, imports, edits = _Module(tree, path), dict[str, str](), list[tuple[int, int, bytes]]()
+    seen: set[tuple[Node, str]] = set()
+    for place, module, helper in test.helpers():
+        name, around = text_of(field(helper, "name")), helper.parent
+        new = (place, name) not in seen and around not in (None, place) and f"{name}(" in text_of(place)
+        seen.add((place, name))  # it hides those of base classes
+        plain = can_be_written_out(helper) and not text_of(around).startswith("@") and "super()" not in text_of(helper)
+        if new and plain and asserts(helper):
+            here = (each for each in module.imports(helper) if defining(test.root, frozenset({each[0]})) is None)
+            imports = {**dict(here), **imports}
+            text = shifted(f"\n{dedented(helper)}", place.start_point.column)
+            edits.append((place.end_byte, place.end_byte, f"\n{text}".encode()))
+    data = decode(tree[path].data).encode("utf-8", "replace")
+    text = spliced(data, edits, (0, len(data))).decode("utf-8", "replace")
+    return "\n".join([text, *imports.values(), ""]) if imports else text
