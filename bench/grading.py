@@ -86,12 +86,14 @@ def write_out(folder: Path, tree: Tree) -> Path:
     return folder
 
 
-def site_of(suite: Suite, problem: Problem, folder: Path) -> Path:
-    # The floor uses the same packages, in a plain folder.
+def site_of(suite: Suite, problem: Problem, folder: Path, python: str) -> Path:
+    # The floor uses the same packages, in a plain folder, with byte code as everywhere: without, each start of pytest
+    # would compile it, which takes as long as the tests.
     pins = suite.environments[problem.environment.id].resolved.splitlines()
     site, uv = folder / "site", str(Path(sys.executable).with_name("uv"))
     wanted = [line for line in pins if "==" in line]
-    subprocess.run([uv, "pip", "install", "--quiet", "--target", str(site), "--no-deps", *wanted], check=True)
+    options = ("--quiet", "--no-deps", "--compile-bytecode", "--python", python, "--target", str(site))
+    subprocess.run([uv, "pip", "install", *options, *wanted], check=True)
     return site
 
 
@@ -112,7 +114,7 @@ def main() -> None:
         raise SystemExit(f"there is no Python {version}")
     python = str(found.executable)
     with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
-        floor, site = [], site_of(suite, problems[0], Path(name))
+        floor, site = [], site_of(suite, problems[0], Path(name), python)
         for problem in problems:
             fixed = bases[problem.id].overlay(problem.fix).overlay(problem.hidden)
             floor.append(partial(run_floor, write_out(Path(name) / problem.id, fixed), problem, site, python))

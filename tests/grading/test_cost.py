@@ -32,7 +32,7 @@ def test_an_attempt_takes_a_few_times_as_long_as_its_bare_tests(
     found = find_interpreter(recipe_of(suite.environments[suite.active[0].environment.id]).python)
     assert found is not None
     python = str(found.executable)
-    site = site_of(suite, suite.active[0], tmp_path)
+    site = site_of(suite, suite.active[0], tmp_path, python)
     problems = {problem.id: problem for problem in suite.active}
     bases = {name: load_base(suite, problem) for name, problem in problems.items()}
     fixed = {name: bases[name].overlay(problem.fix) for name, problem in problems.items()}
