@@ -46,8 +46,9 @@ set -e
 options=$1; size=$2; shift 2
 mount -t tmpfs -o "size=$size,mode=0755,nosuid,nodev" tmpfs writable
 mkdir -m 1777 writable/tmp
+mkdir writable/upper writable/upper/env writable/upper/tree writable/work writable/work/env writable/work/tree \\
+    writable/env writable/tree
 for part in env tree; do
-    mkdir -p "writable/upper/$part" "writable/work/$part" "writable/$part"
     mount -t overlay -o "$options,lowerdir=$part,upperdir=writable/upper/$part,workdir=writable/work/$part" \\
         overlay "writable/$part"
 done
