@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour
@@ -67,7 +66,7 @@ def run_tests(
     """
     runner = find_runner(selection.runner)
     tree = selection.copies.place(tree.overlay(installed_files(tree)))
-    watched = _watched_digests(tree, selection.files)
+    watched = _watched_files(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
     reports: list[TestReport] = []
@@ -112,17 +111,17 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
 
 
-def _watched_digests(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
-    """Return digests of the test and conftest files, by path."""
+def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the contents of test and conftest files, by path."""
     # These are the test files, and the conftest files above them.
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
         paths.update("/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1))
-    return {path: sha256(tree[path].data).hexdigest() for path in paths if path in tree and not tree[path].is_link}
+    return {path: tree[path].data for path in paths if path in tree and not tree[path].is_link}
 
 
-def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, str]) -> TestReport:
+def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, bytes]) -> TestReport:
     """Run the commands that come before the tests.
 
     Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
@@ -233,10 +232,11 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     return replace(report, results=results, crashes=crashes)
 
 
-def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str]) -> TestReport:
+def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, bytes]) -> TestReport:
     """Return the report, as tampering if watched files changed."""
     command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
-    given = "\0".join(word for each in watched.items() for word in each).encode("utf-8", "surrogateescape")
+    heads = (f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape") for path, data in watched.items())
+    given = b"".join(map(bytes.__add__, heads, watched.values()))
     done = sandbox.run(replace(command, stdin=given))
     if not done.ok:
         return replace(report, complete=False)
