@@ -64,7 +64,7 @@ class Interrupted(CodegateError):
 
 
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:
-    """Let signal ``number`` end this process; a signal handler.
+    """End this process by signal ``number``; a signal handler.
 
     Commands handle a second signal by it: an exception that interrupts the handling of another one may leave a lock in
     a state that looks like a bug.

@@ -53,7 +53,7 @@ class HarnessFile(Strict):
 
 
 class Harness(Strict):
-    """Files that agents get in place of the base commit's."""
+    """An agent's files, which replace those of the base commit."""
 
     folder: _Path = Field(default=".", description="Folder that stands for the top of a problem's tree.")
     files: tuple[_Path, ...] | None = Field(

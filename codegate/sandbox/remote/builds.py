@@ -1,4 +1,4 @@
-"""Pack a rented machine's files; fetch those of builds.
+"""Pack files for rented machines; fetch what builds made.
 
 A machine serves one sandbox, so the sandbox writes to its folders directly.
 """
