@@ -207,13 +207,19 @@ ProviderFault = Literal[
     "model_mismatch",  # another snapshot answered than the one that is pinned
 ]
 
+_DECLINED: Final[frozenset[ProviderFault]] = frozenset(
+    {"authentication", "not_found", "bad_request", "quota", "rate_limit", "overloaded"}
+)
+"""Faults with which a provider declines a request before the model works on it."""
+
 
 class ProviderError(InfrastructureError):
     """A provider gave no usable answer.
 
     ``running.faults`` says which faults are retried. Providers redact keys from the message. ``stop`` is set if the
     provider declined the request for its content (a long prompt, a filter); such a request counts as answered without
-    text. ``setting`` is the candidate's key of the parameter that the provider objects to.
+    text. ``setting`` is the candidate's key of the parameter that the provider objects to. ``usage`` has the tokens
+    that the provider may charge for: none for a declined request, unknown where the model may have worked.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -224,6 +230,7 @@ class ProviderError(InfrastructureError):
         self.retry_after = retry_after
         self.stop: StopReason | None = None
         self.setting: str | None = None
+        self.usage = NO_USAGE if fault in _DECLINED else Usage()
 
 
 class ProblemKey(Strict):

@@ -163,7 +163,7 @@ class SdkProvider(ABC):
             faults = self._faults
             document = protocol.assemble(_events(content, faults)) if streamed else as_document(content, faults)
             if (refused := error_object(document)) is not None:
-                raise faults.refused(refused[1], refused[0])
+                raise faults.refused(refused[1], refused[0], protocol.usage(document))
             completion = protocol.read(document, AnswerReader(faults, content, seconds))
             limit = next((request[name] for name in protocol.limits if name in request), None)
             # Some servers give `stop` as the reason for an answer that their request's limit has truncated.

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
-from codegate.candidates.conversation import ProviderError, ProviderFault
+from codegate.candidates.conversation import ProviderError, ProviderFault, Usage
 from codegate.candidates.declined import (
     FAULT_OF_KIND,
     error_parts,
@@ -38,6 +38,9 @@ LONGEST_RESET_SECONDS: Final = 60.0
 """Limits are per minute. What OpenAI names is when the whole limit is free again; one request is earlier."""
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+_DECLINING: Final = frozenset({503, 529})
+"""Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
 
 Result = TypeVar("Result")
 
@@ -271,11 +274,14 @@ class Faults:
             "Check that the address speaks this API.",
         )
 
-    def refused(self, message: str, kind: str) -> ProviderError:
-        """Return the error for a refusal with HTTP status 200."""
+    def refused(self, message: str, kind: str, usage: Usage) -> ProviderError:
+        """Return the error for a refusal with HTTP status 200.
+
+        ``usage`` is what the answer has beside it: the model may have worked before it failed.
+        """
         fault = FAULT_OF_KIND.get(kind, "malformed")
         found = self._error(fault, f"an error with status 200: {self._clean(message)}")
-        found.stop = stop_named(message)
+        found.stop, found.usage = stop_named(message), usage
         return found
 
     def visible(self, text: str) -> str:
@@ -314,6 +320,8 @@ class Faults:
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
         found.setting = setting
+        if fault == "overloaded" and status >= 500 and status not in _DECLINING:
+            found.usage = Usage()
         return found
 
     def _error(

@@ -13,7 +13,15 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    ProviderError,
+    ProviderFault,
+    Usage,
+    cost,
+    worst_case_call_cost,
+)
 from codegate.errors import UsageError
 from codegate.running.faults import FAULTS, Faulted, cause_of, check_not_stopped, fault_of, waits_too_long, with_retries
 from codegate.running.journal import Journal
@@ -22,11 +30,6 @@ from codegate.running.plan import RunOptions
 from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
-
-_NOT_BILLED: Final[frozenset[ProviderFault]] = frozenset(
-    {"authentication", "not_found", "bad_request", "quota", "rate_limit", "overloaded"}
-)
-"""Faults with which a provider declined a request unbilled; the cost of all others is unknown."""
 
 _WAIT_SECONDS: Final = 0.1
 _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloaded"})
@@ -178,11 +181,10 @@ class ModelCalls:
         key = candidate.key()
         pace, number = self._reserve(key, worst, check=check)
         began = time.monotonic()
-        paid = worst
+        usage = Usage()
         try:
             completion = action()
-            known = cost(completion.usage, candidate.prices)
-            paid = worst if known is None else known
+            usage = completion.usage
             _LOG.debug("model call of %s: %.2f s", candidate.label, time.monotonic() - began)
             with self._changed:
                 self._time_limit.record(key, began)
@@ -191,7 +193,7 @@ class ModelCalls:
             return completion
         except ProviderError as error:
             _LOG.debug("model call of %s: %s, %.2f s", candidate.label, error, time.monotonic() - began)
-            paid = Decimal(0) if error.fault in _NOT_BILLED else worst
+            usage = error.usage
             if not self._stop.is_set():
                 with self._changed:
                     pace.failed(error, began)
@@ -200,7 +202,8 @@ class ModelCalls:
                     self._time_limit.check(key, wait=error.retry_after)
             raise
         finally:
-            self._settle(key, pace, number, worst, paid)
+            known = cost(usage, candidate.prices)
+            self._settle(key, pace, number, worst, worst if known is None else known)
 
     def words(self) -> str:
         """Describe the calls in progress in one line, or ""."""

@@ -5,20 +5,32 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    Prices,
+    ProviderError,
+    ProviderFault,
+    Sampling,
+    Usage,
+    open_provider,
+)
 from codegate.errors import UsageError
-from codegate.running import Journal, RunOptions, RunSpec, run_suite
+from codegate.running import Journal, RunOptions, RunSpec, faults, run_suite
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted
 from codegate.suite import Suite
+from tests.kit.model_server import Reply, as_json, wire_server
 from tests.kit.runs import manifest
 from tests.running.world import ModelServer, codegate, run_here
 
@@ -71,6 +83,38 @@ def test_what_was_declined_costs_nothing_and_what_was_cut_off_may_have(
     with journal.writing(), pytest.raises(Faulted):
         calls(journal, "1").make(SPEC, fail, 0)
     assert journal.calls.spending() == Spending(tries, usd)
+
+
+ERROR = {"error": {"type": "server_error", "message": "failed"}}
+SPENT = ERROR | {"usage": {"prompt_tokens": 10_000, "completion_tokens": 2000, "total_tokens": 12_000}}
+TEXT = {"choices": [{"index": 0, "delta": {"content": "Hel"}, "finish_reason": None}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "usd"),
+    [
+        (as_json(ERROR), WORST),
+        (as_json(SPENT), Decimal("0.03")),
+        (Reply("".join(f"data: {json.dumps(event)}\n\n" for event in (TEXT, SPENT)).encode()), Decimal("0.03")),
+        (as_json(ERROR, 500), WORST),
+        (as_json(ERROR, 502), WORST),
+        (as_json(ERROR, 504), WORST),
+        (as_json(ERROR, 503), Decimal(0)),
+        (as_json(ERROR, 529), Decimal(0)),
+        (as_json(ERROR, 429), Decimal(0)),
+    ],
+)
+def test_a_request_that_fails_after_the_model_may_have_worked_is_counted(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, reply: Reply, usd: Decimal
+) -> None:
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    with wire_server(reply) as server, journal.writing():
+        spec = SPEC.model_copy(update={"base_url": f"{server.url}/v1"})
+        provider: Any = open_provider(spec)
+        request = {"model": spec.model, "messages": [], "stream": reply.body.startswith(b"data:")}
+        with closing(provider), pytest.raises(Faulted):
+            calls(journal, "1").make(spec, lambda: provider.forward("chat", request, {}).completion, 0)
+    assert journal.calls.spending() == Spending(6, 6 * usd)
 
 
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, block_text, usage_of
-from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
     Cleaned,
     ModelProtocol,
@@ -117,8 +117,11 @@ class ChatCompletions(ModelProtocol):
         answer = block_text(message.get("content"))
         if not answer and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
             answer, stop = message["refusal"], "refusal"
-        usage = usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
-        return reader.completion(answer, calls, stop, usage, document.get("model"), signed)
+        return reader.completion(answer, calls, stop, self.usage(document), document.get("model"), signed)
+
+    def usage(self, document: Mapping[str, Any]) -> Usage:
+        """See ``ModelProtocol.usage``."""
+        return usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""

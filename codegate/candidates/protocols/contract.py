@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader
-from codegate.candidates.conversation import Completion, Message, Sampling
+from codegate.candidates.conversation import Completion, Message, Sampling, Usage
 from codegate.durable import digest
 
 MAX_MESSAGE_CHARACTERS: Final = 200_000
@@ -163,6 +163,10 @@ class ModelProtocol(ABC):
         Raises:
             ProviderError: ``malformed``.
         """
+
+    @abstractmethod
+    def usage(self, document: Mapping[str, Any]) -> Usage:
+        """Return the token usage in an answer, an error's included."""
 
     @abstractmethod
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:

@@ -130,8 +130,27 @@ class Messages(ModelProtocol):
         calls = reader.calls([(block.get("id"), block.get("name"), block.get("input")) for block in used])
         stop = reader.stop("stop_reason", document.get("stop_reason"), _STOP, calls)
         thought = [block for block in dicts(blocks) if block.get("type") in {"thinking", "redacted_thinking"}]
-        usage = _usage(document.get("usage"))
-        return reader.completion(block_text(blocks), calls, stop, usage, document.get("model"), thought)
+        return reader.completion(block_text(blocks), calls, stop, self.usage(document), document.get("model"), thought)
+
+    def usage(self, document: Mapping[str, Any]) -> Usage:
+        """See ``ModelProtocol.usage``; input includes cached tokens.
+
+        The API counts those apart.
+        """
+        raw = document.get("usage")
+        if not isinstance(raw, dict):
+            return Usage()
+        fresh = token_count(raw.get("input_tokens"))
+        read = token_count(raw.get("cache_read_input_tokens") or 0)
+        written = token_count(raw.get("cache_creation_input_tokens") or 0)
+        whole = None if fresh is None or read is None or written is None else fresh + read + written
+        return Usage(
+            input_tokens=whole,
+            output_tokens=token_count(raw.get("output_tokens")),
+            cached_tokens=None if whole is None else read,
+            written_tokens=written,
+            reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
+        )
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
@@ -199,23 +218,3 @@ def _object(source: str) -> object:
         return json.loads(source)
     except (ValueError, RecursionError):
         return source
-
-
-def _usage(raw: object) -> Usage:
-    """Return the token usage; input includes cached tokens.
-
-    The API counts those apart.
-    """
-    if not isinstance(raw, dict):
-        return Usage()
-    fresh = token_count(raw.get("input_tokens"))
-    read = token_count(raw.get("cache_read_input_tokens") or 0)
-    written = token_count(raw.get("cache_creation_input_tokens") or 0)
-    whole = None if fresh is None or read is None or written is None else fresh + read + written
-    return Usage(
-        input_tokens=whole,
-        output_tokens=token_count(raw.get("output_tokens")),
-        cached_tokens=None if whole is None else read,
-        written_tokens=written,
-        reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
-    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, usage_of
-from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
     Cleaned,
     ModelProtocol,
@@ -138,9 +138,12 @@ class Responses(ModelProtocol):
         answer = _joined(said, "text")
         if refusals and not answer and not calls:
             answer, stop = refusals, "refusal"
-        usage = usage_of(document.get("usage"), "input_tokens", "output_tokens")
         reasoning = [item for item in items if item.get("type") == "reasoning" and item.get("encrypted_content")]
-        return reader.completion(answer, calls, stop, usage, document.get("model"), reasoning)
+        return reader.completion(answer, calls, stop, self.usage(document), document.get("model"), reasoning)
+
+    def usage(self, document: Mapping[str, Any]) -> Usage:
+        """See ``ModelProtocol.usage``."""
+        return usage_of(document.get("usage"), "input_tokens", "output_tokens")
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
