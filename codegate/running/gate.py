@@ -266,6 +266,11 @@ def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
             f"run {manifest.id} was planned without a baseline, but one is configured.",
             "Leave it out (--no-gate), or plan the run again.",
         )
+    if gate is None:
+        raise UsageError(
+            f"run {manifest.id} was planned for a gate, but neither a baseline nor a critical floor is given.",
+            "Name its configuration with --config (and leave out --no-gate), or start a new run.",
+        )
     raise UsageError(
         f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
         "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",

@@ -50,7 +50,8 @@ class RunSpec:
         keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
-        no_gate: a new run is to stay ungated, also when it is resumed.
+        no_gate: a new run is to stay ungated, also when it is resumed; a run that was planned for a gate is resumed
+            without it only if this is set.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
@@ -93,6 +94,9 @@ def run_suite(
     if spec.resume is not None:
         journal = Journal.open(spec.resume)
         check_resumable(journal.manifest, suite)
+        planned = journal.manifest
+        if planned.shard is not None or (planned.gated_by is not None and not spec.no_gate):
+            check_planned_gate(planned, spec.gate)
         sandbox = _same_sandbox(spec.sandbox, journal.manifest)
         run_id = journal.manifest.id
         candidates = _with_own_terms(journal.manifest, spec.candidates).candidates
@@ -312,8 +316,6 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
     A candidate is settled if more samples cannot change its verdict. None for a run without a gate.
     """
     check_gate(manifest, gate)
-    if manifest.shard is not None:
-        check_planned_gate(manifest, gate)
     if gate is None:
         return None
     if manifest.shard is not None:  # if the whole cannot be compared, its parts need no samples

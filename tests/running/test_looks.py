@@ -1,6 +1,7 @@
 """Gated runs: sampling stops when the verdict is clear, and fresh baseline samples confirm a regression."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,18 @@ def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: Mod
     gated(suite, tmp_path / "r", gate, old)
     with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
         gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(margin=0.2)))
+
+
+def test_a_gated_run_of_fixed_samples_is_resumed_under_its_gate_only(suite: Suite, tmp_path: Path) -> None:
+    gate, (spec, _) = Gate(all_solved(suite, SPECS[0], 2), GatePolicy()), SPECS
+    Journal.create(tmp_path / "r", plan_run(suite, (spec,), 2, "bwrap", "r", gated_by=gate.digest))
+    resumed = RunSpec(suite.folder, (spec,), resume=tmp_path / "r")
+    for by, cause in (
+        (None, "neither a baseline nor a critical floor is given"),
+        (Gate(gate.baseline, GatePolicy(margin=0.2)), "another baseline or gate policy"),
+    ):
+        with pytest.raises(UsageError, match=cause):
+            run_suite(replace(resumed, gate=by), lambda step: None, lambda text: None)
 
 
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}

@@ -247,7 +247,7 @@ def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
     folders = write_shards(tmp_path, plan(samples=1, gated_by=gate.digest), 3)
     other = Gate(gate.baseline, GatePolicy(margin=0.2))
     refused("planned for another baseline or gate policy", folders, tmp_path / "out", gate=other)
-    refused("planned for another baseline or gate policy", folders, tmp_path / "out")
+    refused("planned for a gate, but neither a baseline nor a critical floor is given", folders, tmp_path / "out")
     assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(WHOLE.outcome_keys())
     ungated = write_shards(tmp_path / "ungated", WHOLE, 3)
     refused("planned without a baseline, but one is configured", ungated, tmp_path / "again", gate=gate)

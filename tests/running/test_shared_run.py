@@ -88,5 +88,5 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
     run = merge_shards(folders, tmp_path / "merged", gate=gate).load()
     assert (run.manifest.samples, run.manifest.looks) == (3, (3,)), "a fixed number"
     assert gate_candidate(run, spec, gate).kind == "incomparable"
-    with pytest.raises(UsageError, match="planned for another baseline or gate policy"):
+    with pytest.raises(UsageError, match="planned for a gate, but neither a baseline nor a critical floor"):
         run_suite(replace(request, resume=folders[0], gate=None), lambda step: None, lambda text: None)
