@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from codegate.gating import Verdict
 from codegate.reporting import figures
 from codegate.reporting.cells import bug
 from codegate.reporting.view import AttemptView, CandidateView, Cell, ProblemView, ReportView
@@ -14,10 +15,11 @@ _EXCERPT = 4000  # characters of test output in one element
 
 
 def render_junit(view: ReportView) -> str:
-    """Render the report as JUnit XML, one case per problem.
+    """Render the report as JUnit XML: problems and verdicts.
 
     A case fails with its failure class as type unless every graded sample passed; it is an error if only infrastructure
-    faults or no outcome are there instead of a grade, and is skipped if the problem was not run.
+    faults or no outcome are there instead of a grade, and is skipped if the problem was not run. The case of a verdict
+    fails if it is ``regressed``, is skipped if it is ``inconclusive``, and is an error if there was no comparison.
     """
     from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
 
@@ -25,7 +27,10 @@ def render_junit(view: ReportView) -> str:
     suites = [
         TestSuite(
             entry.label,
-            [_case(entry, row, row.cells[column]) for row in view.problems],
+            [
+                *(_verdict_case(verdict) for verdict in view.verdicts if verdict.candidate == entry.key),
+                *(_case(entry, row, row.cells[column]) for row in view.problems),
+            ],
             id=str(column),
             properties={
                 "model": entry.model,
@@ -39,6 +44,19 @@ def render_junit(view: ReportView) -> str:
     body = str(to_xml_report_string(suites, prettyprint=False, encoding="utf-8"))
     start = "<?xml version='1.0' encoding='utf-8'?>\n"
     return start + body.removeprefix(start) + "\n"
+
+
+def _verdict_case(verdict: Verdict) -> "TestCase":
+    from junit_xml import TestCase  # noqa: PLC0415
+
+    case = TestCase("verdict", classname=verdict.label)
+    if verdict.kind == "regressed":
+        case.add_failure_info(message=verdict.reason, failure_type=verdict.kind)
+    elif verdict.kind == "inconclusive":
+        case.add_skipped_info(message=f"inconclusive: {verdict.reason}")
+    elif verdict.kind != "pass":
+        case.add_error_info(message=verdict.reason, error_type=verdict.kind)
+    return case
 
 
 def _case(entry: CandidateView, row: ProblemView, cell: Cell) -> "TestCase":

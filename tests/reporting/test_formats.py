@@ -62,6 +62,24 @@ def test_a_missing_outcome_is_an_error_not_a_pass() -> None:
     assert error.get("type") == "missing"
 
 
+@pytest.mark.parametrize(
+    ("kind", "tag"),
+    [
+        ("pass", None),
+        ("regressed", "failure"),
+        ("inconclusive", "skipped"),
+        ("incomparable", "error"),
+        ("infrastructure", "error"),
+    ],
+)
+def test_junit_is_as_red_as_the_verdict(kind: str, tag: str | None) -> None:
+    run, verdicts = example("", 3)
+    one = verdicts[0].model_copy(update={"kind": kind})
+    root = ET.fromstring(render_junit(build_view([run], [one])))
+    [case] = [each for each in root.iter("testcase") if each.get("name") == "verdict"]
+    assert [each.tag for each in case] == ([tag] if tag is not None else [])
+
+
 def test_junit_fails_when_some_samples_fail() -> None:
     root = ET.fromstring(render_junit(build_view([run_of({"a": {"p1": [True, False, True]}})])))
     failure = root.find("testsuite/testcase/failure")
