@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.candidates import AgentPrompt, CandidateSpec
 from codegate.durable import digest, write_atomic
@@ -309,7 +309,7 @@ class SoundnessRecord(Strict):
     """
 
     soundness_schema: Literal["codegate.soundness/1"] = Field(default="codegate.soundness/1", alias="schema")
-    checked: str = Field(description="UTC time, ISO 8601.")
+    checked: AwareDatetime
     problems: dict[str, Annotated[str, StringConstraints(max_length=2000)] | None]
 
 

@@ -18,6 +18,7 @@ from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import beyond_retry, is_cut, mostly_lost, refuse_cut, refuse_declined
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
+from codegate.running.predictions import PROVIDER
 from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
 from codegate.suite import Problem
@@ -287,7 +288,11 @@ class _Execution:
         self._broken |= prepare_environments(self._sandboxes, whole, self._stop)
         if self._sandboxes.assurances:
             self._setup.journal.record_assurances(self._sandboxes.assurances)
-        if self._setup.options.precheck and any(job.candidate.calls_a_model for job in left):
+        gated = self._setup.journal.manifest.gated_by is not None
+        checkable = (
+            one for one in left if one.candidate.calls_a_model or (gated and one.candidate.provider == PROVIDER)
+        )
+        if self._setup.options.precheck and any(checkable):
 
             def checked(done: int, of: int) -> None:
                 self._doing.preparing = f"checked {done} of {of} problems"

@@ -108,6 +108,9 @@ def test_answers_made_elsewhere_are_a_run_like_any_other(
     assert gated.document["verdicts"][0]["label"] == "worse"
     assert "the answers of ours came from a file" in gated.stderr
     [folder] = (tmp_path / "runs").iterdir()
+    assert json.loads((folder / "soundness.json").read_text())["problems"] == dict.fromkeys(
+        f"calc-{name}" for name in NAMES
+    ), "a hidden test that expired is no regression"
     assert codegate(*run, "--label", "worse", cwd=tmp_path).code == 1
     assert list((tmp_path / "runs").iterdir()) == [folder], "the same answers are the same gate"
     assert codegate("gate", folder, cwd=tmp_path).code == 1

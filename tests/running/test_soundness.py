@@ -1,5 +1,6 @@
 """Before any model is asked: the reference passes and no change fails, or the problem is quarantined for the run."""
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,20 @@ def test_nobody_is_asked_when_the_environment_is_broken(own_suite: Suite, server
         run_here(suite, tmp_path / "r", server.spec(), precheck=True)
     assert not server.asked
     assert not (tmp_path / "r" / "soundness.json").exists(), "the next try looks again"
+
+
+def test_a_run_that_goes_on_later_checks_again_what_is_left(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "r"
+    run_here(own_suite, out, server.spec(), precheck=True)
+    (out / "outcomes.jsonl").write_bytes((out / "outcomes.jsonl").read_bytes().splitlines(keepends=True)[0])
+    record = json.loads((out / "soundness.json").read_bytes())
+    (out / "soundness.json").write_text(json.dumps({**record, "checked": "2026-01-01T00:00:00Z"}))
+    expired = "the reference fix does not pass here"  # as of a test with a certificate
+    monkeypatch.setattr(readiness, "_check", lambda *_, **_more: expired)
+    with pytest.raises(InfrastructureError, match="2 of 3 problems are not sound here"):
+        run_here(own_suite, out, precheck=True)
 
 
 @pytest.mark.full
