@@ -130,8 +130,15 @@ class Redactor:
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables whose names match ``SECRET_NAME``."""
-    return tuple(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip())
+    """Return the values of variables whose names match ``SECRET_NAME``.
+
+    Those of headers in ``*_CUSTOM_HEADERS`` are secrets too, without a scheme such as Bearer.
+    """
+    lines = [
+        line for name, value in environment.items() if name.endswith("_CUSTOM_HEADERS") for line in value.splitlines()
+    ]
+    sent = (word for line in lines for word in line.partition(":")[2].split()[-1:] if len(word) >= SHORTEST)
+    return (*(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip()), *sent)
 
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:

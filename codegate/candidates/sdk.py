@@ -83,6 +83,8 @@ class SdkProvider(ABC):
             default_query=spec.query,
             http_client=bounded_client(sdk.DefaultHttpxClient, endpoint, self._timeout),
         )
+        # The SDKs add the headers of OPENAI_CUSTOM_HEADERS and ANTHROPIC_CUSTOM_HEADERS, whatever address they talk to.
+        self._client._custom_headers = dict(spec.headers or {})
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""

@@ -9,7 +9,6 @@ import contextvars
 import email.utils
 import logging
 import math
-import os
 import re
 import socket
 import threading
@@ -179,7 +178,8 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     plain http: a proxy must not see a key.
     """
     _silence(kind)
-    withheld = _from_environment() if endpoint.keyless else frozenset()
+    # The SDK reads them from the environment.
+    withheld = frozenset({"openai-organization", "openai-project"} if endpoint.keyless else ())
     client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
     # The mounts too: an SDK may read the proxy variables itself, even without ``trust_env``.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
@@ -191,16 +191,6 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
         # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
         headers={"Connection": "close", "Accept-Encoding": "identity"},
     )
-
-
-def _from_environment() -> frozenset[str]:
-    """Return names of headers that SDKs read from the environment.
-
-    They are in lower case.
-    """
-    lines = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
-    named = (line.partition(":")[0].strip().lower() for line in lines.splitlines())
-    return frozenset({"openai-organization", "openai-project", *named})
 
 
 def _silence(kind: type[Any]) -> None:

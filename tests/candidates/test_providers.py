@@ -16,8 +16,9 @@ from codegate.candidates import (
     ToolCall,
     ToolSpec,
     open_provider,
+    redactor_for,
 )
-from codegate.candidates.conversation import DEFAULT_OUTPUT_TOKENS
+from codegate.candidates.conversation import DEFAULT_OUTPUT_TOKENS, ListsModels
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.kit.http import Request
@@ -264,6 +265,24 @@ def test_named_key_and_no_key(provider: str, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         ask(server, provider)
         assert [sent_key(request) for request in server.received] == ["team-secret-1", "none"]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_headers_that_only_the_environment_names_are_not_sent(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "corp-gateway-pass-42"
+    for sdk in ("OPENAI", "ANTHROPIC"):
+        names = ("X-Gateway-Pass", "X-Team", "Authorization", "X-Api-Key")
+        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", "\n".join(f"{name}: Bearer {secret}" for name in names))
+    with wire_server(as_json(answer_of(provider))) as server:
+        ask(server, provider, headers={"x-team": "gate"})
+        client = opened(server, provider)
+        assert isinstance(client, ListsModels)
+        client.models()
+        client.close()
+        assert secret not in str(server.received)
+        assert server.received[0].headers["x-team"] == "gate"
+        assert sent_key(server.received[0]) == CANARY
+    assert redactor_for().redact_whole(f"refused: {secret}") == "refused: [redacted]"
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
