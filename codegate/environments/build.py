@@ -156,10 +156,7 @@ def obtain(
 
 
 class _Build:
-    """One build of an environment; ``record`` runs it.
-
-    ``record`` may be called again, to build anew.
-    """
+    """One build of an environment; ``record`` runs it, also again."""
 
     def __init__(
         self,
@@ -253,10 +250,7 @@ class _Build:
 
     @property
     def _dated(self) -> bool:
-        """Return whether set-up may succeed with another day's packages.
-
-        It may if codegate, not the project, chose the day.
-        """
+        """Return whether codegate chose a day for the packages."""
         chosen = self._set_up.keys() - self._undated().keys()
         node = any(posixpath.basename(path) == "package.json" for path in self._tree)
         return (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)

@@ -293,10 +293,7 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
 
 
 def holds_only_dependencies(recipe: Recipe) -> bool:
-    """Return whether a build of ``recipe`` holds only Go's dependencies.
-
-    It holds nothing of the tree then.
-    """
+    """Return whether a recipe's build holds dependencies of Go only."""
     return bool(recipe.setup) and all(line.startswith((_DOWNLOAD, f"{_LIST} ")) for line in recipe.setup)
 
 
@@ -341,10 +338,7 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _tests_alone(command: TestCommand) -> TestCommand:
-    """Return the command without coverage and goals other than tests.
-
-    A goal is what Maven or Gradle is asked to do.
-    """
+    """Return the command without coverage and without goals except tests."""
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
@@ -362,10 +356,7 @@ def _tests_alone(command: TestCommand) -> TestCommand:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield the shell lines of a make target, dependencies first.
-
-    Computed variables are empty.
-    """
+    """Yield a make target's shell lines; computed variables are empty."""
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )
@@ -422,10 +413,7 @@ def _split(piece: str) -> list[str]:
 
 
 def _below(folder: str, name: str) -> str:
-    """Return ``folder/name`` from the root.
-
-    Return ``_ELSEWHERE`` if that is outside of the repository or unknown.
-    """
+    """Return ``folder/name``, or ``_ELSEWHERE`` if outside of the repository."""
     # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
     if folder == _ELSEWHERE:
         return _ELSEWHERE

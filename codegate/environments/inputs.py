@@ -267,10 +267,7 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return the tables of a ``pyproject.toml`` that affect installation.
-
-    If it cannot be parsed, return its digest.
-    """
+    """Return a ``pyproject.toml``'s tables for installation, or its digest."""
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

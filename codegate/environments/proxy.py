@@ -314,10 +314,7 @@ def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused)
 
 
 def _carry(source: socket.socket, sink: socket.socket, count: Any = lambda _: None) -> None:
-    """Copy bytes until one side closes, then close both sides.
-
-    ``count`` is called with the length of each piece.
-    """
+    """Copy bytes until one side closes; ``count`` gets their numbers."""
     # Closing both ends the thread that carries the other direction.
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):

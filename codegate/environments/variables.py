@@ -184,10 +184,7 @@ def set_up_variables(
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
-    """Return the environment of tests.
-
-    It has the folders of set-up, and no package index.
-    """
+    """Return the environment of tests, which has no package index."""
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
@@ -222,10 +219,7 @@ def java_authorities() -> bytes | None:
 
 
 def maven_settings() -> bytes:
-    """Return a Maven ``settings.xml`` with the build's proxy.
-
-    Maven reads no variable for it.
-    """
+    """Return a Maven ``settings.xml`` with the build's proxy."""
     proxies = "".join(
         f"<proxy><id>{scheme}</id><active>true</active><protocol>{scheme}</protocol><host>127.0.0.1</host>"
         f"<port>{PROXY_PORT}</port></proxy>"

@@ -238,10 +238,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables in ``env``, and clauses on unknown ones.
-
-    Unknown are variables whose values only GitHub has.
-    """
+    """Return ``env``'s variables, and clauses on those only GitHub knows."""
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():

@@ -161,10 +161,7 @@ def _lacks_processes(crash: Crash) -> bool:
 
 
 def _forbidden(crash: Crash) -> str | None:
-    """Return ``use PATH`` for a forbidden file in an exception.
-
-    None if access to none was refused.
-    """
+    """Return ``use PATH`` if an exception names a forbidden file."""
     found = _FORBIDDEN.search(crash.message) if crash.errno in _REFUSED or "PermissionError" in crash.parents else None
     return f"use {found.group()[:200]}" if found else None
 

@@ -199,8 +199,5 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _line(value: object) -> str:
-    """Return a text on one line and of bounded length.
-
-    "" for other values.
-    """
+    """Return a text as one bounded line, else ""."""
     return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""

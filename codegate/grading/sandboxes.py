@@ -200,10 +200,7 @@ class Sandboxes:
 
     @property
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return how strongly each kind of environment is isolated.
-
-        Only environments that were prepared are among them.
-        """
+        """Return how strongly each kind of prepared environment is isolated."""
         with self._checking:
             return tuple(self._assurances.values())
 

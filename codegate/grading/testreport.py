@@ -62,10 +62,7 @@ class TestSelection:
 
 
 def test_selection(problem: Problem) -> TestSelection:
-    """Return the selection of a problem's hidden tests.
-
-    It has the problem's limits.
-    """
+    """Return the selection of hidden tests, with the problem's limits."""
     limits = problem.manifest.limits
     return TestSelection(
         files=problem.manifest.test_files,

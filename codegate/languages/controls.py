@@ -176,18 +176,12 @@ class TestSyntax(ABC):
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return names that can replace a name in a table.
-
-        They stand in other rows of the same column.
-        """
+        """Return other names in the same column of a table."""
         return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
-        """Return replacements that a patch can tell from the original.
-
-        These are opposite operators, for example.
-        """
+        """Return opposite operators or the like, which patches can recognise."""
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
@@ -306,10 +300,7 @@ def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
 
 
 def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
-    """Return the texts that can replace a literal.
-
-    They are the other members of its class.
-    """
+    """Return the literals that can replace a literal."""
     text = text_of(node)
     if kind == "truth":
         other = {"true": "false", "false": "true"}[text.lower()]
@@ -326,10 +317,7 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the numbers that can replace the number ``text``.
-
-    They have as many trailing zeros.
-    """
+    """Return replacements for a number, with as many trailing zeros."""
     # They have as many trailing zeros.
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):

@@ -94,18 +94,12 @@ def code_of(steps: Iterable[Step]) -> str:
 
 
 def joined(context: str, code: str) -> str:
-    """Return ``context`` followed by ``code``.
-
-    ``context`` are imports and definitions.
-    """
+    """Return ``context`` (imports and definitions) followed by ``code``."""
     return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
 
 
 class Shown(NamedTuple):
-    """An example as readers see it: code, expression, two values.
-
-    The values are from before and after the fix.
-    """
+    """An example's code, expression, and values before and after."""
 
     code: str
     expression: str
@@ -229,10 +223,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return imports and definitions that ``names`` need, or None.
-
-        None: a name is not defined in ``source``.
-        """
+        """Return imports and definitions that ``names`` need; None: unknown name."""
 
     def outside(self, source: str, line: Line) -> frozenset[str]:
         """Return the names that a line takes from the file."""
@@ -241,17 +232,11 @@ class Dialect(ABC):
         return self.used(line.text) - (own - defined)
 
     def surroundings(self, source: str, line: Line) -> list[str] | None:
-        """Return the imports and definitions that a line needs.
-
-        None: a name is not defined in ``source``.
-        """
+        """Return imports and definitions that a line needs; see ``context``."""
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return descriptions of the framework names that a line uses.
-
-        None: a name is unknown.
-        """
+        """Describe the framework names that a line uses; None: unknown."""
         return {}
 
     def shown(
@@ -268,17 +253,11 @@ class Dialect(ABC):
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value as readers see it.
-
-        ``kind`` is the type of its record, ``text`` the recorded text.
-        """
+        """Return a record's ``text`` and ``kind`` as readers see them."""
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps without code that nothing uses.
-
-        They lead to ``expression``.
-        """
+        """Return the steps to ``expression`` without unused code."""
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:

@@ -27,10 +27,7 @@ def path_language(path: str) -> LanguagePack | None:
 
 
 def controls_of(runner: str) -> str:
-    """Return where a runner's ``TestSyntax`` is, as ``module:object``.
-
-    "" if it has none.
-    """
+    """Return a runner's ``TestSyntax`` as ``module:object``, or ""."""
     return next((language.controls for language in languages() if runner in language.runners), "")
 
 

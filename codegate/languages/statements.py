@@ -170,10 +170,7 @@ def operand(node: "Node") -> "Node":
 
 
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
-    """Return code without comments.
-
-    Comments may reveal the expected result.
-    """
+    """Return code without comments, which may reveal expected results."""
     root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:

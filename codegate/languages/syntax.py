@@ -123,10 +123,7 @@ def walk(node: "Node | None") -> Iterator["Node"]:
 
 
 def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
-    """Yield a node's ancestors, nearest first, up to ``end``.
-
-    ``end`` itself is not among them.
-    """
+    """Yield a node's ancestors below ``end``, nearest first."""
     around = node.parent
     while around is not None and around != end:
         yield around

@@ -330,10 +330,7 @@ class _UnitBuilder:
         return _Described(kind, interface, statement, runs, undisclosed, gates)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
-        """Return ``examples``.
-
-        Raise ``LeftOut`` if there are none and the options require one.
-        """
+        """Return ``examples``; raise ``LeftOut`` if a required one is missing."""
         if not examples and self.builder.options.statements == "executed":
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
@@ -378,10 +375,7 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement`` if it mentions all unresolvable new names.
-
-    Raise ``LeftOut`` if it does not.
-    """
+    """Return ``statement``; raise ``LeftOut`` if it lacks unresolvable names."""
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

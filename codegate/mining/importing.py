@@ -60,10 +60,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A SWE-bench row, turned into a change.
-
-    Its commit id is invented.
-    """
+    """A SWE-bench row turned into a change with invented id."""
 
     prospect: Prospect
     parts: Cut = field(repr=False)

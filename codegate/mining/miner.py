@@ -125,10 +125,7 @@ def mine_repository(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a run that found no environment.
-
-    ``error`` is the reason.
-    """
+    """Write the report of a run that found no environment."""
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -145,10 +142,7 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return builds of the project's recipe or the best proposal.
-
-    The recipe was tried on the newest tree before.
-    """
+    """Return builds of the written recipe or the chosen proposal."""
 
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
@@ -170,10 +164,7 @@ def _builds(
 
 
 def _until_stopped(sandboxes: Sandboxes, out: Path, work: Callable[[], Value]) -> Value:
-    """Return the result of ``work``.
-
-    An interrupt closes the backend.
-    """
+    """Return the result of ``work``; an interrupt closes the backend."""
     try:
         return work()
     except KeyboardInterrupt as error:

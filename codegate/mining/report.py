@@ -144,10 +144,7 @@ class MineReport:
 
     @property
     def untried(self) -> str:
-        """Return a clause on changes that were not tried.
-
-        "" if all were.
-        """
+        """Return a clause on changes left untried, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         again = "the time was used up; the same command goes on with them"
         why = next((detail for detail in details if detail.startswith(FOUND_ENOUGH)), again)

@@ -88,10 +88,7 @@ def mapping(value: object) -> dict[str, Any]:
 
 
 def strings(value: object) -> list[str]:
-    """Return a list's texts or a text's lines; else [].
-
-    Other items of a list are left out.
-    """
+    """Return a list's texts or a text's lines; else []."""
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []

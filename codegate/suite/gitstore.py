@@ -51,10 +51,7 @@ def open_store(*, bare: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock inside the block.
-
-    The kernel releases it when the process ends.
-    """
+    """Hold the folder's lock; the kernel releases it on exit."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)

@@ -76,10 +76,7 @@ class Problem:
 
     @property
     def service_tests(self) -> tuple[str, ...]:
-        """Return the names of expectations on the fake service's calls.
-
-        Each is graded like a hidden test, but has no file.
-        """
+        """Return the ids of expected service calls, graded as tests."""
         return self.manifest.service.tests if self.manifest.service else ()
 
     @property

@@ -165,10 +165,7 @@ class Drawn:
 
 
 def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
-    """Return test files with random copies of fail-to-pass tests.
-
-    Each copy has randomly drawn flips.
-    """
+    """Return test files with randomly flipped copies of fail-to-pass tests."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
     found = _usable(problem, audit.flips, marked)

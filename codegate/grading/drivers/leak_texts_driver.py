@@ -54,10 +54,7 @@ def squeezed(data: bytes) -> bytes:
 
 
 def patched(data: bytes) -> bytes:
-    """Return a patch's text as it is after the change.
-
-    Other text is returned unchanged.
-    """
+    """Return a patch's text after the change; other text unchanged."""
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]
@@ -249,10 +246,7 @@ class KnownAnswer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return a finding if byte code may have the fix.
-
-        "" if it does not.
-        """
+        """Return a finding if byte code may have the fix."""
         # ``source``: its source is there too.
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
@@ -270,10 +264,7 @@ class KnownAnswer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return a finding if a compiled file reveals the fix.
-
-        "" if it does not.
-        """
+        """Return a finding if a compiled file reveals the fix."""
         # It names a changed file, and most names that the fix adds.
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
@@ -285,10 +276,7 @@ class KnownAnswer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return a finding if a compiled file reveals hidden tests.
-
-        "" if it does not.
-        """
+        """Return a finding if a compiled file reveals hidden tests."""
         # It names a hidden test's file, and a test that is new in it.
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
@@ -297,10 +285,7 @@ class KnownAnswer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return a finding if a file names a hidden test.
-
-        "" if it does not.
-        """
+        """Return a finding if a file names a hidden test."""
         # The test is new in the hidden files. A file that defines a test of that name does not count.
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:

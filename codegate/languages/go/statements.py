@@ -178,10 +178,7 @@ class GoReader(TypedReader):
         return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each group of a table's rows.
-
-        The loop takes ``width`` rows at a time, by index.
-        """
+        """Yield a branch for each group of a table's rows."""
         # The loop takes them by index.
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
         table = self.named(name, before)
@@ -289,10 +286,7 @@ def _asserts(call: "Node") -> bool:
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return code that runs ``assert.Panics``'s function and recovers.
-
-    "" for other calls.
-    """
+    """Return code that runs ``assert.Panics``'s function and recovers, or ""."""
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""

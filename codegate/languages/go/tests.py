@@ -226,10 +226,7 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``:=`` replaced by ``=``.
-
-        This is for names that ``known`` has: they are declared already.
-        """
+        """Return a step with ``=`` for ``:=`` of ``known`` names."""
         # It is changed only if all its names are ``known``.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:

@@ -100,10 +100,7 @@ class JavaDialect(Dialect):
         names: Mapping[str, str],
         methods: "Mapping[str, Node]",
     ) -> Iterator[Line]:
-        """Yield the lines of the tests in a class.
-
-        Each line begins with the class's fields and set-up.
-        """
+        """Yield the lines of a class's tests, with its set-up."""
         # Each line begins with the class's fields and set-up.
         shared = (*before, *self._prepared(body))
         for node in body.named_children:

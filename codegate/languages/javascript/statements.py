@@ -189,10 +189,7 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a supertest request and its checked parts, or None.
-
-    The request is a step without its expectations.
-    """
+    """Return a supertest request and its checked parts, or None."""
     # Such a request has expectations.
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
@@ -271,10 +268,7 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
 
 
 def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
-    """Return a loop's body for one row.
-
-    Uses of the row's members are replaced by their values.
-    """
+    """Return a loop's body with one row's values in it."""
     edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
     if pattern is not None and pattern.type == "identifier" and row.type == "object":
         values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}

@@ -22,10 +22,7 @@ def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 
 
 def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield classes, functions and methods, by dotted names.
-
-    Functions inside functions are left out.
-    """
+    """Yield classes, methods and outer functions, by dotted names."""
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
@@ -83,10 +80,7 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 
 def _giving(definition: "Node") -> "list[Node]":
-    """Return decorators that may give a test arguments.
-
-    These are all except pytest's marks and tables.
-    """
+    """Return the decorators except pytest's marks and tables."""
     # These are all except pytest's marks and tables.
     return [node for node in decorators_of(definition) if not _is_mark(node) and not is_table(node)]
 
@@ -96,10 +90,7 @@ def _is_mark(decorator: "Node") -> bool:
 
 
 def mock_target(decorator: "Node") -> str:
-    """Return the name that ``patch`` or ``patch.object`` replaces.
-
-    "" for other decorators.
-    """
+    """Return the name that ``patch`` or ``patch.object`` replaces, or ""."""
     call = decorator.named_children[0]
     arguments, function = arguments_of(call), text_of(field(call, "function")).split(".")
     kinds = [node.type for node in arguments]

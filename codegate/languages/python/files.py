@@ -78,10 +78,7 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Return whether a folder of ``testpaths`` holds only tests.
-
-        The setting may also name the package itself.
-        """
+        """Return whether a folder of ``testpaths`` holds only tests."""
         # It may hold the package itself, too.
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)

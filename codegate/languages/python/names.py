@@ -37,10 +37,7 @@ def names(statement: "Node") -> set[str]:
 
 
 def used(root: "Node") -> frozenset[str]:
-    """Return the names that code reads without defining them.
-
-    Local names of functions are left out.
-    """
+    """Return the names that code reads but does not define."""
     found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent

@@ -73,10 +73,7 @@ class Pytest(Runner):
     def _command(
         self, driver: str, selection: TestSelection, file: str, token: str, own: Mapping[str, object]
     ) -> Command:
-        """Return the command that runs a driver on one file.
-
-        ``own`` are settings of this runner alone.
-        """
+        """Return a driver's command; ``own`` are this runner's settings."""
         call = _read_call(selection.command, self.programs)
         settings: dict[str, object] = {
             "token": token,

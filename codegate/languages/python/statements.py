@@ -55,10 +55,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield the bodies of a block that contains assertions.
-
-        There is one for each row of a loop's table.
-        """
+        """Yield the body of an asserting block, for each row."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -155,10 +152,7 @@ def as_value(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements whose later lines are indented ``by`` columns.
-
-    Lines inside texts stay.
-    """
+    """Return statements with later lines indented, but not inside texts."""
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -286,10 +280,7 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
-    """Yield the expressions that are not literals.
-
-    Before ``len(x)`` comes ``x`` itself.
-    """
+    """Yield the expressions that are not literals; ``x`` before ``len(x)``."""
     # In front of a ``len`` comes its argument.
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":

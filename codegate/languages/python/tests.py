@@ -231,10 +231,7 @@ class PythonDialect(Dialect):
         return [*needed, *decorated] if decorated is not None else None
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
-        """Return the source of a probe function.
-
-        Whatever happens, it ends by sending its records.
-        """
+        """Return the source of a probe, which always sends records."""
         written, depth, number = list[str](), 2 * _INDENT, 0
         for at, step in enumerate(line.steps):
             opens = _is_header(step.text)
@@ -263,10 +260,7 @@ class PythonDialect(Dialect):
         ])  # fmt: skip
 
     def _marks(self, test: "Node", line: Line) -> list[str]:
-        """Return a probe's decorators.
-
-        They are pytest's marks, and the mocks that its line uses.
-        """
+        """Return a probe's decorators: pytest's marks, and used mocks."""
         # They are pytest's marks, and the mocks that its line uses.
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])

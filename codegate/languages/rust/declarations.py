@@ -46,10 +46,7 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
 
 
 def _named(node: "Node") -> str:
-    """Return the name of a type.
-
-    The name of an ``impl`` is that of its type.
-    """
+    """Return the name of a type or an ``impl``'s type."""
     found = field(node, "name") or field(node, "type")
     return text_of(field(found, "type") or found)
 

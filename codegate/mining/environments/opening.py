@@ -66,10 +66,7 @@ class Tried:
 
     @property
     def full(self) -> bool:
-        """Return whether nine of ten tests pass.
-
-        If they do, no package seems to be missing.
-        """
+        """Return whether at least nine of ten tests pass."""
         return self.passed >= 9 * (len(self.failed) + self.skipped)
 
     @property
@@ -292,10 +289,7 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if tests run in another virtual environment.
-
-    "" if they do not.
-    """
+    """Return a hint if tests use another virtual environment."""
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

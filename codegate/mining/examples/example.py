@@ -96,10 +96,7 @@ class Example:
 
     @property
     def poor(self) -> bool:
-        """Return whether the example says little.
-
-        It does if it shows a count, boolean, null or type.
-        """
+        """Return whether the result says little, such as a count."""
         counted = _COUNTS.fullmatch(self.expression) and not self.crashes
         return bool(counted) or any(POOR.fullmatch(text) for text in (self.expected, self.expression))
 

@@ -179,10 +179,7 @@ class Pieces:
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield the positions of phrases without another replacement.
-
-        Their first words are replaced then.
-        """
+        """Yield the starts of phrases in which nothing else changes."""
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]

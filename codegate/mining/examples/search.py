@@ -83,10 +83,7 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return, by file, the tries whose code works alone.
-
-    It gives the same values there as inside the test.
-    """
+    """Return, by file, tries with the same values when alone."""
     numbered, probing = dict[int, _Try](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -102,10 +99,7 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return the statement of a line that raised an error.
-
-    "" if it was the last one or none.
-    """
+    """Return a statement that raised before the last, or ""."""
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
@@ -170,10 +164,7 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
 
 
 def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
-    """Return the definitions and imports that an example needs.
-
-    Imports come without the names that they import.
-    """
+    """Return an example's definitions, and its imports without imported names."""
     dialect = dialect_of(found.path)
     needed = dialect.surroundings(_after(cut, found.path, dialect), found.line) if dialect is not None else None
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
@@ -264,10 +255,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
 
 
 def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
-    """Yield new names in hidden files that need no import.
-
-    The file itself, at ``path``, is left out.
-    """
+    """Yield other hidden files' new names that need no import."""
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
             before = {text_of(node) for node in dialect.parse(dialect.source(other, cut.base)).named_children}

@@ -226,10 +226,7 @@ def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[S
 
 
 def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the new name that a test misses, or "".
-
-    Its failure message names it.
-    """
+    """Return the new name that a test misses, or ""."""
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
     word = match[match.lastgroup or 0].rpartition(".")[2] if match is not None else ""

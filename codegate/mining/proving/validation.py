@@ -180,10 +180,7 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return, by quarantined test, why it is flaky.
-
-        Further runs find that out.
-        """
+        """Run tests again; return why each quarantined one is flaky."""
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():

@@ -28,10 +28,7 @@ _Counts = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """One changed path: git's modes, blob ids, and line counts.
-
-    A binary file has no line counts.
-    """
+    """One changed path; binary files have no line counts."""
 
     path: str
     status: ChangeStatus
@@ -89,10 +86,7 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a clause on submodules and LFS files.
-
-    They are not in the tree; "" if it has none.
-    """
+    """Return a clause on absent submodules and LFS files."""
     found = [f"the submodule {of['path']}" for of in read_ini(tree, ".gitmodules").values() if "path" in of]
     found += [f"{path}, which is in LFS," for path, file in tree.items() if is_lfs_pointer(file.data)]
     named = [*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else [])]

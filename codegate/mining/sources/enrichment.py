@@ -227,10 +227,7 @@ class GitHubEnrichment:
 
 
 def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
-    """Return the origin's ``owner/name`` on ``api_url``'s GitHub.
-
-    None if the origin is elsewhere.
-    """
+    """Return the origin's ``owner/name`` on ``api_url``'s GitHub, or None."""
     match = _ADDRESS.fullmatch(origin_address(repository))
     if match is None or _SLUG.fullmatch(match["slug"]) is None:
         return None

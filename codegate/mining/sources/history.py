@@ -315,10 +315,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Return drafts; those of one pull request are joined.
-
-    Only neighbouring drafts are joined.
-    """
+    """Return drafts, with neighbours of one pull request joined."""
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None

@@ -220,10 +220,7 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with references replaced by "…".
-
-    "" if it has nothing else.
-    """
+    """Return inline code with references replaced by "…", or ""."""
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
     bare = _CODE_REFERENCE.sub("…", code)
@@ -235,10 +232,7 @@ def _unless_decorator(mention: re.Match[str]) -> str:
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Yield the lines without headings and unneeded sections.
-
-    These are sections of templates, such as checklists.
-    """
+    """Yield lines without headings and sections such as checklists."""
     skipping: int | None = None
     in_label = False
     for number, line in enumerate(lines):

@@ -251,10 +251,7 @@ def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
 
 
 def _crash_result(cut: Cut, outcomes: TestOutcomes, test: str) -> TestResult | None:
-    """Return a test's result if the tested code raised.
-
-    None if the test itself did, or an assertion failed.
-    """
+    """Return a test's result if the tested code crashed."""
     if outcomes.places.get(test, ("", ""))[0] in cut.hidden:
         return None  # the test itself raises it
     result = outcomes.evidence.get(test)

@@ -77,10 +77,7 @@ def replaced_text(cut: Cut) -> str:
 
 
 def stems(texts: Iterable[str]) -> frozenset[str]:
-    """Return stems of the words and name parts in ``texts``.
-
-    A stem is a word's first letters, in lower case.
-    """
+    """Return the lower-case beginnings of words and name parts."""
     return frozenset(part[:_STEM].lower() for text in texts for part in _PART.findall(text) if len(part) >= _STEM)
 
 

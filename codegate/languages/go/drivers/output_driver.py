@@ -33,10 +33,7 @@ WORD = re.compile(r"_([0-9a-f]{12})")
 
 
 class Printer:
-    """Prints output up to a limit, and drops the rest.
-
-    Too much output would end the command.
-    """
+    """Prints output up to a limit, and drops the rest."""
 
     def __init__(self, limit: int) -> None:
         self.left = limit

@@ -159,10 +159,7 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by Django's own ``runtests.py``.
-
-    Return whether everything passed.
-    """
+    """Run the file by Django's ``runtests.py``; return its success."""
     # That program is the one of Django's own repository.
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
@@ -181,10 +178,7 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by the project's ``manage.py test``.
-
-    Return whether everything passed.
-    """
+    """Run the file by ``manage.py test``; return its success."""
     # It keeps the project's settings, databases and options. Return whether everything passed.
     script, given = settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
