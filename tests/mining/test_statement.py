@@ -391,6 +391,18 @@ class TestSources:
         )
         assert found.sources == ("commit", "changelog")
 
+    def test_an_older_entry_whose_author_is_corrected_is_not_of_the_change(self) -> None:
+        older = "- Prevent `mean` from raising an error when a list has no items (#260 by [@bbc]).\n"
+        added = "- `total` of empty lists no longer raises an error (#261 by [@ann]).\n"
+        cut = cut_of(
+            {**BASE, "CHANGES.md": f"# 1.0\n\n{older}"},
+            {"pkg/sums.py": FIXED},
+            {"CHANGES.md": f"# 1.0\n\n{added}{older.replace('@bbc', '@bbc2')}"},
+        )
+        found = write_statement(unit_of(MESSAGE, changed=["CHANGES.md"]), cut, outcomes_of(TEST, None))
+        assert isinstance(found, StatementText)
+        assert ("empty lists no longer" in found.text, "mean" in found.text) == (True, False)
+
     @pytest.mark.parametrize("entry", ["[FIXED] Fixed the month limits of totals.", "Bugfix: month limits in totals."])
     def test_an_entry_with_the_words_of_the_title_says_nothing_more(self, entry: str) -> None:
         cut = cut_of(

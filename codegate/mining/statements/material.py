@@ -9,6 +9,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
+from codegate.mining.statements.scrub import scrub_text
 from codegate.suite import Tree
 from codegate.suite.declared import read_plain_yaml
 
@@ -69,14 +70,21 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
         if file is None or change.path in cut.fix or not CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
             continue
-        before = set(map(_key, _changelog_entries(cut.base, change.path))) if old is not None else set()
+        before = _changelog_entries(cut.base, change.path) if old is not None else []
         new = _changelog_entries(cut.fixed, change.path)
         if old is None and not change.path.endswith(_YAML) and not _BULLET.search(text := decode(file.data)):
             new = [text]
-        found += [entry for entry in new if _key(entry) not in before]
+        removed = {scrub_text("", entry) for entry in _others(before, new)}
+        found += [entry for entry in _others(new, before) if scrub_text("", entry) not in removed]
     numbers = {str(number) for number in (unit.pull_request, *unit.closes) if number}
     own = [entry for entry in found if numbers & set(re.findall(r"\d+", entry))]
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]
+
+
+def _others(entries: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the entries whose words are not those of a known one."""
+    keys = set(map(_key, known))
+    return [entry for entry in entries if _key(entry) not in keys]
 
 
 def _changelog_entries(tree: Tree, path: str) -> list[str]:
