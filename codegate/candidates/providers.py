@@ -4,6 +4,7 @@ A provider is a file with a ``ModelProvider`` in it. Our own are listed here; ot
 point of ``codegate.providers``.
 """
 
+import contextlib
 import importlib
 import re
 from collections.abc import Callable, Mapping
@@ -67,6 +68,15 @@ class ModelProvider:
 def provider_names() -> tuple[str, ...]:
     """Return the names of all model providers."""
     return (*_OWN, *(name for name in plugin_names(_GROUP) if name not in _OWN))
+
+
+def key_variables() -> frozenset[str]:
+    """Return the environment variables that hold providers' keys."""
+    found: set[str] = set()
+    for name in provider_names():
+        with contextlib.suppress(UsageError):  # another package that is broken
+            found |= {model_provider(name).key_variable, *model_provider(name).not_keys}
+    return frozenset(found)
 
 
 @cache

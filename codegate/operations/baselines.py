@@ -128,8 +128,11 @@ def _git_user() -> str | None:
     # The repository's own setting, else the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
-    try:  # not sealed: the user's own settings, which no repository can change
-        done = run_program(["git", "config", "--global", "--get", "user.name"], env=os.environ, seconds=_SECONDS)
+    # Not sealed: the user's own settings, which no repository can change.
+    needed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
+    environment = {name: os.environ[name] for name in needed if name in os.environ}
+    try:
+        done = run_program(["git", "config", "--global", "--get", "user.name"], env=environment, seconds=_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return None
     return _text(done.stdout.decode("utf-8", "replace"))

@@ -115,10 +115,13 @@ def drop_unpacked(sha256: str) -> None:
 
 def remove_tree(path: Path) -> None:
     """Remove a folder of untrusted code, whatever its files' modes."""
-    argv = ["rm", "-rf", "--one-file-system", "--", str(path)]
-    if subprocess.run(argv, capture_output=True, check=False).returncode:
-        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
-        subprocess.run(argv, capture_output=True, check=False)
+    argv, environment = (
+        ["rm", "-rf", "--one-file-system", "--", str(path)],
+        {"PATH": os.environ.get("PATH", os.defpath)},
+    )
+    if subprocess.run(argv, env=environment, capture_output=True, check=False).returncode:
+        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], env=environment, capture_output=True, check=False)
+        subprocess.run(argv, env=environment, capture_output=True, check=False)
 
 
 def layers_folder() -> Path:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates.providers import key_variables
 from codegate.errors import InfrastructureError, UsageError
 from codegate.host_program import run_program
 from codegate.mining.sources.messages import UnitKind
@@ -108,8 +109,9 @@ def fetch_pull_heads(repository: Path) -> int:
         "--no-auto-gc", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "origin",
         f"+refs/pull/*/head:{PULL_REFS}*", f"+refs/merge-requests/*/head:{PULL_REFS}*",
     ]  # fmt: skip
+    keys = key_variables()  # other tokens stay: a credential helper may need one
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
+        **{name: value for name, value in os.environ.items() if name not in keys and not name.endswith("_KEY")},
         "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "LC_ALL": "C.UTF-8",
         "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
     }  # fmt: skip
