@@ -140,9 +140,9 @@ class Dialect(ABC):
         return parse(text, self.grammar)
 
     def source(self, path: str, tree: Tree) -> str:
-        """Return a test file to read; empty if absent.
+        """Return the text of a test file; "" if absent.
 
-        Asserting functions that it imports may be written into it.
+        A dialect may write asserting functions that it imports into it.
         """
         return decode(tree[path].data) if path in tree else ""
 

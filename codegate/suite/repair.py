@@ -66,7 +66,7 @@ class Section:
     def for_git(self) -> bool:
         """Return whether git applies the hunks where they belong.
 
-        A hunk without context it puts at the end of the file, wherever its header says.
+        It puts a hunk without context at the end of the file, whatever line the header names.
         """
         whole = self.before is None or self.after is None
         return all(hunk.counted and (whole or any(line[0] == " " for line in hunk.lines)) for hunk in self.hunks)

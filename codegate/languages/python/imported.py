@@ -1,6 +1,6 @@
 """Write a Python test's asserting helpers into its file.
 
-They are functions that it imports, and methods of base classes.
+They are functions that the file imports, and methods of base classes.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _MAX_STEPS: Final = 4
 
 @dataclass(frozen=True)
 class _Module:
-    """A file, and its name in the test's imports."""
+    """A Python file, and the module name that tests import."""
 
     tree: Tree
     path: str
@@ -56,7 +56,10 @@ class _Module:
             yield from found[0].methods(found[1], steps - 1) if found is not None else ()
 
     def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
-        """Yield where each helper belongs, its module and itself."""
+        """Yield each helper function, with its module and target.
+
+        The target, which comes first, is the node that the helper has to be written into.
+        """
         for around in map(bare, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
             yield from ((body, *found) for found in self.methods(around)) if body is not None else ()
@@ -64,7 +67,7 @@ class _Module:
         yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
 
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
-        """Yield the names that a helper uses, with their imports."""
+        """Yield each name that a helper uses, with its import."""
         for name in sorted(used(parse(dedented(helper), "python"))) if self.name else ():
             text, *others = defining(self.root, frozenset({name})) or [""]
             plain = text.startswith(("import ", "from ")) and not (text.startswith("from .") or others)
@@ -72,7 +75,7 @@ class _Module:
 
 
 def with_helpers(path: str, tree: Tree) -> str:
-    """Return a test file with its helpers written into it."""
+    """Return a test file that contains its imported asserting helpers."""
     test, imports, edits = _Module(tree, path), dict[str, str](), list[tuple[int, int, bytes]]()
     seen: set[tuple[Node, str]] = set()
     for place, module, helper in test.helpers():

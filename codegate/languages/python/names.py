@@ -92,7 +92,7 @@ def imported(module: "Node") -> set[str]:
 
 
 def origin_of(module: "Node", name: str) -> str:
-    """Return what a name imports as a dotted name."""
+    """Return the dotted origin of an imported name, or ""."""
     for statement in module.named_children:
         for each in statement.children_by_field_name("name") if statement.type in _IMPORTS else ():
             if _bound_by(statement, each) == name:

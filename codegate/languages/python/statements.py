@@ -142,9 +142,9 @@ def dedented(node: "Node") -> str:
 
 
 def as_value(node: "Node") -> str:
-    """Return an expression's source, to be assigned.
+    """Return an expression's source, to be assigned to a name.
 
-    It gets brackets if it goes over lines, as it may as an argument.
+    One of several lines gets brackets, which it did not need as an argument.
     """
     text = dedented(node)
     whole = parse(f"_ = {text}", "python")
@@ -228,7 +228,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 
 def can_be_written_out(helper: "Node") -> bool:
-    """Return whether a function's body may stand for its calls."""
+    """Return whether a function's body can replace its calls."""
     leaving = any(node.type in {"return_statement", "yield"} for node in walk(helper))
     return helper.type == "function_definition" and not leaving and parameters_of(helper) is not None
 

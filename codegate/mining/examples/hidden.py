@@ -58,7 +58,7 @@ class ProbeDifference:
 
     @property
     def values(self) -> tuple[Value, Value]:
-        """Return both values."""
+        """Return the values before and after the fix."""
         return self.before, self.after
 
 
@@ -124,9 +124,10 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _follows(difference: ProbeDifference) -> bool:
-    """Return whether the values differ as the texts do.
+    """Return whether the values changed only as the lines did.
 
-    Both are compared with the test's own, without words and numbers that were drawn.
+    The values are compared with those that the test's own literals give, and the replaced lines with their
+    replacements.
     """
     line = difference.line
     if not line.others:
@@ -138,7 +139,7 @@ def _follows(difference: ProbeDifference) -> bool:
 
 
 def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
-    """Return which words and signs a text lost and gained."""
+    """Return the words and signs that ``after`` lost and gained."""
     one, other = (Counter(re.findall(r"\w+|\W", text)) for text in (before, after))
     return set(one - other), set(other - one)
 

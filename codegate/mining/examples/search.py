@@ -264,7 +264,7 @@ def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
 
 
 def _after(cut: Cut, path: str, dialect: Dialect) -> str:
-    """Return a hidden test file with the helpers of others."""
+    """Return a hidden test file's text, with its imported helpers."""
     return dialect.source(path, cut.base.overlay(cut.hidden))
 
 
