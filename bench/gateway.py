@@ -81,7 +81,9 @@ def main() -> None:
     options = parser.parse_args()
     spec = CandidateSpec(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
     instant = Instant()
-    gateway = Gateway(spec, "chat", instant, lambda action, _: action(), AgentLimits(10**6), lambda: None, instant)
+    gateway = Gateway(
+        spec, "chat", instant, lambda action, _size, _begin: action(), AgentLimits(10**6), lambda: None, instant
+    )
     relay = Relay({RELAY_PORT: gateway.answer})
     backend = select_backend(options.sandbox, "bench")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"

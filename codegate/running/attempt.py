@@ -252,15 +252,16 @@ class Attempts:
     def _solve(self, job: AttemptJob, lost: set[str]) -> Attempt:
         provider = self._setup.providers[job.candidate.key()]
         what = (job.problem, self.base(job.problem.id), job.candidate, provider, job.sample)
-        call: ModelCall = partial(self._calls.make, job.candidate, lost=lost)
+        make = partial(self._calls.make, job.candidate, lost=lost)
         if job.candidate.agent is None:
+            call: ModelCall = make
             if job.candidate.solver == "tool_loop":
                 call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
             return solve(*what, partial(self._public_tests, job.problem), call, self._show)
         # It is not started again when its sandbox fails: its calls are paid.
         paid = self._setup.journal.paid_answers(*job.key, self._redactor)
         python = self._sandboxes.python(job.problem.environment)
-        attempt = partial(agent_attempt, *what, python, self._open_for_agent, call, paid)
+        attempt = partial(agent_attempt, *what, python, self._open_for_agent, make, paid)
         return with_retries(attempt, self._stop, "agent")
 
     def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:

@@ -150,18 +150,21 @@ class ModelCalls:
         candidate: CandidateSpec,
         action: Callable[[], Completion],
         request_bytes: int,
+        begin: Callable[[], None] | None = None,
+        *,
         lost: set[str] | None = None,
     ) -> Completion:
         """Make a model call with ``action``; return the completion.
 
-        ``lost`` as for ``with_retries``.
+        ``begin`` is called before each request, when its turn has come, and may raise to end the call. ``lost`` as for
+        ``with_retries``.
 
         Raises:
             Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
             CallLimitReached: the call would exceed the limit of calls, the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
-        return with_retries(partial(self._try, candidate, action, worst), self._stop, lost=lost)
+        return with_retries(partial(self._try, candidate, action, worst, begin), self._stop, lost=lost)
 
     def check(
         self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int
@@ -176,10 +179,16 @@ class ModelCalls:
         return completion
 
     def _try(
-        self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None, *, check: bool = False
+        self,
+        candidate: CandidateSpec,
+        action: Callable[[], Completion],
+        worst: Decimal | None,
+        begin: Callable[[], None] | None = None,
+        *,
+        check: bool = False,
     ) -> Completion:
         key = candidate.key()
-        pace, number = self._reserve(key, worst, check=check)
+        pace, number = self._reserve(key, worst, begin, check=check)
         began = time.monotonic()
         usage = Usage()
         try:
@@ -226,7 +235,9 @@ class ModelCalls:
         if hopeless:
             self._fatal.setdefault(key, fault_of(cause, error))
 
-    def _reserve(self, key: str, worst: Decimal | None, *, check: bool) -> tuple[Pace, int]:
+    def _reserve(
+        self, key: str, worst: Decimal | None, begin: Callable[[], None] | None, *, check: bool
+    ) -> tuple[Pace, int]:
         # A call also waits while others may release a part of what they have reserved.
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
@@ -249,6 +260,8 @@ class ModelCalls:
                         _RAISE,
                     )
                 self._changed.wait(_WAIT_SECONDS)
+            if begin is not None:
+                begin()
             # Before the call, so that a crash leaves no uncounted one.
             self._journal.calls.record(key, worst, check=check)
             self._made += not check

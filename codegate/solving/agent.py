@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
 from codegate.candidates.agents.contract import HOME
-from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
+from codegate.candidates.gateway import AgentLimits, Gateway, Keeps, MakeCall
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
@@ -21,7 +21,7 @@ from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
-from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, ModelCall, call_fields, stop_of
+from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, call_fields, stop_of
 from codegate.solving.collecting import CollectedChanges, collect_changes
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
@@ -61,7 +61,7 @@ def agent_attempt(
     sample: int,
     python: str,
     open_for_agent: OpenForAgent,
-    call: ModelCall,
+    call: MakeCall,
     paid: Keeps,
 ) -> Attempt:
     """Let an agent work on a problem; return the attempt.

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -27,10 +29,14 @@ from codegate.candidates import (
     Usage,
     open_provider,
 )
-from codegate.candidates.gateway import AgentLimits, Gateway, gateway
-from codegate.candidates.gateway.meter import Meter
+from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, gateway
+from codegate.candidates.gateway.meter import LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
+from codegate.errors import InfrastructureError
+from codegate.running import Journal, RunOptions, faults
+from codegate.running.calls import ModelCalls
 from tests.candidates.conftest import CANARY
+from tests.kit.runs import manifest
 from tests.kit.scripted_model import INPUT_TOKENS, Part, Run, Say, ScriptedModel, Turn, Use, fixing
 from tests.solving.worlds import KeepsNothing
 
@@ -72,7 +78,8 @@ class Door:
         return int(first.split()[1]), json.loads(answer)
 
 
-def _simple_call(action: Callable[[], Completion], _size: int) -> Completion:
+def _simple_call(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
+    begin()
     return action()
 
 
@@ -81,7 +88,7 @@ def door(
     protocol: str,
     part: Part = FIXING,
     limits: AgentLimits = FIFTY,
-    call: Callable[[Callable[[], Completion], int], Completion] = _simple_call,
+    call: MakeCall | ModelCalls = _simple_call,
     spec: Mapping[str, Any] | None = None,
     **model: Any,
 ) -> Iterator[Door]:
@@ -91,7 +98,8 @@ def door(
         chosen = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20, **(spec or {}))
         provider: Any = open_provider(chosen)
         ended: list[bool] = []
-        made = Gateway(chosen, protocol, provider, call, limits, lambda: ended.append(True), KeepsNothing())
+        make = partial(call.make, chosen) if isinstance(call, ModelCalls) else call
+        made = Gateway(chosen, protocol, provider, make, limits, lambda: ended.append(True), KeepsNothing())
 
         def serve(connection: socket.socket) -> None:
             with connection, contextlib.suppress(OSError):
@@ -600,11 +608,42 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_calls_at_once() -> None:
         assert opened.gateway.limited == "usd"
 
 
+@pytest.fixture
+def one_at_once(tmp_path: Path) -> Iterator[ModelCalls]:
+    journal = Journal.create(tmp_path / "r", manifest())
+    with journal.writing():
+        yield ModelCalls(RunOptions(models=1), journal, threading.Event())
+
+
+def test_a_limit_of_tokens_holds_for_calls_that_wait_for_their_turn(one_at_once: ModelCalls) -> None:
+    limits = AgentLimits(calls=50, tokens=1500)
+    with door("chat", lambda _turn: Say("ok"), limits, one_at_once) as opened, ThreadPoolExecutor(8) as threads:
+        codes = list(threads.map(lambda _: opened.post("/v1/chat/completions", ASKED)[0], range(8)))
+        assert sorted(codes) == [200] * 2 + [400] * 6
+        assert (opened.model.answered, opened.gateway.limited) == (2, "tokens")
+        assert opened.ended
+
+
+def test_dollars_of_an_attempt_are_never_exceeded_by_repeated_requests(
+    one_at_once: ModelCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    spec = {"prices": Prices(input=Decimal(9), output=Decimal(20)), "sampling": Sampling(max_output_tokens=100)}
+    limits = AgentLimits(calls=9, usd=Decimal("0.05"))  # at most two cents a request
+    with door("chat", FIXING, limits, one_at_once, spec, status=502, failures=99) as opened:
+        assert opened.post("/v1/chat/completions", ASKED)[0] == 400
+        assert len(opened.model.requests) == 2
+        assert isinstance(opened.gateway.failure, InfrastructureError)
+        assert "requests that failed may have cost $0.04" in str(opened.gateway.failure)
+        assert opened.gateway.limited is None, "failed requests are no fault of the agent"
+
+
 def test_a_call_whose_tokens_nobody_reports_counts_in_full() -> None:
     meter = Meter(CandidateSpec(provider="openai", model=MODEL), AgentLimits(calls=9, tokens=40_000))
-    assert meter.begin(10_000)
+    meter.begin(10_000)
     meter.settle(10_000, Usage())
-    assert not meter.begin(1)
+    with pytest.raises(LimitReached):
+        meter.begin(1)
     assert meter.reached == "tokens"
 
 
@@ -663,9 +702,10 @@ def test_requests_under_way_together_hold_a_bounded_sum_of_bytes(monkeypatch: py
     monkeypatch.setattr(gateway, "_MOST_BODY_BYTES", 1 << 20)
     waiting, go = threading.Semaphore(0), threading.Event()
 
-    def held(action: Callable[[], Completion], _size: int) -> Completion:
+    def held(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         waiting.release()
         go.wait(60)
+        begin()
         return action()
 
     large = {**ASKED, "stop": "x" * 600_000}
@@ -686,8 +726,9 @@ def test_requests_under_way_together_hold_a_bounded_sum_of_bytes(monkeypatch: py
 def test_seconds_in_which_several_calls_wait_count_once() -> None:
     turn, answering = threading.Lock(), 0.2
 
-    def in_turn(action: Callable[[], Completion], _size: int) -> Completion:
+    def in_turn(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         with turn:
+            begin()
             return action()
 
     def slowly(_turn: Turn) -> Say:
@@ -704,10 +745,12 @@ def test_seconds_in_which_several_calls_wait_count_once() -> None:
 
 
 def test_seconds_of_failed_tries_and_the_pauses_behind_them_are_waiting() -> None:
-    def again(action: Callable[[], Completion], _size: int) -> Completion:
+    def again(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         with contextlib.suppress(ProviderError):
+            begin()
             return action()
         time.sleep(0.3)
+        begin()
         return action()
 
     body = {"model": MODEL, "messages": [{"role": "user", "content": "?"}]}
@@ -721,10 +764,11 @@ def test_seconds_of_failed_tries_and_the_pauses_behind_them_are_waiting() -> Non
 def test_a_helpers_answer_hides_no_wait_of_the_candidates_own_call(waiting: str, answered: str) -> None:
     answering, first, go = 0.3, threading.Event(), threading.Event()
 
-    def first_waits(action: Callable[[], Completion], _size: int) -> Completion:
+    def first_waits(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         if not first.is_set():
             first.set()
             assert go.wait(20)
+        begin()
         return action()
 
     def slowly(_turn: Turn) -> Say:
@@ -742,8 +786,9 @@ def test_a_helpers_answer_hides_no_wait_of_the_candidates_own_call(waiting: str,
 
 
 def test_a_helper_waits_while_no_call_of_the_candidates_own_is_under_way() -> None:
-    def after_a_pause(action: Callable[[], Completion], _size: int) -> Completion:
+    def after_a_pause(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         time.sleep(0.2)
+        begin()
         return action()
 
     with door("chat", call=after_a_pause, spec=HELPED) as opened:

@@ -18,14 +18,13 @@ import pytest
 
 from codegate.candidates import Completion, ProviderError
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.gateway import gateway
+from codegate.candidates.gateway import MakeCall, gateway
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
 from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxLimits
 from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, collecting
 from codegate.solving.agent import AgentFailed
-from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.layer import make_layer
@@ -135,7 +134,7 @@ def attempt(
     model: ScriptedModel,
     agent: str = "command",
     *,
-    call: ModelCall = once,
+    call: MakeCall = once,
     asked: Problem | None = None,
     **settings: Any,
 ) -> Attempt:
@@ -429,8 +428,9 @@ def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:
 def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> None:
     ended = threading.Event()
 
-    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         ended.wait(120)
+        begin()
         return action()
 
     with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
@@ -449,10 +449,11 @@ def test_a_limit_that_ends_an_agent_before_its_first_answer_is_that_limit(boxes:
 def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
     waited = []
 
-    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         began = time.monotonic()
         time.sleep(1)
         waited.append(time.monotonic() - began)
+        begin()
         return action()
 
     with ScriptedModel(fixing(FIX)) as model:
@@ -474,8 +475,9 @@ time.sleep(1)
 
 
 def test_calls_that_wait_at_once_take_no_more_of_an_agents_time_than_passes(boxes: Sandboxes) -> None:
-    def queued(action: Callable[[], Completion], _size: int) -> Completion:
+    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
         time.sleep(1)
+        begin()
         return action()
 
     with ScriptedModel(lambda _: Say("Done.")) as model:

@@ -9,10 +9,10 @@ from typing import Any
 
 from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName, open_provider
 from codegate.candidates.agents import AGENTS
+from codegate.candidates.gateway import MakeCall
 from codegate.candidates.replay import ReplayProvider
 from codegate.grading import Sandboxes
 from codegate.solving import Attempt, agent_attempt
-from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, Tree, TreeFile
 from tests.kit.environment import PLAIN, PYTHON
 from tests.kit.problem import changes, problem
@@ -63,8 +63,9 @@ def call(name: str, number: int = 0, **arguments: Any) -> dict[str, str]:
     return {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
 
 
-def once(work: Callable[[], Completion], request_bytes: int) -> Completion:
+def once(work: Callable[[], Completion], request_bytes: int, begin: Callable[[], None] = lambda: None) -> Completion:
     assert request_bytes > 0
+    begin()
     return work()
 
 
@@ -118,7 +119,7 @@ class KeepsNothing:
 
 
 def attempt_in(
-    boxes: Sandboxes, spec: CandidateSpec, base: Tree = PLAIN_TREE, call: ModelCall = once, asked: Problem | None = None
+    boxes: Sandboxes, spec: CandidateSpec, base: Tree = PLAIN_TREE, call: MakeCall = once, asked: Problem | None = None
 ) -> Attempt:
     """Return the attempt of an agent at the small problem, or at ``asked``."""
     opened = open_provider(spec)

@@ -3,7 +3,7 @@
 It holds the key, counts and limits the calls, and records them.
 """
 
-from codegate.candidates.gateway.gateway import Gateway, Keeps
+from codegate.candidates.gateway.gateway import Gateway, Keeps, MakeCall
 from codegate.candidates.gateway.meter import AgentLimits
 
-__all__ = ["AgentLimits", "Gateway", "Keeps"]
+__all__ = ["AgentLimits", "Gateway", "Keeps", "MakeCall"]

@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import h11
 
 from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt, Completion, Message, ProviderError
-from codegate.candidates.gateway.meter import AgentLimits, Meter
+from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.sdk import Forwarded
@@ -42,8 +42,15 @@ _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
 _MOST_TOOLS: Final = 200
+_OVER: Final = "a call over a limit"
 _MOST_TEXT: Final = 1_000_000
 """Characters of a system prompt and its tools that are recorded together."""
+
+
+MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None]], Completion]
+"""Makes a model call with retries, budget and journal, given its request's size in bytes.
+
+The last argument is called when a request is about to be sent, a repeated one too; its error ends the call unsent."""
 
 
 class Forwards(Protocol):
@@ -75,7 +82,7 @@ class Gateway:
         candidate: the candidate whose model is called.
         protocol: name of the one protocol that the gateway speaks.
         provider: the candidate's provider.
-        call: makes a model call, given the size of its request in bytes, with retries, budget and journal.
+        call: makes a model call.
         limits: the attempt's limits.
         end: ends the agent; called when no further request can be answered.
         paid: answers that an earlier start of the attempt paid for; they count, and cost nothing.
@@ -96,7 +103,7 @@ class Gateway:
         candidate: CandidateSpec,
         protocol: str,
         provider: Forwards,
-        call: Callable[[Callable[[], Completion], int], Completion],
+        call: MakeCall,
         limits: AgentLimits,
         end: Callable[[], None],
         paid: Keeps,
@@ -176,8 +183,8 @@ class Gateway:
             self._refuse(http, 400, f"a request: {refusal}", str(refusal))
             return
         sent, body = cleaned.request, _dumped(cleaned.request)
-        if self.failure is not None or not self._meter.begin(len(body)):
-            self._refuse(http, 400, "a call over a limit", f"the limit of {self.limited or 'this run'} is reached")
+        if self.failure is not None or not self._meter.admit():
+            self._refuse(http, 400, _OVER, f"the limit of {self.limited or 'this run'} is reached")
             self._end()
             return
         for name in cleaned.dropped:
@@ -244,10 +251,12 @@ class Gateway:
             sent = {name: value for name, value in cleaned.items() if name not in unwanted}
             try:
                 answer = self._provider.forward(self._protocol.name, sent, headers)
-            except ProviderError:
+            except ProviderError as error:
                 timed.sent = None
+                self._meter.settle(len(body), error.usage, failed=True)
                 raise
             answers.append(answer if timed.own else _by_helper(answer, model))
+            self._meter.settle(len(body), answers[-1].completion.usage)
             unwanted.update(answer.without)
             for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
@@ -257,12 +266,16 @@ class Gateway:
             turn = self._protocol.turn(asked, cleaned)
             if (kept := self._paid.take(turn)) is not None:
                 answers.append(kept)
+                self._meter.take(len(body), kept.completion.usage)
             else:
-                self._call(once, len(body))
+                self._call(once, len(body), lambda: self._meter.begin(len(body)))
                 self._paid.keep(turn, answers[-1])
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
             conversation = (*self._protocol.conversation(asked), said)
+        except LimitReached:
+            self._count(_OVER)
+            return None
         except Exception as error:
             declined = _declined(error)
             with self._lock:
@@ -273,7 +286,6 @@ class Gateway:
             return declined
         finally:
             timed.ended = time.monotonic()
-        self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.completions.append(completion)
             if len(conversation) >= len(self.conversation) and timed.own:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from codegate.candidates.conversation import Usage
 from codegate.candidates.prices import cost, worst_case_call_cost
 from codegate.candidates.spec import CandidateSpec
+from codegate.errors import InfrastructureError
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,16 @@ class AgentLimits:
     usd: Decimal | None = None
 
 
+class LimitReached(Exception):
+    """A limit of the attempt refuses a request."""
+
+
 class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
-    A call reserves its worst case in dollars, so that calls at the same time stay below the limit together. Tokens are
-    counted when they are known: the call that reaches the limit is the last.
+    A request reserves its worst case in dollars, a repeated one again, so that requests at the same time stay below the
+    limit together. Tokens are counted when they are known: the call that reaches the limit is the last, except those
+    under way.
     """
 
     def __init__(self, candidate: CandidateSpec, limits: AgentLimits) -> None:
@@ -31,37 +37,67 @@ class Meter:
         self._calls = 0
         self._tokens = 0
         self._usd = Decimal(0)
+        self._lost = Decimal(0)  # the part of failed requests
         self.reached: str | None = None
 
-    def begin(self, request_bytes: int) -> bool:
-        """Reserve a call's highest cost; return whether it is allowed."""
-        limits = self._limits
+    def admit(self) -> bool:
+        """Count a call, before it waits; return whether it is allowed."""
         with self._lock:
-            if self.reached is not None:
-                return False
-            if self._calls >= limits.calls:
+            if self.reached is None and self._calls >= self._limits.calls:
                 self.reached = "calls"
-            elif limits.tokens is not None and self._tokens >= limits.tokens:
-                self.reached = "tokens"
-            elif limits.usd is not None and self._usd + self._worst(request_bytes) > limits.usd:
-                self.reached = "usd"
-            else:
-                self._calls += 1
-                self._usd += self._worst(request_bytes)
+            self._calls += self.reached is None
             return self.reached is None
 
-    def settle(self, request_bytes: int, usage: Usage) -> None:
-        """Replace a call's reserved cost by the real one.
+    def begin(self, request_bytes: int) -> None:
+        """Reserve a request's highest cost, when it is about to be sent.
 
-        An unknown cost stays as reserved.
+        Raises:
+            LimitReached: a limit is reached.
+            InfrastructureError: no dollars are left, because of failed requests.
         """
-        known = cost(usage, self._candidate.prices)
-        most = request_bytes + self._candidate.sampling.output_limit
-        whole = usage.input_tokens is not None and usage.output_tokens is not None
+        tokens, usd, worst = self._limits.tokens, self._limits.usd, self._worst(request_bytes)
         with self._lock:
-            self._tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0) if whole else most
-            if known is not None:
-                self._usd += known - self._worst(request_bytes)
+            if self.reached is None and tokens is not None and self._tokens >= tokens:
+                self.reached = "tokens"
+            elif self.reached is None and usd is not None and self._usd + worst > usd:
+                if self._usd - self._lost + worst <= usd:
+                    raise InfrastructureError(
+                        f"requests that failed may have cost ${self._lost:.2f} of the attempt's ${usd}, and the next "
+                        f"may cost ${worst:.2f}.",
+                        "Raise `usd` of the candidate in codegate.yml.",
+                    )
+                self.reached = "usd"
+            if self.reached is not None:
+                raise LimitReached
+            self._usd += worst
+
+    def settle(self, request_bytes: int, usage: Usage, *, failed: bool = False) -> None:
+        """Replace a request's reserved cost by the real one.
+
+        An unknown cost stays as reserved. Tokens of a ``failed`` request do not count.
+        """
+        paid = self._cost(request_bytes, usage)
+        with self._lock:
+            self._usd += paid - self._worst(request_bytes)
+            if failed:
+                self._lost += paid
+            else:
+                self._tokens += self._most_tokens(request_bytes, usage)
+
+    def take(self, request_bytes: int, usage: Usage) -> None:
+        """Count an answer that an earlier start of the attempt paid for."""
+        with self._lock:
+            self._usd += self._cost(request_bytes, usage)
+            self._tokens += self._most_tokens(request_bytes, usage)
+
+    def _most_tokens(self, request_bytes: int, usage: Usage) -> int:
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return request_bytes + self._candidate.sampling.output_limit
+        return usage.input_tokens + usage.output_tokens
+
+    def _cost(self, request_bytes: int, usage: Usage) -> Decimal:
+        known = cost(usage, self._candidate.prices)
+        return self._worst(request_bytes) if known is None else known
 
     def _worst(self, request_bytes: int) -> Decimal:
         limit = self._candidate.sampling.output_limit
