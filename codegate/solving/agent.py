@@ -110,7 +110,10 @@ def agent_attempt(
             )
             variables = SERVICE_ENVIRONMENT if service else {}
             table = server_table(candidate)
-            done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
+            try:
+                done = sandbox.run(_command(agent, task, variables, table, settings.minutes * 60, relay))
+            finally:
+                gateway.close()
             called, waited = gateway.seconds()
             left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else CollectedChanges()
     finally:

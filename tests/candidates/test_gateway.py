@@ -624,6 +624,29 @@ def test_a_limit_of_tokens_holds_for_calls_that_wait_for_their_turn(one_at_once:
         assert opened.ended
 
 
+def test_calls_that_wait_when_their_agent_ends_are_never_made(
+    one_at_once: ModelCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way, go = threading.Event(), threading.Event()
+
+    def held(_turn: Turn) -> Say:
+        under_way.set()
+        assert go.wait(60)
+        return Say("ok")
+
+    kept: list[str] = []
+    monkeypatch.setattr(KeepsNothing, "keep", lambda _, turn, answer: kept.append(turn))
+    with door("chat", held, call=one_at_once) as opened, ThreadPoolExecutor(4) as threads:
+        posts = [threads.submit(opened.post, "/v1/chat/completions", ASKED) for _ in range(4)]
+        assert under_way.wait(60)
+        opened.gateway.close()
+        go.set()
+        assert sorted(post.result()[0] for post in posts) == [200, 400, 400, 400]
+        assert len(opened.model.requests) == 1
+        assert (kept, opened.gateway.completions, opened.gateway.failure) == ([], [], None)
+        assert not opened.gateway.refused
+
+
 def test_dollars_of_an_attempt_are_never_exceeded_by_repeated_requests(
     one_at_once: ModelCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.gateway import MakeCall, gateway
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
+from codegate.running import Journal, RunOptions
+from codegate.running.calls import ModelCalls
 from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxLimits
 from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, collecting
@@ -29,6 +32,7 @@ from codegate.suite import Problem, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.layer import make_layer
 from tests.kit.repository import make_repository, run_git
+from tests.kit.runs import manifest
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import (
     BLOCK,
@@ -484,6 +488,25 @@ def test_calls_that_wait_at_once_take_no_more_of_an_agents_time_than_passes(boxe
         done = attempt(boxes, model, call=queued, command=["{python}", "-c", ASKING_AT_ONCE])
     assert done.agent is not None
     assert 1 <= done.tool_seconds <= done.agent.seconds - 1
+
+
+def test_no_call_is_made_once_its_agent_has_ended(boxes: Sandboxes, tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "r", manifest())
+    leaving = ASKING_AT_ONCE.replace(".read()", ".read(); os._exit(0)")
+
+    def slowly(_turn: Turn) -> Say:
+        time.sleep(0.5)
+        return Say("Done.")
+
+    with ScriptedModel(slowly) as model, journal.writing():
+        spec = agent_spec("command", model, command=["{python}", "-c", leaving])
+        calls = ModelCalls(RunOptions(models=1), journal, threading.Event())
+        attempt_in(boxes, spec, call=partial(calls.make, spec))
+        for thread in threading.enumerate():
+            if thread.name == "codegate-gateway":
+                thread.join()
+        assert model.answered < 5, "of eight"
+    assert journal.calls.spending().calls == model.answered
 
 
 def test_the_wait_for_a_free_sandbox_is_no_time_of_the_agent(boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch) -> None:

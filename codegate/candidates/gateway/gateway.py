@@ -116,6 +116,7 @@ class Gateway:
         self._room = BodyRoom(_MOST_BODY_BYTES)
         self.conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
+        self._closed = False
         self._calls: list[_Timed] = []
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
@@ -151,6 +152,14 @@ class Gateway:
         answered = [(sent, ended) for is_own, _, sent, ended in calls if is_own and sent is not None]
         helped = [(sent, ended) for is_own, _, sent, ended in calls if not is_own and sent is not None]
         return whole, _union_length(own) - _union_length(answered) + whole - _union_length(own + helped)
+
+    def close(self) -> None:
+        """Make no further request: the agent has ended.
+
+        Answers under way are not recorded; after a failure they are kept for the next start of the attempt.
+        """
+        with self._lock:
+            self._closed = True
 
     def answer(self, connection: socket.socket) -> None:
         """Serve the HTTP requests on ``connection`` until it ends."""
@@ -268,8 +277,10 @@ class Gateway:
                 answers.append(kept)
                 self._meter.take(len(body), kept.completion.usage)
             else:
-                self._call(once, len(body), lambda: self._meter.begin(len(body)))
-                self._paid.keep(turn, answers[-1])
+                self._call(once, len(body), lambda: self._begin(len(body)))
+                with self._lock:  # no file is left beside an attempt that is written
+                    if not self._closed or self.failure is not None:
+                        self._paid.keep(turn, answers[-1])
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
             conversation = (*self._protocol.conversation(asked), said)
@@ -280,17 +291,23 @@ class Gateway:
             declined = _declined(error)
             with self._lock:
                 if declined is None or not self.completions:
-                    declined, self.failure = None, self.failure or error
+                    declined, self.failure = None, self.failure or (None if self._closed else error)
             if declined is not None:
                 self._count("a request that the provider declined")
             return declined
         finally:
             timed.ended = time.monotonic()
         with self._lock:
-            self.completions.append(completion)
-            if len(conversation) >= len(self.conversation) and timed.own:
-                self.conversation = conversation
+            if not self._closed:
+                self.completions.append(completion)
+                if len(conversation) >= len(self.conversation) and timed.own:
+                    self.conversation = conversation
         return answers[-1]
+
+    def _begin(self, request_bytes: int) -> None:
+        if self._closed or self.failure is not None:
+            raise LimitReached
+        self._meter.begin(request_bytes)
 
     def _refuse(self, http: HttpConnection, status: int, what: str, message: str) -> None:
         self._count(what)
@@ -300,7 +317,8 @@ class Gateway:
         name = shown(what)
         with self._lock:
             known = name in self.refused or len(self.refused) < _MOST_REASONS
-            self.refused[name if known else "something else"] += 1
+            if not self._closed:
+                self.refused[name if known else "something else"] += 1
 
     def _error(self, message: str) -> bytes:
         return _dumped(self._protocol.error(message))
