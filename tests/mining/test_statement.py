@@ -235,6 +235,34 @@ class TestHeadings:
         assert f"> {symptom} {means}\n" in quoted("Blanks stay", symptom, means, others), "one sentence is too little"
         assert f"> {means} {others}\n" in quoted(title, means, others), "messages tell first the bug"
 
+    def test_a_message_whose_code_is_all_changed_by_the_fix_is_no_statement(self) -> None:
+        base = {"a.py": "def find(state):\n    return state.first\n"}
+        fixed = {"a.py": "def find(state):\n    state.MatchError = None\n    return state.first\n"}
+        title, symptom = "Clear matchError while searching", "Before, matchError was set and it ended the search early."
+
+        def written(
+            symptom: str, added: str = "1", reports: Enrichment | None = None, examples: tuple[Example, ...] = ()
+        ) -> StatementText | str:
+            old = {"tests/test_a.py": f"def test_e():\n    assert {added}\n"}
+            cut = cut_of(
+                {**base, **old},
+                fixed,
+                {"tests/test_a.py": f"{old['tests/test_a.py']}\ndef test_f():\n    assert {added}\n"},
+            )
+            tests = failing(("tests/test_a.py::test_f",))
+            return write_statement(unit_of(f"{title}\n\n{symptom}"), cut, tests, enrichment=reports, examples=examples)
+
+        assert str(written(symptom)).endswith("all code that the words name is what the fix changes")
+        report = Enrichment("", "", (), (issue(title, symptom),))
+        example = Example("", "find(b)", "1", "2", tests=("tests/test_a.py::test_f",))
+        for found in (
+            written(symptom.replace("search", "call of `search()`")),
+            written(symptom, "state.matchError is None"),
+            written(symptom, reports=report),
+            written(symptom, examples=(example,)),
+        ):
+            assert isinstance(found, StatementText), found
+
     @pytest.mark.parametrize(
         ("example", "title"),
         [

@@ -13,7 +13,7 @@ import sys
 
 
 def has_content(path: bytes, content: bytes) -> bool:
-    """Return whether a path is a regular file of this content."""
+    """Return whether a file has exactly this content."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
@@ -24,7 +24,7 @@ def has_content(path: bytes, content: bytes) -> bool:
 
 
 def main() -> None:
-    """Read the files and send the paths of the changed ones."""
+    """Read the files; send the paths of changed ones."""
     given = sys.stdin.buffer.read()
     os.chmod(".", 0o755)
     changed = []

@@ -1,12 +1,13 @@
 """Rules on texts that no statement may show."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Final
 
 from codegate.languages.lines import dialect_of
-from codegate.languages.syntax import IDENTIFIER, decode
+from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -21,6 +22,7 @@ from codegate.mining.statements.vocabulary import (
     vocabulary,
     whole_literals,
 )
+from codegate.suite import TreeFile
 
 _EXACT_LENGTH: Final = 8
 _MESSAGE_WORDS: Final = 3
@@ -37,6 +39,8 @@ _CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
 _LITERAL: Final = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*)\1|\b(\d+(?:\.\d+)?)\b""")
 #: A call with arguments, or a subscript.
 _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
+#: What a sentence can only have from code: between back quotes, a call, a name with dots, or one of several words.
+_NAMING: Final = re.compile(r"`[^`]+`|[\w.]*\w\(|\w+(?:\.\w+)+|\w*(?:[a-z][A-Z]|[^\W_]_)\w*")
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Gates:
         internal: names in changed lines that tests and documentation lack; they would show where the fix is.
         replaced: the lines that the fix replaces, without blanks.
         means: stems of names that the fix's code begins to use; words like them may say how the bug was fixed.
+        changed: names in the lines that the fix changes, in lower case.
+        tested: names in the lines that the hidden tests add, in lower case.
     """
 
     known: FixVocabulary
@@ -58,6 +64,8 @@ class Gates:
     internal: frozenset[str] = frozenset()
     replaced: str = ""
     means: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    tested: frozenset[str] = frozenset()
 
     def reason(self, text: str) -> str:
         """Return why ``text`` may not be shown, or ""."""
@@ -73,6 +81,18 @@ class Gates:
         """
         found = (self.means & stems([text])) - stems([shown])
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
+
+    def names_the_fix_alone(self, text: str) -> bool:
+        """Return whether ``text`` names only what the fix changes.
+
+        Words on a symptom name what was called, which the fix need not change or the tests call, too.
+        """
+        names = _folded(_NAMING.findall(text))
+        return bool(names) and names <= self.changed and not names <= self.tested
+
+
+def _folded(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for text in texts for name in IDENTIFIER.findall(text))
 
 
 def _hidden_literal(gates: Gates, text: str) -> str:
@@ -116,7 +136,17 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable, *whole})
     secret = hidden.difference(exact, whole)
     internal, means = _internal_names(cut) - interface.names, new_stems(cut) - stems(interface.names)
-    return Gates(known, secret, exact, internal, replaced_text(cut), means)
+    fix, tests = ([(file, cut.base.get(path)) for path, file in files.items()] for files in (cut.fix, cut.hidden))
+    changed = _folded(line for new, old in fix for line in (*new_lines(new, old), *new_lines(old, new)))
+    tested = _folded(line for new, old in tests if new is not None for line in _inserted(new, old))
+    return Gates(known, secret, exact, internal, replaced_text(cut), means, changed, tested)
+
+
+def _inserted(new: TreeFile, old: TreeFile | None) -> Iterator[str]:
+    """Yield inserted and changed lines, by their place."""
+    before, after = (decode(file.data).splitlines() if file is not None else [] for file in (old, new))
+    for tag, _, _, begin, end in SequenceMatcher(None, before, after).get_opcodes():
+        yield from after[begin:end] if tag != "equal" else ()
 
 
 def _after_escape(text: str, message: str) -> bool:

@@ -82,7 +82,7 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
 
 
 def _others(entries: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return the entries whose words are not those of a known one."""
+    """Return the entries whose words are new."""
     keys = set(map(_key, known))
     return [entry for entry in entries if _key(entry) not in keys]
 

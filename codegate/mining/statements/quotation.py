@@ -20,7 +20,8 @@ _ENOUGH: Final = 2
 _STEM: Final = 3  # letters
 _SHORT: Final = re.compile(r"[a-z]{1,2}")
 _BULLETS: Final = "-*+• "
-_MESSAGES: Final = frozenset({"commit", "pull request"})
+MESSAGES: Final = frozenset({"commit", "pull request"})
+"""The sources that describe the fix as well as the bug."""
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
 _OMITTED: Final = "[…]"
 _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00-\ud7af]+")
@@ -118,7 +119,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
             for each in sentences:
                 quoted = [*sentences_of(found), *kept]
                 # Messages describe first the bug, and then the fix.
-                full = says_enough(quoted) if source in _MESSAGES else len(quoted) >= _MAX_SENTENCES
+                full = says_enough(quoted) if source in MESSAGES else len(quoted) >= _MAX_SENTENCES
                 stems = _stems(without_type(each.lstrip(_BULLETS)))
                 new = not any(stems <= one for one in earlier)
                 # A sentence that lost words or its end to scrubbing is not quoted.
@@ -158,7 +159,7 @@ def is_sentence(text: str, source: str) -> bool:
     """Return whether ``text`` is a complete sentence, not an introduction."""
     item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
     # List items of a message describe the fix, and those of an issue list versions.
-    prose = (ended and not item) if source in _MESSAGES else (ended or not item) if source == "issue" else True
+    prose = (ended and not item) if source in MESSAGES else (ended or not item) if source == "issue" else True
     return (
         prose
         and _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS

@@ -22,6 +22,7 @@ from codegate.mining.statements.gates import VALUE, Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import texts_about, titles_of
 from codegate.mining.statements.quotation import (
+    MESSAGES,
     Quotation,
     first_title,
     is_sentence,
@@ -174,6 +175,9 @@ def _words(
         crash = crash_beside(" ".join([title, *sentences]))
         quoted = [*([title] if is_sentence(title, "") else []), *sentences]
         if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
+            of_messages = {called_by, *(each.source for each in shown)} <= MESSAGES
+            if of_messages and gates.names_the_fix_alone("\n".join([title, *sentences])):
+                return "no probe shows a difference, and all code that the words name is what the fix changes"
             return _Words(title, called_by, shown, crash, [*dropped, *left_out])
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
     return f"no probe shows a difference, {lacking}"
