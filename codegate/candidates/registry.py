@@ -13,7 +13,7 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.conversation import ListedModel, ListsModels, Provider
 from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.providers import model_provider
-from codegate.candidates.redaction import learn, redactor_for
+from codegate.candidates.redaction import SHORTEST, Redactor, learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.snapshots import Ending, check_snapshot, ending
 from codegate.candidates.spec import CandidateSpec
@@ -147,7 +147,11 @@ def key_from(command: tuple[str, ...]) -> str:
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{shown} printed no key within {KEY_SECONDS:g} s.", "Try it by hand.") from error
     if done.returncode != 0:
-        printed = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))[-300:]
+        # The error may quote a key that was printed before it.
+        lines = map(str.strip, done.stdout[:_MAX_KEY].decode("utf-8", "replace").splitlines())
+        of_output = Redactor(*(line for line in lines if len(line) >= SHORTEST))
+        printed = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))
+        printed = of_output.redact(printed)[-300:]
         raise UsageError(
             f"{shown} ended with status {done.returncode}: {printed or 'it wrote nothing'}", "Try it by hand."
         )
