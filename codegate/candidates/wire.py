@@ -29,6 +29,7 @@ from codegate.candidates.declined import (
 )
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.redaction import Redactor
+from codegate.errors import UsageError
 
 MAX_ANSWER_BYTES: Final = 16 << 20
 CONNECT_SECONDS: Final = 15.0
@@ -176,6 +177,9 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
 
     ``kind`` is the class of the SDK's HTTP client. The environment's proxy settings hold, except for this machine and
     plain http: a proxy must not see a key.
+
+    Raises:
+        UsageError: the environment names a proxy that cannot be used.
     """
     _silence(kind)
     # The SDK reads them from the environment.
@@ -183,14 +187,24 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
     # The mounts too: an SDK may read the proxy variables itself, even without ``trust_env``.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
-    return client(
-        **direct,
-        follow_redirects=False,
-        timeout=timeout,
-        trust_env=not endpoint.direct,
-        # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
-        headers={"Connection": "close", "Accept-Encoding": "identity"},
-    )
+    try:
+        return client(
+            **direct,
+            follow_redirects=False,
+            timeout=timeout,
+            trust_env=not endpoint.direct,
+            # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
+            headers={"Connection": "close", "Accept-Encoding": "identity"},
+        )
+    except Exception as error:
+        # The error may quote the proxy's password. Its class is of whichever httpx the SDK stands on.
+        if not isinstance(error, (ValueError, ImportError)) and type(error).__name__ != "InvalidURL":
+            raise
+        raise UsageError(
+            "the proxy in HTTPS_PROXY or ALL_PROXY cannot be used.",
+            "Write http://USER:PASSWORD@HOST:PORT, with `/` and the like in a password as %2F. A proxy with socks5:// "
+            "needs the package socksio.",
+        ) from None
 
 
 def _silence(kind: type[Any]) -> None:

@@ -1,6 +1,7 @@
 """Both providers through their real SDKs over real HTTP: what is sent, and what is made of the answers."""
 
 import json
+import traceback
 from typing import Any
 
 import pytest
@@ -254,6 +255,18 @@ def test_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.Monke
         monkeypatch.delenv("no_proxy", raising=False)
         ask(server, provider)
         assert (len(server.received), len(other.received)) == (1, 0)
+
+
+@pytest.mark.parametrize("address", ["http://corp:hunter2-pass/xyz@127.0.0.1:9", "socks9://corp:hunter2-pass@h:1"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_the_password_of_a_proxy_without_an_address_is_not_shown(
+    provider: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    monkeypatch.setenv("https_proxy", address)
+    with pytest.raises(UsageError, match="proxy in HTTPS_PROXY") as caught:
+        open_provider(CandidateSpec(provider=provider, model="m", base_url="https://models.corp.example/v1"))
+    assert "hunter2-pass" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
