@@ -8,7 +8,7 @@ from codegate.cli.options import FOLDER, baseline_option, config_option, json_op
 from codegate.cli.output import note
 from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import load_pinned
+from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.runs import merge
 from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
@@ -44,13 +44,14 @@ def command(
     gated = Journal.open(folders[0]).manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
-    lock = (baseline or home / settings.baseline) if gated else None
-    floors = policy if policy.stands_alone else None
-    by = Gate(load_pinned(lock), policy) if lock is not None else floors
+    lock = baseline or home / settings.baseline
+    by: Gate | GatePolicy | None = policy if policy.stands_alone else None
+    if gated and (baseline is not None or settings.gates_with(lock)):
+        by = Gate(load_pinned(lock), policy)
     report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
-    if lock is None:
-        alone = "gated by floors alone" if floors is not None else "not gated"
+    if not isinstance(by, Gate):
+        alone = "gated by floors alone" if by is not None else "not gated"
         note(f"{alone}: the run was planned without a baseline")
     code = print_report(report)
     if code == ExitCode.REGRESSED and policy.confirm_samples:

@@ -74,12 +74,12 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
         out=request.out,
         resume=resume,
         gate=spec.gate if gated else None,
+        floors=spec.floors if gated else None,
         shard=choice,
         problems=request.problems,
         limit=request.limit,
         command=command_again(),
     )
-    floors = project.floors if gated else None
     first = [
         f"no key is sent to {one.base_url}: name it with --config or --candidate if it needs one"
         for one in spec.candidates
@@ -90,7 +90,7 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     elif ungated and not request.no_gate:
         first.append(f"not gated: the run was started with --no-gate (`codegate gate {resume}` compares it)")
     elif spec.gate is None and not request.no_gate:
-        alone = "gated by floors alone" if floors is not None else "not gated"
+        alone = "gated by floors alone" if spec.floors is not None else "not gated"
         lock = (request.config.parent if request.config is not None else Path()) / project.settings.baseline
         first.append(f"{alone}: there is no {lock} (codegate baseline pin writes it)")
     made = spec.samples or 1
@@ -104,7 +104,7 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
         note(text)
 
     with run_progress() as progress:
-        report = run(spec, progress, announce, reports=request.reports, terms=terms_of(project.settings), floors=floors)
+        report = run(spec, progress, announce, reports=request.reports, terms=terms_of(project.settings))
     if report.run.manifest.shard is not None:
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
     return print_report(report)

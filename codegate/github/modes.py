@@ -36,7 +36,6 @@ def gate(job: Job, project: Project) -> Result:
         job.log.log,
         reports=job.inputs.reports,
         terms=terms_of(project.settings),
-        floors=project.floors,
     )
     shard = report.run.manifest.shard
     if shard is None:
@@ -220,8 +219,9 @@ def run_spec(
         cache=inputs.cache if gated and job.base is None else None,
     )
     sandbox = "docker" if wanted in {"auto", "bwrap"} else wanted
-    gate = spec.gate if gated else None
-    return resumed(replace(spec, sandbox=sandbox, out=job.folder, gate=gate, shard=inputs.shard), job)
+    if not gated:
+        spec = replace(spec, gate=None, floors=None)
+    return resumed(replace(spec, sandbox=sandbox, out=job.folder, shard=inputs.shard), job)
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:

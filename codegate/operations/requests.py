@@ -171,10 +171,14 @@ def requested_run(request: SuiteRequest, project: Project) -> RunSpec:
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
-        return replace(project.run(samples=request.samples, **options), no_gate=request.no_gate)
+        return _gated(project.run(samples=request.samples, **options), request)
     answers = predicted_candidates(request.predictions, load_suite(project.suite), request.label)
     spec = project.run(answers.candidates, request.samples or answers.samples, **options)
-    return replace(spec, answers=answers, no_gate=request.no_gate)
+    return _gated(replace(spec, answers=answers), request)
+
+
+def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
+    return replace(spec, gate=None, floors=None, no_gate=True) if request.no_gate else spec
 
 
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:

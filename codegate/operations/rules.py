@@ -109,6 +109,7 @@ class Project:
             keyless=self.keyless,
             prices=settings.prices,
             gate=gate,
+            floors=self.floors,
             images=images_of(gate.baseline.samples.conditions) if gate is not None else self.images,
         )
 

@@ -58,15 +58,13 @@ def run(
     reports: Path | None = None,
     terms: ReportTerms | None = None,
     baseline: Baseline | None = None,
-    floors: GatePolicy | None = None,
 ) -> Report:
     """Run candidates on a suite, gate the run, write reports.
 
     A shard is compared with nothing. ``announce`` gets lines for people, ``reports`` is by default in the run's folder,
-    ``terms`` are prices, weights and limits of the reports, ``baseline`` is shown beside a run without a gate, and
-    ``floors`` is the policy whose absolute demands decide if there is no gate.
+    ``terms`` are prices, weights and limits of the reports, ``baseline`` is shown beside a run without a gate.
     """
-    if floors is not None:
+    if (floors := spec.floors) is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
         check_cutoffs(spec.candidates, floors)
     _, journal = run_suite(spec, progress, announce)
@@ -169,7 +167,7 @@ def merge(
     terms: ReportTerms | None = None,
 ) -> Report:
     """Merge a run's shards into ``out``, gate it, write reports."""
-    journal = merge_shards(shards, out, run_id=run_id, gate=by if isinstance(by, Gate) else None)
+    journal = merge_shards(shards, out, run_id=run_id, gate=by)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -121,9 +122,22 @@ class Gate:
 
         Parts of the policy that decide no verdict are left out.
         """
-        shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
-        policy = self.policy.model_dump(mode="json", exclude=shown_only)
-        return digest({"baseline": self.baseline.digest, "policy": policy})
+        return digest({"baseline": self.baseline.digest, "policy": _deciding(self.policy)})
+
+
+def gate_digest(by: Gate | GatePolicy | None) -> str | None:
+    """Return the digest of what gates a run, None without a gate.
+
+    A policy is one whose floors decide alone.
+    """
+    if isinstance(by, Gate):
+        return by.digest
+    return digest({"policy": _deciding(by)}) if by is not None else None
+
+
+def _deciding(policy: GatePolicy) -> dict[str, Any]:
+    shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
+    return policy.model_dump(mode="json", exclude=shown_only)
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
@@ -243,25 +257,28 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
         check_finished(run.confirmation, folder=folder)
 
 
-def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
+def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if a run cannot be gated with ``gate``.
 
     It has several looks and was planned for another gate, or a model was trained after ``gate.newer_than``.
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)
-    if gate is not None:
+    if isinstance(gate, Gate):
         check_cutoffs((*manifest.candidates, gate.baseline.spec), gate.policy)
 
 
-def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
+def check_planned_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if the run was planned for another gate.
 
-    A gate is a baseline with a policy. ``gate`` None: the run must have been planned without one.
+    A gate is a baseline with a policy, or a policy whose floors decide alone. ``gate`` None: the run must have been
+    planned without one. Floors may also decide a run that was planned without a gate.
     """
-    if (gate.digest if gate is not None else None) == manifest.gated_by:
+    if gate_digest(gate) == manifest.gated_by:
         return
     if manifest.gated_by is None:
+        if isinstance(gate, GatePolicy):
+            return
         raise UsageError(
             f"run {manifest.id} was planned without a baseline, but one is configured.",
             "Leave it out (--no-gate), or plan the run again.",
@@ -269,7 +286,7 @@ def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
     if gate is None:
         raise UsageError(
             f"run {manifest.id} was planned for a gate, but neither a baseline nor a critical floor is given.",
-            "Name its configuration with --config (and leave out --no-gate), or start a new run.",
+            "Restore codegate.lock and codegate.yml, or say with --config and --baseline where they are.",
         )
     raise UsageError(
         f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
@@ -298,7 +315,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
         UsageError: the run is unfinished or was planned for another gate.
     """
     if isinstance(gate, GatePolicy):
-        check_gate(run.manifest, None)
+        check_gate(run.manifest, gate)
         together, older = run.manifest.candidates, _excluded_by_age(run, gate)
         check_cutoffs(together, gate)
         check_finished(run, folder=folder)

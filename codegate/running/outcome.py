@@ -195,7 +195,8 @@ class RunManifest(Strict):
         samples: most samples per problem and candidate.
         looks: numbers of samples per problem at which the gate compares during the run, the last of them ``samples``; a
             candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
-        gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
+        gated_by: digest of the baseline and the policy that the run is gated with, or of the policy alone if its floors
+            decide; None for an ungated run.
         problems: digest by problem id, in suite order.
         excluded: by problem id, why it does not run.
         clusters: by problem id, the change that it was mined from, if several problems came from that change.

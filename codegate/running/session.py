@@ -12,6 +12,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, answers_in_file, price_words
 from codegate.errors import UsageError
+from codegate.gating import GatePolicy
 from codegate.grading import base_images
 from codegate.running.attempt import Engine, Setup
 from codegate.running.bases import check_bases
@@ -19,7 +20,7 @@ from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, open_pinned
-from codegate.running.gate import Gate, check_gate, check_planned_gate, settled_candidates
+from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
@@ -50,6 +51,7 @@ class RunSpec:
         keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
+        floors: policy whose floors decide alone if ``gate`` is None.
         no_gate: a new run is to stay ungated, also when it is resumed; a run that was planned for a gate is resumed
             without it only if this is set.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
@@ -72,6 +74,7 @@ class RunSpec:
     keyless: frozenset[str] = frozenset()
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
+    floors: GatePolicy | None = None
     no_gate: bool = False
     shard: ShardChoice | None = None
     answers: PredictedCandidates | None = None
@@ -96,7 +99,7 @@ def run_suite(
         check_resumable(journal.manifest, suite)
         planned = journal.manifest
         if planned.shard is not None or (planned.gated_by is not None and not spec.no_gate):
-            check_planned_gate(planned, spec.gate)
+            check_planned_gate(planned, spec.gate or spec.floors)
         sandbox = _same_sandbox(spec.sandbox, journal.manifest)
         run_id = journal.manifest.id
         candidates = _with_own_terms(journal.manifest, spec.candidates).candidates
@@ -278,7 +281,7 @@ def _plan(
     looks = gate.policy.looks if gate is not None and gated else (samples or 1,)
     if fixed:
         looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
-    gated_by = gate.digest if gate is not None else None
+    gated_by = gate_digest(gate or spec.floors)
     planned = plan_run(
         suite, spec.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images
     )

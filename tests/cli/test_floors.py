@@ -48,6 +48,9 @@ def test_floors_alone_decide_a_run_and_are_checked_before_it(suite: Suite, tmp_p
     assert done.code == 1, done.stderr
     assert "gated by floors alone: there is no codegate.lock" in done.stderr
     assert [verdict["kind"] for verdict in done.document["verdicts"]] == ["pass", "regressed"]
+    (tmp_path / "away").mkdir()
+    away = codegate("run", suite.folder, "--resume", "../run", cwd=tmp_path / "away")
+    assert away.code == 2, "where the floors are not"
     assert codegate("run", "--no-gate", "--out", "ungated", cwd=tmp_path).code == 0
     resumed = codegate("run", "--resume", "ungated", "--json", cwd=tmp_path)
     assert (resumed.code, resumed.document["verdicts"]) == (0, []), "what a run began with, it keeps"

@@ -12,6 +12,7 @@ from codegate.cli.main import group
 from codegate.errors import CodegateError, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.running import Gate, RunSpec, load_run, plan_run, run_suite
+from codegate.running.gate import gate_digest
 from codegate.running.shards import shard_choice
 from codegate.suite import Suite
 from tests.kit.runs import pinned, solved, write_pinned
@@ -120,3 +121,16 @@ def test_what_is_not_all_there_is_not_merged(tmp_path: Path, monkeypatch: pytest
 def test_a_gated_run_is_not_merged_without_its_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _refused(r"codegate\.lock", "merge", *write_shards(tmp_path, plan(samples=1, gated_by="0" * 64), 3))
+
+
+def test_a_run_that_floors_gate_is_merged_under_these_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
+    shards = write_shards(tmp_path, plan(samples=1, gated_by=gate_digest(floors)), 3)
+    _refused("neither a baseline nor a critical floor is given", "merge", *shards)
+    config = "candidates: [reference]\ngate: {cohorts: {all: {floor: FLOOR, tier: critical}}}\n"
+    (tmp_path / "codegate.yml").write_text(config.replace("FLOOR", "0.0"))
+    _refused("another baseline or gate policy", "merge", *shards)
+    (tmp_path / "codegate.yml").write_text(config.replace("FLOOR", "0.9"))
+    _invoke("merge", *shards, "--out", "merged")
+    assert len(json.loads(Path("merged/reports/report.json").read_text())["verdicts"]) == 2

@@ -27,8 +27,9 @@ from codegate.running import (
     run_suite,
 )
 from codegate.running.attempt import Setup
-from codegate.running.gate import settled_candidates
+from codegate.running.gate import gate_digest, settled_candidates
 from codegate.running.scheduler import execute
+from codegate.running.session import plan_shards
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
@@ -209,6 +210,18 @@ def test_a_gated_run_of_fixed_samples_is_resumed_under_its_gate_only(suite: Suit
     ):
         with pytest.raises(UsageError, match=cause):
             run_suite(replace(resumed, gate=by), lambda step: None, lambda text: None)
+
+
+def test_floors_bind_a_run_as_a_baseline_does(suite: Suite, tmp_path: Path) -> None:
+    high, low = (GatePolicy.model_validate({"cohorts": {"all": {"floor": n, "tier": "critical"}}}) for n in (0.9, 0.0))
+    spec = RunSpec(suite.folder, SPECS[:1], 1, floors=high)
+    plans = {plan_shards(replace(spec, floors=by), 2).run_id.rpartition("-")[2] for by in (high, low, None)}
+    assert len(plans) == 3, "each is another plan"
+    plan = plan_run(suite, spec.candidates, 1, "bwrap", "r", gated_by=gate_digest(high))
+    folder = Journal.create(tmp_path / "r", plan).folder
+    for by, cause in ((None, "neither a baseline nor a critical floor is given"), (low, "another baseline or gate")):
+        with pytest.raises(UsageError, match=cause):
+            run_suite(replace(spec, resume=folder, floors=by), lambda step: None, lambda text: None)
 
 
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
