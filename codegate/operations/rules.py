@@ -62,6 +62,7 @@ class Project:
         pinned: the baseline, once it was fetched; ``baseline`` likewise, read from this folder.
         images: base images by version of Python for runs without a baseline.
         keyless: keys of candidates that no API key is sent for.
+        unpriced: keys of candidates whose price neither the base commit nor the price list knows.
     """
 
     settings: Config
@@ -75,6 +76,7 @@ class Project:
     baseline: Baseline | None = None
     images: Mapping[str, str] = field(default_factory=dict)
     keyless: frozenset[str] = frozenset()
+    unpriced: frozenset[str] = frozenset()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,14 +100,25 @@ class Project:
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
-        """Return the run that is configured; arguments override it."""
+        """Return the run that is configured; arguments override it.
+
+        Raises UsageError if there is a budget, and only the proposal says what a candidate costs.
+        """
         settings, gate = self.settings, self.gate
+        candidates = candidates or settings.candidates
+        run_options = settings.run_options(repository=self.repository, transcripts=self.transcripts, **options)
+        alone = [spec.label for spec in candidates if spec.key() in self.unpriced]
+        if alone and run_options.budgeted:
+            raise UsageError(
+                f"there is a budget in dollars, and only the proposal says what {alone[0]} costs.",
+                "Merge its price first, under `prices` in the base commit's configuration.",
+            )
         return RunSpec(
             self.suite,
-            candidates or settings.candidates,
+            candidates,
             samples or settings.samples,
             settings.sandbox,
-            options=settings.run_options(repository=self.repository, transcripts=self.transcripts, **options),
+            options=run_options,
             keyless=self.keyless,
             prices=settings.prices,
             gate=gate,
@@ -169,7 +182,8 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
     rules = proposed if base is None else _config(scratch, config, needed=False, harness=None if proposed else here)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None else ()
-    settings = _settings(rules, proposed, candidates, foreign=base is not None)
+    known = {**_priced(trusted), **rules.prices} if rules is not None and base is not None else {}
+    settings = _settings(rules, proposed, candidates, known, foreign=base is not None)
     home = Path(config).parent
 
     def configured(value: str | None, key: str) -> str | None:
@@ -201,6 +215,7 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
         repository=real_path(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=trusted,
+        unpriced=frozenset(_unpriced(settings.candidates, known)) if base is not None else frozenset(),
     )
 
 
@@ -243,22 +258,24 @@ def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[Ca
 
 
 def _settings(
-    rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...], *, foreign: bool
+    rules: Config | None,
+    proposed: Config | None,
+    candidates: tuple[CandidateSpec, ...],
+    known: Mapping[str, Prices],
+    *,
+    foreign: bool,
 ) -> Config:
     """Return the base commit's settings, with the proposal's candidates.
 
-    If the rules or the price list have a price, that one counts. The names that a proposal gives its candidates are not
-    shown: it could call the answers in the suite a model.
+    ``known`` has the base's prices. If it or the price list has a price, that one counts. The names that a proposal
+    gives its candidates are not shown: it could call the answers in the suite a model.
     """
-    known = {**_priced(rules.candidates), **rules.prices} if rules is not None and foreign else {}
-    prices = {**(proposed.prices if proposed else {}), **(rules.prices if rules else {}), **known}
-    named = priced(candidates, prices)
+    prices = {**(rules.prices if rules else {}), **known}
+    named = priced(candidates, {**(proposed.prices if proposed else {}), **prices})
     if foreign:
         named = tuple(_trusted_prices(spec, known).model_copy(update={"name": ""}) for spec in named)
     if rules is None:
         return Config(candidates=named, prices=prices)
-    if foreign and (rules.budget_usd is not None or rules.budget_usd_per_month is not None):
-        _check_prices(named)
     return rules.model_copy(update={"candidates": named, "prices": prices})
 
 
@@ -280,14 +297,12 @@ def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> Candida
     return spec.model_copy(update={"prices": with_helpers(spec, own, known)})
 
 
-def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
+def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) -> Iterator[str]:
+    """Yield keys of candidates that ``known`` and price list do not price."""
     for spec in candidates:
-        prices = [spec.prices, *spec.prices.helpers.values()] if spec.prices is not None else []
-        if spec.calls_a_model and not all(one.input and one.output for one in prices):
-            raise UsageError(
-                f"the proposal says that {spec.label} costs nothing, and the base commit has a budget in dollars.",
-                "Write what it costs under `prices`.",
-            )
+        models = (spec, *spec.helpers) if spec.calls_a_model else ()
+        if not all(one.model in known or list_entry(one).prices for one in models):
+            yield spec.key()
 
 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:

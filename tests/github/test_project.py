@@ -4,6 +4,7 @@ import json
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,8 +189,8 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
     assert asked.prices is not None
     assert (asked.prices.output, asked.label, answers.label) == (Decimal(8), "openai:m-2025-01-01", "reference")
     config.write_text(f"candidates: [{(long % ('x', 0, 0)).replace('m-2025', 'n-2025')}]\n")
-    with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
-        project(workspace, base, scratch)
+    with pytest.raises(UsageError, match="there is a budget in dollars, and only the proposal says what"):
+        project(workspace, base, scratch).run()
     config.write_text(f"candidates: [{(long % ('x', 1, 1)).replace('m-2025-01-01', 'gpt-4o-2024-08-06')}]\n")
     (asked,) = project(workspace, base, scratch).settings.candidates
     assert asked.prices is not None
@@ -207,8 +208,28 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
     assert asked.prices is not None
     assert asked.prices.helpers["gpt-4o-2024-08-06"].output == Decimal(10), "of the list, though the candidate is not"
     config.write_text(f"candidates: [{{{helped % 'm-2025-02-02'}, {cheap % ('m-2025-02-02', 0, 0)}}}]\n")
-    with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
-        project(workspace, base, scratch)
+    with pytest.raises(UsageError, match="there is a budget in dollars, and only the proposal says what"):
+        project(workspace, base, scratch).run()
+
+
+def test_no_price_of_a_proposal_alone_counts_for_a_budget(workspace: Path, scratch: Path) -> None:
+    model = "{provider: openai, model: %s, base_url: 'https://models.corp.example/v1'%s}"
+    cheap = ", prices: {input: 0.000001, output: 0.000001}"
+    known, new, listed = model % ("m-2025-01-01", cheap), model % ("new-2025-01-01", cheap), "openai:gpt-5-2025-08-07"
+    rules = f"suite: suites/own\ncandidates: [{model % ('m-2025-01-01', ', prices: {input: 2, output: 8}')}]\n"
+    base = commit(workspace, {"codegate.yml": rules, "suites/own/suite.yml": "own"})
+    table = "prices: {gpt-5-2025-08-07: {input: 0.000001, output: 0.000001}}\n"
+    (workspace / "codegate.yml").write_text(f"candidates: [{known}, '{listed}']\n{table}")
+    upgrade = project(workspace, base, scratch).run(budget_usd=Decimal(2))
+    assert [one.prices and one.prices.output for one in upgrade.candidates] == [Decimal(8), Decimal(10)]
+    assert "gpt-5-2025-08-07" not in upgrade.prices, "by which a pinned model is priced"
+    (workspace / "codegate.yml").write_text(f"candidates: [{known}, {new}]\n")
+    proposed = project(workspace, base, scratch)
+    assert proposed.run().options.budget_usd is None
+    budgets: tuple[dict[str, Any], ...] = ({"budget_usd": Decimal(2)}, {"budget_usd_per_month": Decimal(2)})
+    for budget in budgets:
+        with pytest.raises(UsageError, match=r"only the proposal says what openai:new-2025-01-01@.* costs"):
+            proposed.run(**budget)
 
 
 def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -> None:
