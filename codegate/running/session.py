@@ -224,7 +224,7 @@ def _new_journal(
     if choice is not None:
         part = shard_manifest(manifest, choice)
         return _created(spec.out or RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, spec)
-    kept = (spec.gate is not None or spec.pilot is not None) and spec.out is None
+    kept = (manifest.gated_by is not None or spec.pilot is not None) and spec.out is None
     journal = _same_plan(manifest, announce) if kept else None
     return journal or _created(spec.out or RUNS / run_id, manifest, spec)
 

@@ -224,6 +224,22 @@ def test_floors_bind_a_run_as_a_baseline_does(suite: Suite, tmp_path: Path) -> N
             run_suite(replace(spec, resume=folder, floors=by), lambda step: None, lambda text: None)
 
 
+@pytest.mark.bwrap
+def test_a_gate_of_floors_that_is_run_again_uses_the_samples_that_it_has(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
+    options = RunOptions(precheck=False)
+    spec = RunSpec(suite.folder, (CandidateSpec(provider="empty"),), 1, "bwrap", options=options, floors=floors)
+    first, again, ungated = (
+        run_suite(one, lambda step: None, lambda text: None)[1].folder
+        for one in (spec, spec, replace(spec, floors=None))
+    )
+    assert first == again != ungated
+
+
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
 
 
