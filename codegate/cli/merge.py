@@ -54,7 +54,7 @@ def command(
         alone = "gated by floors alone" if by is not None else "not gated"
         note(f"{alone}: the run was planned without a baseline")
     code = print_report(report)
-    if code == ExitCode.REGRESSED and policy.confirm_samples:
+    if code == ExitCode.REGRESSED and isinstance(by, Gate) and policy.confirm_samples:
         note(
             f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "
             "decides with these samples"

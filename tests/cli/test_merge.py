@@ -94,9 +94,10 @@ def _differences(one: Any, other: Any, key: str = "") -> set[str]:
     return set() if one == other else {key}
 
 
-def _invoke(*arguments: object) -> None:
-    """Run a command in this process; an error that it expects is raised."""
-    CliRunner().invoke(group, [str(each) for each in arguments], standalone_mode=False, catch_exceptions=False)
+def _invoke(*arguments: object) -> str:
+    """Run a command in this process and return its output; an error that it expects is raised."""
+    words = [str(each) for each in arguments]
+    return CliRunner().invoke(group, words, standalone_mode=False, catch_exceptions=False).output
 
 
 def _refused(words: str, *arguments: object) -> None:
@@ -126,11 +127,13 @@ def test_a_gated_run_is_not_merged_without_its_baseline(tmp_path: Path, monkeypa
 def test_a_run_that_floors_gate_is_merged_under_these_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
-    shards = write_shards(tmp_path, plan(samples=1, gated_by=gate_digest(floors)), 3)
+    shards = write_shards(tmp_path, plan(20, 2, gated_by=gate_digest(floors)), 3)
     _refused("neither a baseline nor a critical floor is given", "merge", *shards)
     config = "candidates: [reference]\ngate: {cohorts: {all: {floor: FLOOR, tier: critical}}}\n"
     (tmp_path / "codegate.yml").write_text(config.replace("FLOOR", "0.0"))
     _refused("another baseline or gate policy", "merge", *shards)
     (tmp_path / "codegate.yml").write_text(config.replace("FLOOR", "0.9"))
-    _invoke("merge", *shards, "--out", "merged")
-    assert len(json.loads(Path("merged/reports/report.json").read_text())["verdicts"]) == 2
+    output = _invoke("merge", *shards, "--out", "merged")
+    verdicts = json.loads(Path("merged/reports/report.json").read_text())["verdicts"]
+    assert "regressed" in {verdict["kind"] for verdict in verdicts}
+    assert "samples the pinned model again" not in output, "there is none"
