@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
@@ -92,8 +94,8 @@ class UnstreamedProvider(AnthropicProvider):
     Answers are requested whole; an agent that asked for a stream gets its answer as events.
     """
 
+    @override
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
-        """See ``SdkProvider.forward``."""
         whole = {name: value for name, value in request.items() if name != "stream"}
         answer = super().forward(protocol, whole, headers)
         if not request.get("stream") or not answer.content:

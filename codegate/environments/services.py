@@ -12,6 +12,8 @@ from importlib import resources
 from typing import Final
 from urllib.parse import quote
 
+from typing_extensions import override
+
 from codegate.environments.recipe import Recipe
 from codegate.errors import UsageError
 from codegate.sandbox import Command, Completed, NotInstalled, Sandbox, SandboxError, SandboxFile
@@ -88,7 +90,7 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
 
 
-class Served:
+class Served(Sandbox):
     """A sandbox that starts servers for each of its commands.
 
     If a preset's server does not start for the first command, the sandbox is at fault, not the project.
@@ -97,12 +99,12 @@ class Served:
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:
         self._sandbox, self._servers, self._fresh = sandbox, servers, True
 
+    @override
     def put(self, files: tuple[SandboxFile, ...]) -> None:
-        """See ``Sandbox.put``."""
         self._sandbox.put(files)
 
+    @override
     def run(self, command: Command) -> Completed:
-        """See ``Sandbox.run``."""
         fresh, self._fresh = self._fresh, False
         done = self._sandbox.run(with_servers(command, self._servers))
         printed = done.stderr.decode("utf-8", "replace")
@@ -111,8 +113,8 @@ class Served:
             raise SandboxError(printed.strip(), "Look at `services` of `environment:` in codegate.yml.")
         return done
 
+    @override
     def close(self) -> None:
-        """See ``Sandbox.close``."""
         self._sandbox.close()
 
 

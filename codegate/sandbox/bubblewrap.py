@@ -16,6 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
 
+from typing_extensions import override
+
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_builds import BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
@@ -40,6 +42,7 @@ from codegate.sandbox.bubblewrap_program import (
 )
 from codegate.sandbox.cache import layers_folder, sweep_folders
 from codegate.sandbox.contract import (
+    Backend,
     BuildSandbox,
     Description,
     EnvironmentRecipe,
@@ -95,7 +98,7 @@ class BubblewrapEnvironment:
         return None if self.laid is None else self.laid.layer
 
 
-class BubblewrapBackend:
+class BubblewrapBackend(Backend):
     """Runs each sandbox as a ``bwrap`` process.
 
     Raises:
@@ -116,8 +119,8 @@ class BubblewrapBackend:
         """Return ``bwrap``."""
         return "bwrap"
 
+    @override
     def describe(self) -> Description:
-        """See ``Backend.describe``."""
         version = bubblewrap_version(self._program)
         weaknesses = (
             "no control group can be made here: memory is limited for each process and not in total",
@@ -139,25 +142,26 @@ class BubblewrapBackend:
         """Return whether control groups limit a sandbox's processes together."""
         return self._parents is not None
 
+    @override
     def base_image(self, python: str, wanted: str | None = None) -> None:
-        """See ``Backend.base_image``."""
+        """Return None: the toolchains are those of this machine."""
 
+    @override
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-        """See ``Backend.prepare``."""
         environment = _machine(recipe)
         beside = tuple((name, unpacked(layer, self._program)) for name, layer in recipe.beside)
         return replace(environment, beside=beside, laid=LaidLayer(recipe.required_layer, self._program, self._overlays))
 
+    @override
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
-        """See ``Backend.open``."""
         if not isinstance(environment, BubblewrapEnvironment) or environment.laid is None:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         with self._fleet.starting():
             return self._open(environment, limits, environment.laid.ground(limits))
 
+    @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
-        """See ``Backend.open_build``."""
         with self._fleet.starting():
             environment = _machine(recipe)
             folder = BuildFolder(recipe.layer, self._program)
@@ -196,8 +200,8 @@ class BubblewrapBackend:
         )
         return self._fleet.open(enclosure, connection, scope, limits)
 
+    @override
     def close(self) -> None:
-        """See ``Backend.close``."""
         self._fleet.close(_CLOSE_SECONDS)
         self._starter.shutdown()
 

@@ -14,9 +14,12 @@ from functools import partial
 from http import HTTPStatus
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.durable import digest
 from codegate.sandbox import images, layer_images
 from codegate.sandbox.contract import (
+    Backend,
     BuildSandbox,
     Description,
     EnvironmentRecipe,
@@ -59,7 +62,7 @@ _WATCHED: Final = (
 )
 
 
-class DockerBackend:
+class DockerBackend(Backend):
     """Runs sandboxes as containers of the docker command's daemon.
 
     ``runtime`` is one of the daemon's container runtimes, such as ``runsc``; None is its default.
@@ -94,21 +97,21 @@ class DockerBackend:
         """Return ``docker``; ``docker:RUNTIME`` for a runtime with its own kernel."""
         return self._description.name
 
+    @override
     def describe(self) -> Description:
-        """See ``Backend.describe``."""
         weaknesses = self._description.weaknesses + (_WATCHED if self._has_quota is False else ())
         return replace(self._description, weaknesses=weaknesses)
 
+    @override
     def base_image(self, python: str, wanted: str | None = None) -> str:
-        """See ``Backend.base_image``."""
         with self._building, explained("look up the base image"):
             found = wanted is not None and images.is_available(self._builder, wanted)
             name = wanted if wanted is not None and found else images.base_image_name(python)
             self._bases[python] = images.pin_image(self._builder, name)
         return self._bases[python]
 
+    @override
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
-        """See ``Backend.prepare``."""
         layer = recipe.required_layer
         bare, tools = self._without_layers(recipe)
         labels = container_labels(self.run_id, _LAY_SECONDS)
@@ -141,16 +144,16 @@ class DockerBackend:
         with self._building, explained("look up the image"):
             return images.pin_image(self._builder, name)
 
+    @override
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
-        """See ``Backend.open``."""
         if not isinstance(environment, DockerEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         container, session = self._open(environment, environment.layer, limits)
         return WatchedSandbox(session, limits.disk_bytes, self._watch(container))
 
+    @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
-        """See ``Backend.open_build``."""
         environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
             environment = self.prepare(recipe)
@@ -186,14 +189,14 @@ class DockerBackend:
 
         return written
 
+    @override
     def close(self) -> None:
-        """See ``Backend.close``."""
         self._fleet.close(_CLOSE_SECONDS)
         for client in (self._control, self._builder, self._undertaker):
             client.close()
 
+    @override
     def sweep(self) -> int:
-        """See ``Backend.sweep``."""
         count = 0
         with explained("look for left-over sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": OWNER_LABEL})

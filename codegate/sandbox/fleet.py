@@ -7,6 +7,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from typing_extensions import override
+
 from codegate.sandbox.contract import SandboxClosed, SandboxLimits
 from codegate.sandbox.session import Enclosure, SandboxSession, Scope
 from codegate.sandbox.sockets import SocketConnection
@@ -22,8 +24,8 @@ class Member(Enclosure):
         self._removal: Future[None] | None = None
         fleet.add(self)
 
+    @override
     def destroy(self) -> None:
-        """See ``Enclosure.destroy``."""
         with self._lock:
             if self._removal is None:
                 self.kill()

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final, Protocol, TypeAlias, cast
 
+from typing_extensions import override
+
 from codegate.sandbox.contract import Layer, SandboxError
 
 BUILT: Final = "/opt/env"
@@ -38,15 +40,15 @@ class Source(Protocol):
         ...
 
 
-class Parts:
+class Parts(Source):
     """A ``Source`` over an iterator of byte blocks."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts
         self._rest = b""
 
+    @override
     def read(self, size: int, /) -> bytes:
-        """See ``Source.read``."""
         self._rest = self._rest or next(self._parts, b"")
         part, self._rest = self._rest[:size], self._rest[size:]
         return part

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from typing_extensions import override
+
 from codegate.sandbox.contract import (
     Command,
     Completed,
     FilesRefused,
+    Sandbox,
     SandboxClosed,
     SandboxError,
     SandboxFile,
@@ -97,7 +100,7 @@ class Scope:
     interpreter: str = ""
 
 
-class SandboxSession:
+class SandboxSession(Sandbox):
     """A ``Sandbox`` that is controlled through its supervisor's stream.
 
     Raises:
@@ -136,15 +139,15 @@ class SandboxSession:
             )
         self._python = str(header["python"])
 
+    @override
     def put(self, files: tuple[SandboxFile, ...]) -> None:
-        """See ``Sandbox.put``."""
         for entries, blob in _chunks(files):
             with self._watched():
                 reply = self._stream.request({"op": "put", "files": entries}, blob, reply_bytes=0, timeout=_PUT_SECONDS)
             self._check(reply)
 
+    @override
     def run(self, command: Command) -> Completed:
-        """See ``Sandbox.run``."""
         request = self._request(command)
         kills, began = self._enclosure.out_of_memory_kills(), time.monotonic()
         try:
@@ -163,8 +166,8 @@ class SandboxSession:
         _LOG.debug("%s: exit %s, %.2f s", words, reply.header["exit_code"], time.monotonic() - began)
         return self._completed(reply, self._enclosure.out_of_memory_kills() - kills)
 
+    @override
     def close(self) -> None:
-        """See ``Sandbox.close``."""
         with self._closing:
             if self._closed:
                 return

@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from codegate.sandbox.contract import Command, Completed, SandboxError, SandboxFile
+from typing_extensions import override
+
+from codegate.sandbox.contract import BuildSandbox, Command, Completed, Sandbox, SandboxError, SandboxFile
 from codegate.sandbox.layers import BUILT, TRANSIENT, Source, freeze
 from codegate.sandbox.session import KILLED, SandboxSession
 
@@ -42,7 +44,7 @@ def listed_bytes(listing: bytes) -> int:
     return sum(blocks.values()) * _BLOCK_BYTES + len(blocks) * _PAGE_BYTES
 
 
-class WatchedSandbox:
+class WatchedSandbox(Sandbox):
     """A ``Sandbox`` that ends when it writes too much.
 
     ``limit`` is in bytes; ``written`` measures them, or raises SandboxError.
@@ -55,8 +57,8 @@ class WatchedSandbox:
         self._fault: SandboxError | None = None
         self._over = False
 
+    @override
     def put(self, files: tuple[SandboxFile, ...]) -> None:
-        """See ``Sandbox.put``."""
         self._session.put(files)
 
     def run(self, command: Command) -> Completed:
@@ -85,8 +87,8 @@ class WatchedSandbox:
         self._look()  # a short command ends before anyone looks
         return self._killed(done.wall_seconds) if self._over or self._fault else done
 
+    @override
     def close(self) -> None:
-        """See ``Sandbox.close``."""
         self._session.close()
 
     def _killed(self, seconds: float) -> Completed:
@@ -115,7 +117,7 @@ class WatchedSandbox:
         return True
 
 
-class WatchedBuild(WatchedSandbox):
+class WatchedBuild(WatchedSandbox, BuildSandbox):
     """A ``BuildSandbox`` that ends when it writes too much.
 
     ``built`` opens tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one after the other.
@@ -125,8 +127,8 @@ class WatchedBuild(WatchedSandbox):
         super().__init__(session, limit, written)
         self._built = built
 
+    @override
     def freeze(self, tracked: Collection[str], archive: Path) -> str:
-        """See ``BuildSandbox.freeze``."""
         places = tuple(f"{BUILT}/{name}" for name in TRANSIENT)
         # What stays of it, such as folders that may not be written to, is left out all the same.
         self._session.run(Command(("rm", "-rf", "--", *places), timeout_seconds=_REMOVE_SECONDS))

@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from typing_extensions import override
+
 from codegate.candidates.agents.contract import MODULES, Agent, Start, Task, events_of
 from codegate.candidates.harness import Harness
 
@@ -86,8 +88,8 @@ class ClaudeCode(Agent):
             found = json.loads(file.text).get("hooks") if file is not None and harness.hooks else None
         return tuple(event for event in _SHOWN if isinstance(found, dict) and found.get(event))
 
+    @override
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """See ``Agent.hook_runs``."""
         for event in events_of(output):
             if event.get("subtype") == "hook_response":
                 code, printed = event.get("exit_code"), " ".join(str(event.get("stderr")).split())

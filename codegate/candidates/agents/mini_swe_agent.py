@@ -1,5 +1,7 @@
 """The agent mini-swe-agent, which calls its model through LiteLLM."""
 
+from typing_extensions import override
+
 from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task
 
 LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
@@ -17,8 +19,8 @@ class MiniSweAgent(Agent):
     beside = ("mcp",)
     least_python = 10
 
+    @override
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``."""
         return Start(
             (
                 *PYTHON_MODULE, "minisweagent.run.mini", "-m", f"openai/{task.model}", "-t", task.prompt,

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from typing_extensions import override
+
 from codegate.candidates.answer import AnswerReader, block_text, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
@@ -61,25 +63,25 @@ class ChatCompletions(ModelProtocol):
             cleaned.request["stream_options"] = {"include_usage": True}
         return cleaned
 
+    @override
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """See ``ModelProtocol.clean_conversation``."""
         for message in objects(kept.get("messages"), "messages"):
             check_parts(message.get("content"), _PARTS, "messages")
             if message.get("audio") is not None:
                 raise refused_part({"type": "audio"}, "messages")
         return []
 
+    @override
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``ModelProtocol.chosen``."""
         values = {"seed": sampling.seed, "reasoning_effort": sampling.effort}
         return super().chosen(sampling, request) | {name: value for name, value in values.items() if value is not None}
 
+    @override
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
-        """See ``ModelProtocol.runs_at_client``."""
         return as_text(tool.get("type")) in {"function", "custom"}
 
+    @override
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """See ``ModelProtocol.assemble``."""
         document: dict[str, Any] = {}
         message: dict[str, Any] = {"role": "assistant", "content": ""}
         calls: dict[object, dict[str, Any]] = {}
@@ -100,8 +102,8 @@ class ChatCompletions(ModelProtocol):
         message["tool_calls"] = list(calls.values())
         return document | ({"choices": [{"message": message, "finish_reason": finish}]} if finish else {})
 
+    @override
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """See ``ModelProtocol.read``."""
         choices = document.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
@@ -119,12 +121,12 @@ class ChatCompletions(ModelProtocol):
             answer, stop = message["refusal"], "refusal"
         return reader.completion(answer, calls, stop, self.usage(document), document.get("model"), signed)
 
+    @override
     def usage(self, document: Mapping[str, Any]) -> Usage:
-        """See ``ModelProtocol.usage``."""
         return usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
 
+    @override
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
-        """See ``ModelProtocol.conversation``."""
         for message in dicts(request.get("messages")):
             role = as_text(message.get("role"))
             functions = [(as_text(call.get("id")), call.get("function")) for call in dicts(message.get("tool_calls"))]

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from typing_extensions import override
+
 from codegate.candidates.answer import AnswerReader, block_text, detail, token_count
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
@@ -74,8 +76,8 @@ class Messages(ModelProtocol):
                 del kept["thinking"]
         return cleaned
 
+    @override
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """See ``ModelProtocol.clean_conversation``."""
         check_parts(kept.get("system"), _TEXTS, "system")
         for message in objects(kept.get("messages"), "messages"):
             for block in check_parts(message.get("content"), _BLOCKS, "messages"):
@@ -83,8 +85,8 @@ class Messages(ModelProtocol):
                     check_parts(block.get("content"), _TEXTS, "messages")
         return []
 
+    @override
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``ModelProtocol.chosen``."""
         kept = super().chosen(sampling, request)
         if sampling.effort is not None:
             kept["output_config"] = effort_in(request.get("output_config"), sampling)
@@ -94,12 +96,12 @@ class Messages(ModelProtocol):
             kept["thinking"] = {"type": sampling.thinking}
         return kept
 
+    @override
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
-        """See ``ModelProtocol.runs_at_client``."""
         return bool(_AT_CLIENT.fullmatch(as_text(tool.get("type"))))
 
+    @override
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """See ``ModelProtocol.assemble``."""
         document: dict[str, Any] = {}
         blocks: dict[object, dict[str, Any]] = {}
         for event in events:
@@ -121,8 +123,8 @@ class Messages(ModelProtocol):
                 block["input"] = _object(pieces)
         return document | {"content": list(blocks.values())}
 
+    @override
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """See ``ModelProtocol.read``."""
         blocks = document.get("content")
         if not isinstance(blocks, list):
             raise reader.malformed("it holds no content")
@@ -152,8 +154,8 @@ class Messages(ModelProtocol):
             reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
         )
 
+    @override
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
-        """See ``ModelProtocol.conversation``."""
         if system := text_of_parts(request.get("system")):
             yield Message(role="system", text=system)
         for message in dicts(request.get("messages")):
@@ -176,8 +178,8 @@ class Messages(ModelProtocol):
                 role = as_text(message.get("role"))
                 yield Message(role=role if role in {"assistant", "system"} else "user", text=said, tool_calls=calls)
 
+    @override
     def error(self, message: str) -> dict[str, Any]:
-        """See ``ModelProtocol.error``."""
         return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from typing_extensions import override
+
 from codegate.candidates.answer import AnswerReader, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
@@ -99,13 +101,13 @@ class Responses(ModelProtocol):
                 (kept if self.runs_at_client(tool) else dropped).append(tool)
         return kept, dropped
 
+    @override
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``ModelProtocol.chosen``."""
         effort = {"reasoning": effort_in(request.get("reasoning"), sampling)} if sampling.effort else {}
         return super().chosen(sampling, request) | effort
 
+    @override
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
-        """See ``ModelProtocol.runs_at_client``."""
         match as_text(tool.get("type")):
             case "shell":
                 where = tool.get("environment")
@@ -115,8 +117,8 @@ class Responses(ModelProtocol):
             case kind:
                 return kind in _AT_CLIENT
 
+    @override
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """See ``ModelProtocol.assemble``."""
         for event in events:
             if event.get("type") == "error":
                 return {"error": event.get("error") or event}
@@ -124,8 +126,8 @@ class Responses(ModelProtocol):
                 return dict(event["response"])
         return {}
 
+    @override
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """See ``ModelProtocol.read``."""
         if not isinstance(document.get("output"), list):
             raise reader.malformed("it holds no output")
         items = dicts(document["output"])
@@ -141,12 +143,12 @@ class Responses(ModelProtocol):
         reasoning = [item for item in items if item.get("type") == "reasoning" and item.get("encrypted_content")]
         return reader.completion(answer, calls, stop, self.usage(document), document.get("model"), reasoning)
 
+    @override
     def usage(self, document: Mapping[str, Any]) -> Usage:
-        """See ``ModelProtocol.usage``."""
         return usage_of(document.get("usage"), "input_tokens", "output_tokens")
 
+    @override
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
-        """See ``ModelProtocol.conversation``."""
         if instructions := as_text(request.get("instructions")):
             yield Message(role="system", text=instructions)
         if isinstance(request.get("input"), str):

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import TestSyntax, Written, swapped
 from codegate.languages.syntax import ancestors, field, text_of, walk
 
@@ -30,8 +32,8 @@ class GoTestSyntax(TestSyntax):
     }  # fmt: skip
     functions: ClassVar = frozenset({"func_literal"})
 
+    @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        """See ``TestSyntax.tests``."""
         suites = _suites(root)
         for node in root.named_children:
             name, body, receiver = field(node, "name"), field(node, "body"), field(node, "receiver")
@@ -43,17 +45,17 @@ class GoTestSyntax(TestSyntax):
             if statements and bool(owner) is (receiver is not None):
                 yield Written("/".join(filter(None, (owner, text_of(name)))), node, name, statements)
 
-    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
-        """See ``TestSyntax.mark``."""
+    @override
+    def mark(self, statement: "Node", data: bytes) -> str:
         return '; $mark$("$token$")'
 
+    @override
     def leaves(self, statement: "Node") -> bool:
-        """See ``TestSyntax.leaves``."""
         # A deferred ``recover`` may expect a panic.
         return super().leaves(statement) or "recover()" in text_of(statement)
 
+    @override
     def names(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.names``."""
         # Go names constants and errors, so columns of a table may hold names.
         row = next((one for one in ancestors(node) if one.type not in {"literal_element", "keyed_element"}), None)
         table = row.parent.parent if row is not None and row.type == "literal_value" and row.parent else None
@@ -64,8 +66,8 @@ class GoTestSyntax(TestSyntax):
         cells = [cell for one in rows for name, cell in _cells(one) if name == column and cell.type in _NAMES]
         return sorted({text_of(cell) for cell in cells} - {text_of(node)}) if column is not None else ()
 
+    @override
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``."""
         text, around = text_of(node), node.parent
         if node.type == "unary_expression" and text.startswith("!"):
             return [text[1:]]
@@ -74,8 +76,8 @@ class GoTestSyntax(TestSyntax):
         called = around.type == "selector_expression" and _ASSERTING.fullmatch(text_of(field(around, "operand")))
         return [_TOGGLES[text]] if called or around.type == "binary_expression" else []
 
+    @override
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``."""
         # A package with two equal keys does not compile.
         if node.type == "comment":
             return not text_of(test.named).startswith("Example")
@@ -86,16 +88,16 @@ class GoTestSyntax(TestSyntax):
             inner = around
         return False
 
+    @override
     def is_row(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_row``."""
         # The body of a loop is run for every row.
         return not any(
             around.parent is not None and around.parent.type == "for_statement" and around.type == "block"
             for around in ancestors(node, test.node)
         )
 
+    @override
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``."""
         # A table's text is one too, if the test searches within texts.
         around = list(ancestors(node))
         calls = [text_of(field(one, "function")) for one in around if one.type == "call_expression"]

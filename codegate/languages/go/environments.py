@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from codegate.languages.syntax import decode, edited, parse, walk
 from codegate.mining.languages import LanguageSupport
 from codegate.suite import TreeFile
@@ -17,8 +19,8 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 class GoSupport(LanguageSupport):
     """Mining's support for Go."""
 
+    @override
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
-        """See ``LanguageSupport.narrowed``."""
         # One unknown name stops all tests of a package, so the declarations and imports that the compiler names are
         # left out. The compiler's paths are relative to the module.
         found: dict[str, set[int]] = {}

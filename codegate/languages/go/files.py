@@ -6,6 +6,8 @@ The rules are those of Go's own tool.
 import re
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import FileRules, PathClass
 
 _TEST: Final = re.compile(rb"^func\s+(?:Test|Example|Fuzz)(?![a-z])\w*\s*\(", re.MULTILINE)
@@ -24,8 +26,8 @@ class GoFiles(FileRules):
     because nothing compiles without it; vendored code is not.
     """
 
+    @override
     def classify(self, path: str) -> PathClass | None:
-        """See ``FileRules.classify``."""
         *folders, name = path.split("/")
         if not folders and _CONFIGURATION.fullmatch(name):
             return "configuration"
@@ -43,8 +45,8 @@ class GoFiles(FileRules):
             return "test_support"
         return "docs" if folders and folders[0] in _EXAMPLES else "source"
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         # It has tests, examples or fuzz targets; an absent file is judged by its name.
         *folders, name = path.split("/")
         hidden = any(folder.startswith(("_", ".")) or folder in {"testdata", "vendor"} for folder in folders)

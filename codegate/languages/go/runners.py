@@ -5,6 +5,8 @@ import secrets
 from itertools import pairwise
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
@@ -48,12 +50,12 @@ class Go(Runner):
     test`` count, such as ``-race`` and ``-tags``.
     """
 
+    @override
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
         return grouped(files, lambda file: file.rpartition("/")[0])
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         pipe = secrets.choice(_PIPES)
         copies = selection.copies
         settings = {
@@ -74,8 +76,8 @@ class Go(Runner):
             "go_driver", settings, "{workspace}", package=_DRIVERS, environment={"TZ": selection.timezone}
         )
 
+    @override
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """See ``Runner.read``."""
         records = read_records(completed.records, token)
         return runner_report(records, files, selection.copies.receipts, repeated=selection.repeat > 1)
 

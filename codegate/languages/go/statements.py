@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parts_of, statement_text, text_of, walk
@@ -49,8 +51,8 @@ class GoReader(TypedReader):
     subtests: frozenset[str]
     types: "Mapping[str, Node]"
 
+    @override
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``StatementReader.read``."""
         call = statement.named_children[0] if statement.type == "expression_statement" else None
         function = text_of(field(call, "function"))
         if statement.type in {"comment", "return_statement"} or _IDLE.search(function):
@@ -83,8 +85,8 @@ class GoReader(TypedReader):
         """Return whether a statement asserts, directly or through a helper."""
         return asserts(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
+    @override
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
-        """See ``TypedReader.parameters``."""
         generic = field(function, "type_parameters") is not None
         return [
             (text_of(name), text_of(field(parameter, "type")))
@@ -92,12 +94,12 @@ class GoReader(TypedReader):
             for name in parameter.children_by_field_name("name")
         ]
 
+    @override
     def declare(self, name: str, kind: str, value: str) -> str:
-        """See ``TypedReader.declare``."""
         return f"{name} := {value}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {value}"
 
+    @override
     def is_made(self, node: "Node") -> bool:
-        """See ``TypedReader.is_made``."""
         if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
             return False
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
@@ -167,8 +169,8 @@ class GoReader(TypedReader):
             if row is not None:
                 yield from self._row(names, key, row, element, body)
 
+    @override
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``StatementReader.assigned``."""
         for node in walk(root):
             if node.type in {"short_var_declaration", "var_spec", "assignment_statement"}:
                 left = field(node, "left") or field(node, "name")

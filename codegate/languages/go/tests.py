@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.go.statements import GoReader, asserts, struct_types, variables
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
 from codegate.languages.statements import asserting, lines_through
@@ -88,8 +90,8 @@ class GoDialect(Dialect):
     place: ClassVar = r"{}:(\d+):\d+"
     assignments: ClassVar = frozenset({"assignment_statement"})
 
+    @override
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """See ``Dialect.lines``."""
         # Tests have names such as ``TestParse/subtest``.
         wanted = tuple(tests)
         names = {test.partition("/")[0] for test in wanted}
@@ -125,8 +127,8 @@ class GoDialect(Dialect):
                 kept.insert(0, step)
         return tuple(kept)
 
+    @override
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``."""
         # Indexes, lengths, and texts that name or explain failures are left out.
         for inner in walk(node):
             outer = inner.parent
@@ -145,8 +147,8 @@ class GoDialect(Dialect):
         specs = [spec for spec in walk(node) if spec.type in {"var_spec", "const_spec", "type_spec"}]
         return variables(node) | {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
 
+    @override
     def bound(self, text: str) -> frozenset[str]:
-        """See ``Dialect.bound``."""
         return super().bound(text) - {"_", ""}
 
     def used(self, text: str) -> frozenset[str]:
@@ -155,8 +157,8 @@ class GoDialect(Dialect):
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
 
+    @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``."""
         # The test file has its tests renamed and a function for each probe; another file has the helpers.
         package = _PACKAGE.search(source)
         folder = path.rpartition("/")[0]
@@ -177,16 +179,16 @@ class GoDialect(Dialect):
 
         return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", in_blocks(line, write)])
 
+    @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``."""
         # Imports and other files of the package are left out.
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
         return self.needed(nodes, names)
 
+    @override
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``."""
         # The value is printed in its most readable form.
         kinds, texts = {before[0], after[0]}, (before[1], after[1])
         # Printed, blanks at the end of a line cannot be seen, nor newlines at the end of a text.
@@ -204,8 +206,8 @@ class GoDialect(Dialect):
             )
         return super().shown(path, context, steps, printed, before, after)
 
+    @override
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
-        """See ``Dialect.tidy``."""
         # Unread variables and variables declared twice do not compile.
         kept: list[Step] = []
         used = self.used(expression)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import TestSyntax, Written, swapped
 from codegate.languages.java.statements import annotation_names
 from codegate.languages.syntax import ancestors, field, text_of
@@ -32,20 +34,20 @@ class JavaTestSyntax(TestSyntax):
         "decimal_floating_point_literal": "number", "true": "truth", "false": "truth",
     }  # fmt: skip
 
+    @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        """See ``TestSyntax.tests``."""
         yield from _methods(root, ())
 
-    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:  # noqa: ARG002
-        """See ``TestSyntax.marks``."""
+    @override
+    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         yield from ()
 
-    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
-        """See ``TestSyntax.mark``."""
+    @override
+    def mark(self, statement: "Node", data: bytes) -> str:
         return ""
 
+    @override
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``."""
         text, around = text_of(node), node.parent
         if around is None:
             return []
@@ -63,8 +65,8 @@ class JavaTestSyntax(TestSyntax):
         # Its opposite may not be imported.
         return [f"org.junit.{'Assert' if is_old else 'jupiter.api.Assertions'}.{_TOGGLES[text]}"]
 
+    @override
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``."""
         # Fixed are modifiers (but for the rows of tables), labels, and a ``try`` with a ``catch``.
         for around in ancestors(node, test.node):
             if around.type == "annotation" and text_of(field(around, "name")).rpartition(".")[2] in _ROWS:
@@ -75,8 +77,8 @@ class JavaTestSyntax(TestSyntax):
                 return True
         return False
 
+    @override
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``."""
         calls = (around for around in ancestors(node) if around.type == "method_invocation")
         return any(_PARTIAL.search(text_of(field(call, "name"))) for call in calls)
 

@@ -6,6 +6,8 @@ The layout is Maven's, which Gradle has too.
 import re
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import FileRules, PathClass
 
 _TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
@@ -23,8 +25,8 @@ _GENERATED: Final = re.compile(r"(?:.+/)?(?:target|build)/(?:(?:test-)?classes|g
 class JavaFiles(FileRules):
     """Files of Java."""
 
+    @override
     def classify(self, path: str) -> PathClass | None:
-        """See ``FileRules.classify``."""
         if path.rpartition("/")[2] in _DEPENDENCIES:
             return "dependencies"
         if path.endswith(".java") and _TEST_ROOT.fullmatch(path):
@@ -33,8 +35,8 @@ class JavaFiles(FileRules):
             return "configuration"
         return "generated" if _GENERATED.fullmatch(path) else None
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         # A file is judged by its place and text; an absent one by its name.
         name = path.rpartition("/")[2]
         if not name.endswith(".java") or "src/test/java/" not in path:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, file_of, worst
 from codegate.grading.records import Crash
@@ -44,8 +46,8 @@ class BuildTool(Runner):
         """See ``Runner.batches``: one batch for each module."""
         return grouped(files, _module)
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         module = _module(files[0]).removeprefix(selection.folder).lstrip("/")
         program, *words = selection.command or (self.program,)
         classes = tuple(name.replace("/", ".") for file in files if (name := _class(file)))
@@ -66,8 +68,8 @@ class BuildTool(Runner):
         """Yield the build tool's arguments to run test classes."""
         raise NotImplementedError
 
+    @override
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """See ``Runner.read``."""
         found, status, broken, forged = read_reports(completed.records, token)
         copies, said = selection.copies, completed.stdout.decode("utf-8", "replace")
         places = {name: file for file in files if (name := _class(file))}
@@ -119,10 +121,10 @@ class Maven(BuildTool):
         | {"-l", "--log-file", "-Dtest", "-DskipTests", "-Dmaven.test.skip"}
     )
 
+    @override
     def arguments(
         self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
     ) -> Iterator[str]:
-        """See ``BuildTool.arguments``."""
         yield from ("-o", "-B", *options, "test", f"-Dtest={','.join(classes)}", "-DreuseForks=false")
         # A module that the tested one is built from has no such class, which is no failure; the first is of Surefire 2.
         yield from ("-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false")
@@ -147,18 +149,18 @@ class Gradle(BuildTool):
     valued = frozenset({"-x", "-p", "-b", "-c", "-g", "-I", "-P", "-D", "--tests", "--exclude-task", "--project-dir"})
     own = frozenset({"--offline", "--tests", "--build-cache", "--daemon", "-q", "--quiet", "-x", "--exclude-task"})
 
+    @override
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
         return Runner.batches(self, files)
 
+    @override
     def arguments(
         self,
         options: tuple[str, ...],
         module: str,
         classes: tuple[str, ...],
-        selection: TestSelection,  # noqa: ARG002
+        selection: TestSelection,
     ) -> Iterator[str]:
-        """See ``BuildTool.arguments``."""
         # The build cache is off, because a cached result is no run.
         yield from ("--offline", "--no-daemon", "--no-build-cache", "--console=plain", *options)
         yield f":{module.replace('/', ':')}:test" if module else "test"

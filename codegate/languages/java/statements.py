@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh, operand
 from codegate.languages.syntax import arguments_of, children_of, field, parts_of, statement_text, text_of, walk
@@ -25,8 +27,8 @@ class JavaReader(TypedReader):
     results: ClassVar = frozenset({"method_invocation", "object_creation_expression"})
     error_wanted: ClassVar = re.compile(r"Exception|Throwable|Error\b|getMessage|getCause")
 
+    @override
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``StatementReader.read``."""
         # A variable that holds an expected exception becomes null.
         if statement.type == "block" and self._asserts(statement):
             return [Branch((), text_of(statement)[1:-1])]
@@ -75,13 +77,13 @@ class JavaReader(TypedReader):
             return self.check(call, (text for each in arguments_of(call) for text in self._sides(each)))
         return None
 
+    @override
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
-        """See ``TypedReader.parameters``."""
         listed = children_of(function, "parameters")
         return [(text_of(field(each, "name")), text_of(field(each, "type"))) for each in listed]
 
+    @override
     def declare(self, name: str, kind: str, value: str) -> str:
-        """See ``TypedReader.declare``."""
         return f"{kind} {name} = {value};"
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> "Iterator[Branch | Step]":
@@ -96,8 +98,8 @@ class JavaReader(TypedReader):
         for entry in fresh(entries, self.base):
             yield Branch((Step(f"{declared} = {text_of(entry)};"),), body[1:-1] if body.startswith("{") else body)
 
+    @override
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``StatementReader.assigned``."""
         declarators = (node for node in walk(root) if node.type == "variable_declarator")
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
@@ -122,8 +124,8 @@ class JavaReader(TypedReader):
                 if len(given) == len(named):
                     yield tuple(Step(self.declare(*each, text)) for each, text in zip(named, given, strict=True))
 
+    @override
     def is_made(self, node: "Node") -> bool:
-        """See ``TypedReader.is_made``."""
         if node.type in {"lambda_expression", "class_literal", "method_reference"}:
             return False
         return any(inner.type == "identifier" for inner in walk(node))

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotation_names, annotations, asserts, call_name
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
@@ -81,8 +83,8 @@ class JavaDialect(Dialect):
     place: ClassVar = r"{}:\[?(\d+)"
     assignments: ClassVar = frozenset({"assignment_expression"})
 
-    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``."""
+    @override
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         # Tests are given by their methods, behind the names of nested classes.
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
@@ -142,8 +144,8 @@ class JavaDialect(Dialect):
                 if "comment" not in statement.type and not text.startswith("super."):
                     yield Step(declared + text)
 
+    @override
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``."""
         # Names of tests and explanations of failures are left out.
         for inner in walk(node):
             if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
@@ -163,8 +165,8 @@ class JavaDialect(Dialect):
         names = (node for node in walk(root) if node.type in {"identifier", "type_identifier"})
         return frozenset(text_of(node) for node in names if node not in members)
 
+    @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``."""
         # The class has the probes as methods in place of its tests.
         root = self.parse(source)
         classes = [node for node in root.named_children if node.type == "class_declaration"]
@@ -193,8 +195,8 @@ class JavaDialect(Dialect):
         end = f"}} catch (Throwable codegateFault) {{ {ending} }}\ncodegateProbe.end();\n}}"
         return "\n".join([begin, in_blocks(line, write), end])
 
+    @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``."""
         # Imports of the JDK and other files of the package are left out.
         root = self.parse(source)
         imports = [node for node in root.named_children if node.type == "import_declaration"]

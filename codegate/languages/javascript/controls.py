@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import HOLE, TestSyntax, Written, swapped
 from codegate.languages.syntax import arguments_of, field, parts_of, text_of
 
@@ -46,8 +48,8 @@ class JavaScriptTestSyntax(TestSyntax):
     literals: ClassVar = dict.fromkeys(_TEXTS, "text") | {"number": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = _FUNCTIONS | _BODIES
 
+    @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        """See ``TestSyntax.tests``."""
         stack = [(root, "")]
         while stack:
             node, led = stack.pop()
@@ -67,13 +69,13 @@ class JavaScriptTestSyntax(TestSyntax):
             elif statements and (statement := _statement(node)) and not _is_inverted(given):
                 yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
 
+    @override
     def word(self, named: "Node") -> tuple[int, str]:
-        """See ``TestSyntax.word``."""
         # It stands in front, because placeholders may be at the end.
         return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
 
+    @override
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``."""
         # The first mark is at the beginning of the test. A returned value may be a promise: its mark follows when it is
         # resolved.
         around = test.statements[0].parent
@@ -91,12 +93,12 @@ class JavaScriptTestSyntax(TestSyntax):
                 break
             yield _end(node), f"; {self.mark(node, data)}"
 
-    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
-        """See ``TestSyntax.mark``."""
+    @override
+    def mark(self, statement: "Node", data: bytes) -> str:
         return '$mark$("$token$");'
 
+    @override
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``."""
         text, parent = text_of(node), node.parent
         if parent is None:
             return []
@@ -117,8 +119,8 @@ class JavaScriptTestSyntax(TestSyntax):
                 return [f"not.{text}"]
         return []
 
+    @override
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``."""
         around = node
         while around.parent is not None and around != test.node:
             inner, around = around, around.parent
@@ -128,8 +130,8 @@ class JavaScriptTestSyntax(TestSyntax):
                 return True
         return False
 
+    @override
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``."""
         around = node
         while around.parent is not None and around.type not in self.functions and "statement" not in around.type:
             around = around.parent

@@ -4,6 +4,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import FileRules, PathClass
 
 SUFFIXES: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
@@ -37,8 +39,8 @@ _MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx
 class JavaScriptFiles(FileRules):
     """Files of JavaScript and TypeScript."""
 
+    @override
     def classify(self, path: str) -> PathClass | None:
-        """See ``FileRules.classify``."""
         *folders, name = path.split("/")
         if name in _DEPENDENCIES:
             return "dependencies"
@@ -54,8 +56,8 @@ class JavaScriptFiles(FileRules):
             return "configuration"
         return "docs" if _MEASUREMENT.fullmatch(name) else None
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         # A file is judged by its place or name, and by its text.
         *folders, name = path.split("/")
         if PurePosixPath(name).suffix not in SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.grading.controls.copies import Copies, Key
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
@@ -33,8 +35,8 @@ class JavaScript(Runner):
     name: str
     reporter: str
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         marks = _source("marks.js")
         settings = {
             "token": token,
@@ -56,8 +58,8 @@ class JavaScript(Runner):
         }
         return driver_command("node_driver", settings, "{workspace}", package=_DRIVERS)
 
+    @override
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """See ``Runner.read``."""
         return runner_report(read_records(completed.records, token), files, partial(_receipts, selection.copies))
 
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Step
@@ -34,8 +36,8 @@ DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
 class JavaScriptReader(StatementReader):
     """Reads the statements of one test."""
 
+    @override
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``StatementReader.read``."""
         if statement.type == "comment":
             return None
         call = called(statement)
@@ -97,8 +99,8 @@ class JavaScriptReader(StatementReader):
         else:
             yield from _elements(found)
 
+    @override
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``StatementReader.assigned``."""
         declarators = (node for node in walk(root) if node.type == "variable_declarator")
         value = field(next((each for each in declarators if text_of(field(each, "name")) == name), None), "value")
         return _bare(value) if value is not None else None

@@ -10,6 +10,8 @@ from itertools import takewhile
 from posixpath import normpath
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.javascript.statements import (
     DECLARATIONS,
     FUNCTIONS,
@@ -81,8 +83,8 @@ class JavaScriptDialect(Dialect):
     probe: ClassVar = "codegate probe "
     apart: ClassVar = True
 
-    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``."""
+    @override
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         # Tests are given by their titles, joined by `` > ``.
         wanted = tuple(tests)
         if ".mock(" not in source:
@@ -129,21 +131,21 @@ class JavaScriptDialect(Dialect):
                 if not any(callbacks & self.used(text) for text in texts if callbacks):
                     yield replace(begin, steps=steps)
 
+    @override
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``."""
         # Names of modules and tests, and regular expressions are left out.
         for inner in walk(node):
             named = inner.type == "string_fragment" and (_names_module(inner) or _names_test(inner))
             if inner.type in {"number", "string_fragment"} and not named:
                 yield inner
 
+    @override
     def names(self, node: "Node") -> set[str]:
-        """See ``Dialect.names``."""
         named = node.named_children if node.type in DECLARATIONS else [node]
         return {text_of(inner) for each in named for inner in walk(field(each, "name")) if is_name(inner)}
 
+    @override
     def bound(self, text: str) -> frozenset[str]:
-        """See ``Dialect.bound``."""
         found = set(self.declared(text))
         for node in walk(self.parse(text)):
             left = field(node, "left") if node.type.endswith("assignment_expression") else None
@@ -158,19 +160,19 @@ class JavaScriptDialect(Dialect):
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
 
+    @override
     def named(self, probe: str, line: Line) -> str:
-        """See ``Dialect.named``."""
         return f"{super().named(probe, line)};"  # no name of one begins with that of another
 
+    @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``."""
         # The file begins as its own does, and has a test for each probe.
         root = self.parse(source)
         kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
         return {path: self._file(source if beside else "\n".join(kept), _declaring(root), probes)}
 
-    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """See ``Dialect.alone``."""
+    @override
+    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         # Comments at the top stay: they may name the environment, such as "@jest-environment jsdom".
         root = self.parse(source)
         declare, top = _declaring(root), takewhile(lambda node: node.type == "comment", root.named_children)
@@ -195,8 +197,8 @@ class JavaScriptDialect(Dialect):
         end = "} catch (error) { __probe.raised(__at, error); } finally { __probe.end(); }"
         return "\n".join(["const __probe = __codegate();", "let __at = 0;", "try {", in_blocks(line, write), end])
 
+    @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``."""
         shown: list[str] = []
         statements = self.parse(source).named_children
         imports = (inner for node in statements if node.type == "import_statement" for inner in walk(node))

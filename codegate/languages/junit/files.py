@@ -4,6 +4,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import FileRules
 from codegate.languages.registry import path_language
 
@@ -21,14 +23,14 @@ _NAME: Final = re.compile(
 class OtherFiles(FileRules):
     """Files of languages without a folder here."""
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         *folders, name = path.split("/")
         file = PurePosixPath(name)
         if _SUFFIX.fullmatch(file.suffix) is None or path_language(path) is not None:
             return False
         return _NAME.fullmatch(file.stem) is not None or not _FOLDERS.isdisjoint(folders)
 
+    @override
     def is_test_area(self, path: str) -> bool:
-        """See ``FileRules.is_test_area``."""
         return self.is_test(path)

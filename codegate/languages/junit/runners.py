@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
+from typing_extensions import override
 
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, TestStatus, worst
@@ -36,13 +37,13 @@ class JUnit(Runner):
     or fails although none of its tests does.
     """
 
+    @override
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``."""
         # Only the command knows how its files depend on each other.
         return (files,)
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         placed = tuple(posixpath.relpath(file, selection.folder or ".") for file in files)
         words = [part for word in selection.command for part in (placed if word == _FILES else (word,))]
         settings = {
@@ -51,8 +52,8 @@ class JUnit(Runner):
         environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
         return driver_command("junit_driver", settings, package=_DRIVERS, environment=environment)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
-        """See ``Runner.read``."""
+    @override
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         found, status, broken, forged = read_reports(completed.records, token)
         results: dict[str, TestResult] = {}
         for result in found:

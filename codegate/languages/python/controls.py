@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import TestSyntax, Written, swapped
 from codegate.languages.syntax import ancestors, field, text_of
 
@@ -31,20 +33,20 @@ class PythonTestSyntax(TestSyntax):
     literals: ClassVar = {"string": "text", "integer": "number", "float": "number", "true": "truth", "false": "truth"}
     functions: ClassVar = frozenset({"function_definition", "class_definition", "lambda"})
 
+    @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        """See ``TestSyntax.tests``."""
         yield from _functions(root, ())
 
+    @override
     def mark(self, statement: "Node", data: bytes) -> str:
-        """See ``TestSyntax.mark``."""
         gap = "; "
         if _COMPOUND.fullmatch(statement.type):
             line = data.rfind(b"\n", 0, statement.start_byte) + 1
             gap = "\n" + data[line : statement.start_byte].decode("utf-8", "replace")
         return f'{gap}$mark$("$token$")'
 
+    @override
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``."""
         text = text_of(node)
         if node.type in {"identifier", "attribute"} and _RAISED.fullmatch(text):
             return [one for one in _OTHERS if one != text]
@@ -55,8 +57,8 @@ class PythonTestSyntax(TestSyntax):
         compared = node.parent is not None and node.parent.type == "comparison_operator" and not node.is_named
         return [_TOGGLES[text]] if (compared or node.type == "identifier") and text in _TOGGLES else []
 
+    @override
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """See ``TestSyntax.is_fixed``."""
         body = test.statements[0].start_byte
         if test.named.end_byte <= node.start_byte < body:
             return True  # parameters and annotations
@@ -74,8 +76,8 @@ class PythonTestSyntax(TestSyntax):
             for around in ancestors(node, test.node)
         )
 
+    @override
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``."""
         around = node
         while around.parent is not None and "statement" not in around.parent.type:
             around = around.parent

@@ -4,6 +4,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.roots import import_roots
 from codegate.suite import Part, RunnerName, Tree
@@ -27,8 +29,8 @@ class PythonSupport(LanguageSupport):
         """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
         return RunnerSettings(choose_python_runner(tree))
 
+    @override
     def python_path(self, tree: Tree) -> tuple[str, ...]:
-        """See ``LanguageSupport.python_path``."""
         # A Django project's folder comes first.
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
         above = f"{tree.folder}/" if isinstance(tree, Part) else ""

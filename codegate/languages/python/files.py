@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
 from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_ini, read_toml
@@ -40,18 +42,18 @@ class PythonFiles(FileRules):
         self.patterns = tuple(_words(settings.get("python_files"))) or _DEFAULT_PATTERNS
         self.test_paths = tuple(path for path in paths if path not in {"", "."})
 
+    @override
     def classify(self, path: str) -> PathClass | None:
-        """See ``FileRules.classify``."""
         return "test_support" if path.rpartition("/")[2] == "conftest.py" else None
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         # It is one if pytest or unittest would collect it.
         name = path.rpartition("/")[2]
         return name in _TEST_MODULES or (name not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns))
 
+    @override
     def is_test_area(self, path: str) -> bool:
-        """See ``FileRules.is_test_area``."""
         *folders, name = path.split("/")
         if folders and folders[0] == "testing" and not self.is_package("testing"):
             return True
@@ -59,16 +61,16 @@ class PythonFiles(FileRules):
             return not self._is_imported(path.removesuffix(".py"))
         return any(self._is_for_tests(folder) and path.startswith(f"{folder}/") for folder in self.test_paths)
 
+    @override
     def is_package(self, folder: str) -> bool:
-        """See ``FileRules.is_package``."""
         return f"{folder}/__init__.py" in self.tree
 
+    @override
     def is_product(self, folder: str) -> bool:
-        """See ``FileRules.is_product``."""
         return self.is_package(folder) and self._is_imported(folder)
 
+    @override
     def is_module(self, path: str) -> bool:
-        """See ``FileRules.is_module``."""
         folder, _, name = path.rpartition("/")
         return name.endswith(".py") and bool(folder) and (name == "tasks.py" or self.is_package(folder))
 

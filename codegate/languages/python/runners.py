@@ -11,6 +11,8 @@ from getopt import GetoptError, getopt
 from itertools import pairwise, takewhile
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
@@ -35,8 +37,8 @@ class Pytest(Runner):
 
     programs: Collection[str] = ("pytest", "py.test")
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         own: dict[str, object] = {
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
@@ -47,8 +49,8 @@ class Pytest(Runner):
             own["variations"] = driver_source("variations_driver", _DRIVERS)
         return self._command("pytest_driver", selection, files[0], token, own)
 
+    @override
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """See ``Runner.read``."""
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
@@ -111,8 +113,8 @@ class Unittest(Pytest):
 
     programs = ("unittest",)
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         return self._command("unittest_driver", selection, files[0], token, {"django": False})
 
 
@@ -127,8 +129,8 @@ class Django(Pytest):
 
     programs = ("manage.py", "django-admin", "django", "runtests.py")
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         call = _read_call(selection.command, self.programs)
         given = call.program if call.program.endswith(".py") else ""
         own: dict[str, object] = {"django": True, "script": given if call.program else "manage.py"}

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, StatementReader, called, fresh, is_fresh
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
@@ -32,8 +34,8 @@ class PythonReader(StatementReader):
 
     module: "Node"
 
+    @override
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """See ``StatementReader.read``."""
         if statement.type in _IDLE or is_docstring(statement):
             return None
         if statement.type == "assert_statement":
@@ -92,12 +94,12 @@ class PythonReader(StatementReader):
             else:
                 yield tuple(bindings(target, row))
 
+    @override
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """See ``StatementReader.named``."""
         return super().named(name, before) or self.assigned(self.module, name)
 
+    @override
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``StatementReader.assigned``."""
         found = None
         for statement in root.named_children:
             node = statement.named_children[0] if statement.type == "expression_statement" else statement

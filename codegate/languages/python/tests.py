@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
 from codegate.languages.python.around import (
     attributes_of,
@@ -92,12 +94,12 @@ class PythonDialect(Dialect):
     probe: ClassVar = "test_codegate_probe_"
     apart: ClassVar = True
 
+    @override
     def source(self, path: str, tree: Tree) -> str:
-        """See ``Dialect.source``."""
         return with_helpers(path, tree) if path in tree else ""
 
-    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``."""
+    @override
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         # Tests have names such as ``Class::method[row]``.
         wanted = {test.partition("[")[0].replace("::", ".") for test in tests}
         root = self.parse(source)
@@ -148,8 +150,8 @@ class PythonDialect(Dialect):
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
         return self.steps_for(shared, text, own)
 
+    @override
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``."""
         # Docstrings and names of parameters are left out.
         for inner in walk(node):
             if inner.type in {"integer", "float"}:
@@ -162,29 +164,29 @@ class PythonDialect(Dialect):
                 if not (heading or (outer is not None and is_docstring(outer))):
                     yield inner
 
+    @override
     def names(self, node: "Node") -> set[str]:
-        """See ``Dialect.names``."""
         return names(node)
 
+    @override
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``."""
         # Names that are only assigned to, and local ones, are left out.
         return used(self.parse(text))
 
+    @override
     def named(self, probe: str, line: Line) -> str:
-        """See ``Dialect.named``."""
         around = line.frame.rpartition(".")[0].replace(".", "")
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
+    @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``."""
         # Probes of methods stand in a copy of their class without set-up.
         tests = dict(functions(self.parse(source)))
         heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
+    @override
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """See ``Dialect.alone``."""
         # Classes are as the base has them.
         tests = dict(functions(self.parse(source)))
         head_of = cache(lambda frame: _head(tests[frame], base))
@@ -265,12 +267,12 @@ class PythonDialect(Dialect):
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])
 
+    @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``."""
         return defining(self.parse(source), names)
 
+    @override
     def given(self, source: str, line: Line) -> dict[str, str] | None:
-        """See ``Dialect.given``."""
         # Fixtures of pytest, mocks, and the test case itself are named.
         test = dict(functions(self.parse(source)))[line.frame]
         used, mocks = self.used(line.text), mocks_of(test)

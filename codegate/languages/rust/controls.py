@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.controls import TestSyntax, Written, swapped
 from codegate.languages.rust.files import TEST
 from codegate.languages.syntax import ancestors, field, text_of
@@ -43,12 +45,12 @@ class RustTestSyntax(TestSyntax):
     leaving: ClassVar = "return_expression"
     functions: ClassVar = frozenset({"async_block", "closure_expression", "function_item"})
 
+    @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        """See ``TestSyntax.tests``."""
         yield from _functions(root, ())
 
+    @override
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        """See ``TestSyntax.marks``."""
         # The first mark is before all statements; with ``should_panic`` it is the only one.
         body = field(test.node, "body")
         opening = (
@@ -61,12 +63,12 @@ class RustTestSyntax(TestSyntax):
         is_value = field(test.node, "return_type") is not None and data[last - 1 : last] != b";"
         yield from ((place, mark) for place, mark in super().marks(test, data) if not (is_value and place == last))
 
-    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
-        """See ``TestSyntax.mark``."""
+    @override
+    def mark(self, statement: "Node", data: bytes) -> str:
         return f"{' ' if statement.type.endswith(_STATEMENTS) else '; '}{_MARK}"
 
+    @override
     def toggled(self, node: "Node") -> Sequence[str]:
-        """See ``TestSyntax.toggled``."""
         # In a macro, ``<`` may open something other than a comparison.
         text, around = text_of(node), node.parent
         if around is None or text not in _TOGGLES:
@@ -75,8 +77,8 @@ class RustTestSyntax(TestSyntax):
         compared = around.type == "binary_expression" or (around.type == "token_tree" and text[-1] == "=")
         return [_TOGGLES[text]] if named or compared else []
 
-    def is_fixed(self, node: "Node", test: Written) -> bool:  # noqa: ARG002
-        """See ``TestSyntax.is_fixed``."""
+    @override
+    def is_fixed(self, node: "Node", test: Written) -> bool:
         # Fixed are lengths of arrays, numbers of fields, patterns, and texts with placeholders.
         text, before = text_of(node), node.prev_sibling
         if before is not None and before.type in {";", "."} and node.type == "integer_literal":
@@ -85,8 +87,8 @@ class RustTestSyntax(TestSyntax):
             return True
         return any(around.type == "match_pattern" or _INCLUDES.match(text_of(around)) for around in ancestors(node))
 
+    @override
     def is_part(self, node: "Node") -> bool:
-        """See ``TestSyntax.is_part``."""
         # Bytes are ASCII, unlike some words of a file.
         return text_of(node).startswith("b") or any(
             around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))

@@ -6,6 +6,8 @@ The layout is Cargo's.
 import re
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.languages.contract import FileRules, PathClass
 
 _MODULE: Final = re.compile(r"(?:.+_)?tests?\.rs")
@@ -25,8 +27,8 @@ class RustFiles(FileRules):
     of the change that a model has to make, and are not hidden.
     """
 
+    @override
     def classify(self, path: str) -> PathClass | None:
-        """See ``FileRules.classify``."""
         if _CONFIGURATION.fullmatch(path):
             return "configuration"
         if _BUILT.fullmatch(path):
@@ -35,8 +37,8 @@ class RustFiles(FileRules):
         aside = path.endswith(".rs") and "src" not in folders and not _ASIDE.isdisjoint(folders)
         return "docs" if aside else None
 
+    @override
     def is_test(self, path: str) -> bool:
-        """See ``FileRules.is_test``."""
         # It has tests; an absent file is judged by its name.
         *folders, name = path.split("/")
         named = name != "test.rs" and _MODULE.fullmatch(name) is not None
@@ -44,7 +46,7 @@ class RustFiles(FileRules):
             return False
         return self.has(path, TEST, absent=name not in {"mod.rs", "main.rs"})
 
+    @override
     def is_test_area(self, path: str) -> bool:
-        """See ``FileRules.is_test_area``."""
         # A file ``tests.rs`` may have nothing but modules.
         return path.rpartition("/")[2] == "tests.rs" or self.is_test(path)

@@ -6,6 +6,8 @@ Cargo compiles them, and each test runs in its own process.
 from itertools import takewhile
 from typing import Final
 
+from typing_extensions import override
+
 from codegate.grading.drivers import driver_command
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import Runner, RunnerReport, grouped
@@ -29,8 +31,8 @@ class Cargo(Runner):
         inner = ("tests", "src")
         return grouped(files, lambda file: "/".join(takewhile(lambda name: name not in inner, file.split("/")[:-1])))
 
+    @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
-        """See ``Runner.command``."""
         copies = selection.copies
         settings = {
             **copies.settings(),
@@ -47,8 +49,8 @@ class Cargo(Runner):
             "cargo_driver", settings, "{python}", "{workspace}", package=_DRIVERS, environment=environment
         )
 
+    @override
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """See ``Runner.read``."""
         records = read_records(completed.records, token)
         return runner_report(records, files, receipts_of, repeated=selection.repeat > 1)
 

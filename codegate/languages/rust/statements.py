@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import Step
 from codegate.languages.statements import Branch, TypedReader, fresh, operand
 from codegate.languages.syntax import children_of, edited, field, statement_text, text_of, walk
@@ -26,8 +28,8 @@ class RustReader(TypedReader):
     results: ClassVar = frozenset({"call_expression", "macro_invocation"})
     error_wanted: ClassVar = re.compile(r"\b(?:is_err|unwrap_err|expect_err|Err|err)\b|Error")
 
+    @override
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """See ``StatementReader.read``."""
         # An error that would be returned becomes a panic.
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if re.search(r"comment|attribute", inner.type) or text_of(inner).startswith("Ok("):
@@ -69,8 +71,8 @@ class RustReader(TypedReader):
         node = self.parse(f"{text};").named_children
         return node[0].named_children[0] if node and node[0].named_children else self.parse(text)
 
+    @override
     def parameters(self, function: "Node") -> list[tuple[str, str]]:
-        """See ``TypedReader.parameters``."""
         given = [each for each in children_of(function, "parameters") if each.type != "attribute_item"]
         return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
@@ -79,12 +81,12 @@ class RustReader(TypedReader):
         typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
         return f"let {name}: {kind} = {value};" if typed else f"let {name} = {value};"
 
+    @override
     def text(self, node: "Node") -> str:
-        """See ``TypedReader.text``."""
         return unfailing(node)
 
+    @override
     def is_made(self, node: "Node") -> bool:
-        """See ``TypedReader.is_made``."""
         names = (text_of(inner) for inner in walk(node) if inner.type in {"identifier", "field_identifier"})
         return any(name[:1].islower() and name not in _MAKES for name in names)
 
@@ -107,8 +109,8 @@ class RustReader(TypedReader):
             bound = Step(f"let {pattern.removeprefix('&')} = {borrow}{text_of(row)};")
             yield Branch((bound,), text_of(field(loop, "body"))[1:-1])
 
+    @override
     def assigned(self, root: "Node", name: str) -> "Node | None":
-        """See ``StatementReader.assigned``."""
         lets = (node for node in root.named_children if node.type == "let_declaration")
         return field(next((node for node in lets if text_of(field(node, "pattern")) == name), None), "value")
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from typing_extensions import override
+
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
 from codegate.languages.rust.declarations import attributes, is_for_tests
 from codegate.languages.rust.statements import RustReader, asserts, call_name
@@ -88,8 +90,8 @@ class RustDialect(Dialect):
     place: ClassVar = r"^error(?:(?!^error|^warning).)*?--> \S*?{}:(\d+):"  # the others of an error explain it
     assignments: ClassVar = frozenset({"assignment_expression", "compound_assignment_expr"})
 
-    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:  # noqa: ARG002
-        """See ``Dialect.lines``."""
+    @override
+    def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         # Tests are given by their paths in the file.
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
@@ -105,8 +107,8 @@ class RustDialect(Dialect):
                 for steps in lines_through(reader, text, self.steps_for(shared, text, frozenset())):
                     yield Line(name, steps, frame="::".join(modules))
 
+    @override
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``."""
         # Texts and numbers in attributes are left out.
         stack = [node]
         while stack:
@@ -128,13 +130,13 @@ class RustDialect(Dialect):
         names = (node for node in walk(self.parse(text)) if node.type in {"identifier", "type_identifier"})
         return frozenset(map(text_of, names))
 
+    @override
     def named(self, probe: str, line: Line) -> str:
-        """See ``Dialect.named``."""
         # A probe is in the module of its test.
         return "::".join(filter(None, (line.frame, super().named(probe, line))))
 
+    @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """See ``Dialect.files``."""
         # Probes and their helpers stand at the end of their tests' modules.
         root = self.parse(source)
         edits = {} if beside else {node: "" for node in walk(root) if _TEST.fullmatch(text_of(node))}
@@ -158,8 +160,8 @@ class RustDialect(Dialect):
         head = f"#[test]\n#[allow(warnings)]\nfn {self.probe}{name}() {{\ncodegate_probe::run(|codegate_run| {{"
         return "\n".join([head, in_blocks(line, write), "});", "}"])
 
+    @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """See ``Dialect.context``."""
         # Imports of the standard library are left out.
         root = self.parse(source)
         nodes = [

@@ -17,10 +17,13 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
+from typing_extensions import override
+
 from codegate.durable import digest
 from codegate.errors import CodegateError, UsageError
 from codegate.sandbox.bubblewrap_program import MASKED_FILES, command_scope, contents, isolation
 from codegate.sandbox.contract import (
+    Backend,
     BuildSandbox,
     Description,
     EnvironmentRecipe,
@@ -137,7 +140,7 @@ class RemoteEnvironment:
     toolchains: tuple[tuple[str, str], ...] = ()
 
 
-class RemoteBackend:
+class RemoteBackend(Backend):
     """Runs each sandbox on a machine of ``provider``."""
 
     def __init__(self, run_id: str, provider: MachineProvider) -> None:
@@ -152,8 +155,8 @@ class RemoteBackend:
         """Return the provider's name."""
         return self._provider.name
 
+    @override
     def describe(self) -> Description:
-        """See ``Backend.describe``."""
         provider = self._provider
         return Description(
             name=provider.name,
@@ -188,8 +191,8 @@ class RemoteBackend:
             )
         return name
 
+    @override
     def prepare(self, recipe: EnvironmentRecipe) -> RemoteEnvironment:
-        """See ``Backend.prepare``."""
         return self._prepare(recipe, recipe.required_layer, None)
 
     def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
@@ -205,8 +208,8 @@ class RemoteBackend:
                 pack(archive, tools, recipe.beside, layer, uv)
         return RemoteEnvironment(identity, archive, tuple(name for name, _ in recipe.beside), image, packages, layer)
 
+    @override
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
-        """See ``Backend.open``."""
         if not isinstance(environment, RemoteEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
@@ -214,8 +217,8 @@ class RemoteBackend:
             session, carrier = self._open(environment, limits)
             return WatchedSandbox(session, limits.disk_bytes, _watch(session, carrier))
 
+    @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
-        """See ``Backend.open_build``."""
         environment = self._prepare(recipe, recipe.layer, uv_program(_MACHINE))
         with self._fleet.starting():
             session, carrier = self._open(environment, limits)
@@ -243,13 +246,13 @@ class RemoteBackend:
         )
         return self._fleet.open(rented, carrier.connection, scope, limits), carrier
 
+    @override
     def close(self) -> None:
-        """See ``Backend.close``."""
         self._fleet.close(_CLOSE_SECONDS)
         self._archives.cleanup()
 
+    @override
     def sweep(self) -> int:
-        """See ``Backend.sweep``."""
         count = 0
         with self._explained("look for left-over machines"):
             for identity, text in self._provider.rented():
