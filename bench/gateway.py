@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,10 @@ class Instant:
 
     def forward(self, *_: Any) -> Forwarded:
         return Forwarded(ANSWER, streamed=False, completion=Completion(text="x" * 400, usage=Usage(), model="m"))
+
+    spent = Decimal(0)
+
+    def spend(self, _usd: Decimal) -> None: ...
 
     def take(self, _request: str) -> None:
         return None

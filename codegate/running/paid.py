@@ -9,20 +9,25 @@ import json
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from pydantic import TypeAdapter
 
 from codegate.candidates import Completion, Forwarded, Redactor
 from codegate.durable import append_line
 from codegate.errors import UsageError
 from codegate.solving.attempt import ModelCall
 
+_PRICE: Final = TypeAdapter(Decimal)  # refuses NaN and infinity
+
 
 class PaidAnswers:
     """The paid answers of one unfinished attempt, on disk. Thread-safe.
 
-    ``redactor`` removes secrets from them.
+    ``redactor`` removes secrets from them. ``spent`` are the dollars that earlier starts of the attempt recorded.
     """
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
@@ -32,7 +37,8 @@ class PaidAnswers:
         if path.is_symlink():
             raise UsageError(f"{path} is a symbolic link; runs hold none.", "Remove it.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        for turn, answer in _read(path):
+        found, self.spent = _read(path)
+        for turn, answer in found:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
@@ -47,6 +53,11 @@ class PaidAnswers:
         line = [turn, content, answer.streamed, completion.model_dump(mode="json")]
         with self._lock:
             append_line(self._path, json.dumps(line).encode("ascii"))
+
+    def spend(self, usd: Decimal) -> None:
+        """Append dollars to the file, or a correction."""
+        with self._lock:
+            append_line(self._path, json.dumps(str(usd)).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
         """Return a model call that answers paid turns from disk.
@@ -78,22 +89,28 @@ def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
     return tuple(each for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
 
 
-def _read(path: Path) -> list[tuple[str, Forwarded]]:
+def _read(path: Path) -> tuple[list[tuple[str, Forwarded]], Decimal]:
+    """Return the answers, and the sum of the dollars."""
     # The file is truncated before a line that a crash cut off.
     found: list[tuple[str, Forwarded]] = []
+    usd = Decimal(0)
     if not path.is_file():
-        return found
+        return found, usd
     size = 0
     with path.open("r+b") as file:
         for line in file:
             try:
-                request, content, streamed, completion = json.loads(line)
-                answer = Forwarded(base64.b64decode(content), bool(streamed), Completion.model_validate(completion))
+                entry = json.loads(line)
+                if not line.endswith(b"\n"):
+                    break
+                if isinstance(entry, str):
+                    usd += _PRICE.validate_python(entry)
+                else:
+                    request, content, streamed, completion = entry
+                    answer = Forwarded(base64.b64decode(content), bool(streamed), Completion.model_validate(completion))
+                    found.append((str(request), answer))
             except (ValueError, TypeError, RecursionError):
                 break
-            if not line.endswith(b"\n"):
-                break
-            found.append((str(request), answer))
             size += len(line)
         file.truncate(size)
-    return found
+    return found, usd

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import platform
+import shutil
 import socket
 import threading
 import time
@@ -25,16 +26,18 @@ from codegate.candidates import (
     Completion,
     Prices,
     ProviderError,
+    Redactor,
     Sampling,
     Usage,
     open_provider,
 )
-from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, gateway
+from codegate.candidates.gateway import AgentLimits, Gateway, Keeps, MakeCall, gateway
 from codegate.candidates.gateway.meter import LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.errors import InfrastructureError
 from codegate.running import Journal, RunOptions, faults
 from codegate.running.calls import ModelCalls
+from codegate.running.paid import PaidAnswers
 from tests.candidates.conftest import CANARY
 from tests.kit.runs import manifest
 from tests.kit.scripted_model import INPUT_TOKENS, Part, Run, Say, ScriptedModel, Turn, Use, fixing
@@ -89,6 +92,7 @@ def door(
     part: Part = FIXING,
     limits: AgentLimits = FIFTY,
     call: MakeCall | ModelCalls = _simple_call,
+    paid: Keeps | None = None,
     spec: Mapping[str, Any] | None = None,
     **model: Any,
 ) -> Iterator[Door]:
@@ -99,7 +103,7 @@ def door(
         provider: Any = open_provider(chosen)
         ended: list[bool] = []
         make = partial(call.make, chosen) if isinstance(call, ModelCalls) else call
-        made = Gateway(chosen, protocol, provider, make, limits, lambda: ended.append(True), KeepsNothing())
+        made = Gateway(chosen, protocol, provider, make, limits, lambda: ended.append(True), paid or KeepsNothing())
 
         def serve(connection: socket.socket) -> None:
             with connection, contextlib.suppress(OSError):
@@ -653,16 +657,48 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_repeated_requests(
     monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
     spec = {"prices": Prices(input=Decimal(9), output=Decimal(20)), "sampling": Sampling(max_output_tokens=100)}
     limits = AgentLimits(calls=9, usd=Decimal("0.05"))  # at most two cents a request
-    with door("chat", FIXING, limits, one_at_once, spec, status=502, failures=99) as opened:
+    with door("chat", FIXING, limits, one_at_once, spec=spec, status=502, failures=99) as opened:
         assert opened.post("/v1/chat/completions", ASKED)[0] == 400
         assert len(opened.model.requests) == 2
         assert isinstance(opened.gateway.failure, InfrastructureError)
-        assert "requests that failed may have cost $0.04" in str(opened.gateway.failure)
+        assert "requests that failed or were interrupted may have cost $0.04" in str(opened.gateway.failure)
         assert opened.gateway.limited is None, "failed requests are no fault of the agent"
 
 
+def test_dollars_of_an_attempt_are_never_exceeded_by_starting_it_again(tmp_path: Path) -> None:
+    """Its prompt differs each time, so that most paid answers are of no use."""
+    before, after, under_way, go = tmp_path / "a", tmp_path / "b", threading.Event(), threading.Event()
+
+    def slowly(turn: Turn) -> Say:
+        if turn.number == 2:
+            under_way.set()
+            assert go.wait(60)
+        return Say("ok")
+
+    def asked(text: str) -> dict[str, Any]:
+        return {"model": MODEL, "messages": [{"role": "user", "content": text}]}
+
+    limits = AgentLimits(calls=9, usd=Decimal("0.05"))  # at most two cents a request, one in the end
+    spec = {"prices": Prices(input=Decimal(9), output=Decimal(20)), "sampling": Sampling(max_output_tokens=100)}
+    redactor = Redactor("")
+    opened_with = partial(door, "chat", slowly, limits, spec=spec)
+    with opened_with(paid=PaidAnswers(before, redactor)) as opened, ThreadPoolExecutor(1) as threads:
+        assert opened.post("/v1/chat/completions", asked("first"))[0] == 200
+        second = threads.submit(opened.post, "/v1/chat/completions", asked("second"))
+        assert under_way.wait(60)
+        shutil.copy(before, after)  # what a killed run leaves
+        go.set()
+        assert second.result()[0] == 200
+    with opened_with(paid=PaidAnswers(after, redactor)) as opened:
+        assert opened.post("/v1/chat/completions", asked("first"))[0] == 200
+        assert opened.post("/v1/chat/completions", asked("another"))[0] == 400
+        assert not opened.model.requests
+        assert "or were interrupted may have cost $0.02" in str(opened.gateway.failure)
+        assert opened.gateway.limited is None
+
+
 def test_a_call_whose_tokens_nobody_reports_counts_in_full() -> None:
-    meter = Meter(CandidateSpec(provider="openai", model=MODEL), AgentLimits(calls=9, tokens=40_000))
+    meter = Meter(CandidateSpec(provider="openai", model=MODEL), AgentLimits(calls=9, tokens=40_000), KeepsNothing())
     meter.begin(10_000)
     meter.settle(10_000, Usage())
     with pytest.raises(LimitReached):

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,11 @@ def fixing_by_blocks(turn: Turn, edit: str = BLOCK) -> Say | Run:
 
 class KeepsNothing:
     """Keeps no answers."""
+
+    spent = Decimal(0)
+
+    def spend(self, usd: Decimal) -> None:
+        pass
 
     def take(self, request: str) -> Forwarded | None:
         return None

@@ -21,8 +21,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import h11
 
-from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt, Completion, Message, ProviderError
-from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter
+from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt, Completion, Message, ProviderError, Usage
+from codegate.candidates.gateway.meter import AgentLimits, Ledger, LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.sdk import Forwarded
@@ -61,7 +61,7 @@ class Forwards(Protocol):
         ...
 
 
-class Keeps(Protocol):
+class Keeps(Ledger, Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
@@ -85,7 +85,7 @@ class Gateway:
         call: makes a model call.
         limits: the attempt's limits.
         end: ends the agent; called when no further request can be answered.
-        paid: answers that an earlier start of the attempt paid for; they count, and cost nothing.
+        paid: answers and dollars that an earlier start of the attempt paid; an answer counts, and costs nothing again.
         parts: parts of the harness by name, each with the pattern of a line that shows in requests that it is used.
 
     Attributes:
@@ -111,7 +111,7 @@ class Gateway:
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider
         self._call, self._end, self._paid = call, end, paid
-        self._meter = Meter(candidate, limits)
+        self._meter = Meter(candidate, limits, paid)
         self._lock = threading.Lock()
         self._room = BodyRoom(_MOST_BODY_BYTES)
         self.conversation: tuple[Message, ...] = ()
@@ -262,10 +262,10 @@ class Gateway:
                 answer = self._provider.forward(self._protocol.name, sent, headers)
             except ProviderError as error:
                 timed.sent = None
-                self._meter.settle(len(body), error.usage, failed=True)
+                self._settle(len(body), error.usage, failed=True)
                 raise
             answers.append(answer if timed.own else _by_helper(answer, model))
-            self._meter.settle(len(body), answers[-1].completion.usage)
+            self._settle(len(body), answers[-1].completion.usage)
             unwanted.update(answer.without)
             for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
@@ -278,8 +278,8 @@ class Gateway:
                 self._meter.take(len(body), kept.completion.usage)
             else:
                 self._call(once, len(body), lambda: self._begin(len(body)))
-                with self._lock:  # no file is left beside an attempt that is written
-                    if not self._closed or self.failure is not None:
+                with self._lock:
+                    if self._records:
                         self._paid.keep(turn, answers[-1])
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
@@ -305,9 +305,20 @@ class Gateway:
         return answers[-1]
 
     def _begin(self, request_bytes: int) -> None:
-        if self._closed or self.failure is not None:
-            raise LimitReached
-        self._meter.begin(request_bytes)
+        with self._lock:
+            if self._closed or self.failure is not None:
+                raise LimitReached
+            self._meter.begin(request_bytes)
+
+    def _settle(self, request_bytes: int, usage: Usage, *, failed: bool = False) -> None:
+        with self._lock:
+            if self._records:
+                self._meter.settle(request_bytes, usage, failed=failed)
+
+    @property
+    def _records(self) -> bool:
+        # No file may be left beside an attempt that is written.
+        return not self._closed or self.failure is not None
 
     def _refuse(self, http: HttpConnection, status: int, what: str, message: str) -> None:
         self._count(what)

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Protocol
 
 from codegate.candidates.conversation import Usage
 from codegate.candidates.prices import cost, worst_case_call_cost
@@ -23,21 +24,34 @@ class LimitReached(Exception):
     """A limit of the attempt refuses a request."""
 
 
+class Ledger(Protocol):
+    """A record of an attempt's dollars that outlasts a killed run."""
+
+    @property
+    def spent(self) -> Decimal:
+        """Return the dollars that earlier starts of the attempt recorded."""
+        ...
+
+    def spend(self, usd: Decimal) -> None:
+        """Record dollars that a request may cost, or a correction."""
+        ...
+
+
 class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
     A request reserves its worst case in dollars, a repeated one again, so that requests at the same time stay below the
     limit together. Tokens are counted when they are known: the call that reaches the limit is the last, except those
-    under way.
+    under way. Dollars of earlier starts, which ``ledger`` has, count too.
     """
 
-    def __init__(self, candidate: CandidateSpec, limits: AgentLimits) -> None:
-        self._candidate, self._limits = candidate, limits
+    def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: Ledger) -> None:
+        self._candidate, self._limits, self._ledger = candidate, limits, ledger
         self._lock = threading.Lock()
         self._calls = 0
         self._tokens = 0
-        self._usd = Decimal(0)
-        self._lost = Decimal(0)  # the part of failed requests
+        self._usd = ledger.spent
+        self._lost = ledger.spent  # the part of requests that failed or were interrupted
         self.reached: str | None = None
 
     def admit(self) -> bool:
@@ -53,7 +67,7 @@ class Meter:
 
         Raises:
             LimitReached: a limit is reached.
-            InfrastructureError: no dollars are left, because of failed requests.
+            InfrastructureError: no dollars are left, because of failed or interrupted requests.
         """
         tokens, usd, worst = self._limits.tokens, self._limits.usd, self._worst(request_bytes)
         with self._lock:
@@ -62,14 +76,14 @@ class Meter:
             elif self.reached is None and usd is not None and self._usd + worst > usd:
                 if self._usd - self._lost + worst <= usd:
                     raise InfrastructureError(
-                        f"requests that failed may have cost ${self._lost:.2f} of the attempt's ${usd}, and the next "
-                        f"may cost ${worst:.2f}.",
+                        f"requests that failed or were interrupted may have cost ${self._lost:.2f} of the attempt's "
+                        f"${usd}, and the next may cost ${worst:.2f}.",
                         "Raise `usd` of the candidate in codegate.yml.",
                     )
                 self.reached = "usd"
             if self.reached is not None:
                 raise LimitReached
-            self._usd += worst
+            self._spend(worst)
 
     def settle(self, request_bytes: int, usage: Usage, *, failed: bool = False) -> None:
         """Replace a request's reserved cost by the real one.
@@ -78,17 +92,25 @@ class Meter:
         """
         paid = self._cost(request_bytes, usage)
         with self._lock:
-            self._usd += paid - self._worst(request_bytes)
+            self._spend(paid - self._worst(request_bytes))
             if failed:
                 self._lost += paid
             else:
                 self._tokens += self._most_tokens(request_bytes, usage)
 
     def take(self, request_bytes: int, usage: Usage) -> None:
-        """Count an answer that an earlier start of the attempt paid for."""
+        """Count an answer that an earlier start of the attempt paid for.
+
+        Its dollars are counted already, and not in vain.
+        """
         with self._lock:
-            self._usd += self._cost(request_bytes, usage)
+            self._lost = max(self._lost - self._cost(request_bytes, usage), Decimal(0))
             self._tokens += self._most_tokens(request_bytes, usage)
+
+    def _spend(self, usd: Decimal) -> None:
+        self._usd += usd
+        if usd and self._limits.usd is not None:
+            self._ledger.spend(usd)
 
     def _most_tokens(self, request_bytes: int, usage: Usage) -> int:
         if usage.input_tokens is None or usage.output_tokens is None:
