@@ -28,7 +28,7 @@ from codegate.operations.rules import Project, Skipped, check_destinations
 from codegate.reporting import render_dashboard, render_markdown, terms_of
 from codegate.reporting.markdown import escape
 from codegate.running import CONFIG_NAME
-from codegate.running.config import priced
+from codegate.running.config import priced_as
 
 HISTORY: Final = "history.jsonl"
 DASHBOARD: Final = "dashboard/index.html"
@@ -58,7 +58,7 @@ def nightly(job: Job, project: Project) -> Result:
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
     _fetch_history(job, history)
-    (spec,) = priced((pinned.spec.model_copy(update={"prices": None}),), project.settings.prices)
+    spec = priced_as(pinned.spec, project.settings.candidates, project.settings.prices)
     night = run_spec(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     ends = endings((spec,))

@@ -53,16 +53,23 @@ _OUTPUT_TOKENS: Final = 256
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise UsageError if a budget is set without known prices."""
-    if not options.budgeted:
-        return
+    """Raise UsageError if a limit of dollars lacks known prices."""
     for candidate in candidates:
-        if candidate.calls_a_model and candidate.prices is None:
+        if (reason := missing_price(options, candidate)) is not None:
             raise UsageError(
-                f"a budget in dollars needs to know what {candidate.label} costs.",
+                f"{reason}.",
                 "Write its `prices: {input: …, output: …}` (dollars per million tokens) in codegate.yml, or limit the "
                 "calls: max_model_calls.",
             )
+
+
+def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
+    """Return which limit of dollars lacks the candidate's price, or None."""
+    own = candidate.agent is not None and candidate.agent.usd is not None
+    if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
+        return None
+    limit = "a budget in dollars" if options.budgeted else "an agent's `usd`"
+    return f"{limit} needs to know what {candidate.label} costs"
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:

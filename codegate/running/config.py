@@ -274,6 +274,18 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
     return tuple(one.model_copy(update={"prices": with_helpers(one, own, prices)}) for one, own in known)
 
 
+def priced_as(
+    pinned: CandidateSpec, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
+) -> CandidateSpec:
+    """Return the pinned candidate with the user's prices for its model.
+
+    The price of a candidate with the same model comes first, then as for ``priced``. Its own, of a file, are ignored.
+    """
+    same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
+    known = next((known for known in same if known is not None), None)
+    return priced((pinned.model_copy(update={"prices": known}),), prices)[0]
+
+
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
     """Return the checked candidates of short forms like ``openai:MODEL``.
 

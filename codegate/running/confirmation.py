@@ -10,7 +10,8 @@ from dataclasses import replace
 from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import UsageError
 from codegate.running.attempt import Setup
-from codegate.running.config import priced
+from codegate.running.checks import missing_price
+from codegate.running.config import priced_as
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
@@ -35,9 +36,7 @@ def open_pinned(
     the same. Prices in it are ignored.
     """
     spec = gate.baseline.spec
-    same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
-    known = next((known for known in same if known is not None), None)
-    pinned = priced((spec.model_copy(update={"prices": known}),), prices)[0]
+    pinned = priced_as(spec, candidates, prices)
     if not gate.policy.confirm_samples:
         return None
     reason = None
@@ -46,9 +45,7 @@ def open_pinned(
             reason = f"the answers of {spec.label} came from a file"
         elif not spec.is_trusted_by(one for one in candidates if one.key() not in keyless):
             reason = f"{spec.label} has an address or a key of its own, which only the baseline file names"
-        elif options.budgeted and pinned.calls_a_model and pinned.prices is None:
-            reason = f"the budget in dollars needs to know what {pinned.label} costs"
-        elif pinned.key() not in providers:
+        elif (reason := missing_price(options, pinned)) is None and pinned.key() not in providers:
             providers[pinned.key()] = open_provider(pinned, options.transcripts)
     except UsageError as error:
         reason = error.cause

@@ -644,6 +644,19 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
     assert "the answers of ours came from a file" in step.log
 
 
+@pytest.mark.bwrap
+def test_a_night_takes_the_price_of_the_configured_candidate(world: World, quick_sandboxes: None) -> None:
+    gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
+    world.configure(json.dumps(gone | {"prices": {"input": 3, "output": 4}}), "budget_usd: 1\n")
+    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(gone))
+    baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
+    baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
+    world.commit()
+    step = world.step("schedule", pushed(), mode="nightly")
+    assert step.code == ExitCode.INFRASTRUCTURE, step.log
+    assert "nothing listens at http://127.0.0.1:1/v1" in step.log
+
+
 def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:
     world.configure("reference")
     world.commit()

@@ -18,6 +18,7 @@ from codegate.candidates import (
     CandidateSpec,
     Completion,
     Prices,
+    Provider,
     ProviderError,
     ProviderFault,
     Sampling,
@@ -25,13 +26,17 @@ from codegate.candidates import (
     open_provider,
 )
 from codegate.errors import UsageError
+from codegate.gating import GatePolicy
 from codegate.running import Journal, RunOptions, RunSpec, faults, run_suite
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
+from codegate.running.confirmation import open_pinned
 from codegate.running.faults import Faulted
+from codegate.running.gate import Gate
+from codegate.running.plan import plan_run
 from codegate.suite import Suite
 from tests.kit.model_server import Reply, as_json, wire_server
-from tests.kit.runs import manifest
+from tests.kit.runs import manifest, pinned, solved
 from tests.running.world import ModelServer, codegate, run_here
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))
@@ -232,6 +237,24 @@ def test_a_budget_without_prices_is_refused_before_anything_is_spent(
     with pytest.raises(UsageError, match=r"a budget in dollars needs to know what openai:model-x@.* costs"):
         run_suite(request, lambda step: None, lambda text: None)
     assert not (tmp_path / "r").exists()
+
+
+def test_an_agents_limit_of_dollars_without_prices_is_refused(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    """A configuration is checked when it is read; a run is resumed, and a baseline pinned, with other prices."""
+    agent = {"agent": "command", "command": ["solve"], "usd": "1.4", "model": f"openai:m-2025-01-01@{server.url}"}
+    spec = CandidateSpec.model_validate(agent)
+    with pytest.raises(UsageError, match=r"an agent's `usd` needs to know what .*m-2025-01-01@.* costs"):
+        run_here(suite, tmp_path / "r", spec)
+    assert not (tmp_path / "r").exists()
+    gate = Gate(pinned(solved(plan_run(suite, (spec,), 1, "bwrap", "b")), spec), GatePolicy())
+    providers: dict[str, Provider | None] = {}
+    said: list[str] = []
+    assert open_pinned(gate, (spec,), {}, (), RunOptions(), providers, said.append) is None
+    assert "an agent's `usd` needs to know what" in said[0]
+    priced = open_pinned(gate, (spec,), {spec.model: PRICES}, (), RunOptions(), providers, said.append)
+    assert (priced is not None and priced.prices, len(said)) == (PRICES, 1)
 
 
 def test_a_budget_knows_list_prices(suite: Suite, tmp_path: Path) -> None:

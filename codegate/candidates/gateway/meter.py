@@ -46,6 +46,8 @@ class Meter:
     """
 
     def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: Ledger) -> None:
+        if limits.usd is not None and candidate.prices is None:
+            raise ValueError("a limit of dollars needs prices")
         self._candidate, self._limits, self._ledger = candidate, limits, ledger
         self._lock = threading.Lock()
         self._calls = 0
@@ -123,4 +125,5 @@ class Meter:
 
     def _worst(self, request_bytes: int) -> Decimal:
         limit = self._candidate.sampling.output_limit
-        return worst_case_call_cost(request_bytes, limit, self._candidate.prices) or Decimal(0)
+        worst = worst_case_call_cost(request_bytes, limit, self._candidate.prices)
+        return Decimal(0) if worst is None else worst  # without prices there is no limit of dollars
