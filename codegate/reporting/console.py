@@ -104,8 +104,9 @@ def _lines(out: io.StringIO) -> str:
 def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
     advisory = " (few problems)" if verdict.advisory else ""
     changed = (table.newly_failing(view, verdict), table.newly_passing(view, verdict))
+    whose = f": {verdict.label}" if len(view.verdicts) > 1 else ""
     for shown in (table.mismatches(verdict), table.floors(verdict), *changed):
-        _print(console, shown)
+        _print(console, replace(shown, title=inert(f"{shown.title}{whose}")))
     console.print(inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"))
     console.print(inert(f"  {verdict.reason}"))
     if verdict.looks > 1 or verdict.candidates > 1:
