@@ -6,7 +6,7 @@ Together with the configuration they make a run's request.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -15,13 +15,14 @@ from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import STAND_IN, Project
 from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
-from codegate.running.config import Samples, config_file, load_config, priced
+from codegate.running.config import Samples, config_above, config_file, load_config, priced
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
 from codegate.strict import File, Folder, Strict
 from codegate.suite import images_of, load_suite
 
+_NAME_SUITE: Final = "Name its folder, or set `suite` in codegate.yml."
 Conflicts = Iterator[tuple[Any, str, str]]
 """Whether options exclude each other, what they say, and which to leave out."""
 
@@ -149,7 +150,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     settings, home = configuration(named, file)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
-        raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
+        raise UsageError("no suite was given.", (file is None and config_above()) or _NAME_SUITE)
     lock = _lock(request.baseline, settings, home) if gated and not request.no_gate else None
     return Project(
         settings=settings,

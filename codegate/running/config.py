@@ -221,7 +221,8 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     (None: no harness is read). Raises UsageError that names the file and the key.
     """
     if not path.exists():
-        raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
+        hint = (path == Path(CONFIG_NAME) and config_above()) or "Write one with `codegate init`, or give --candidate."
+        raise UsageError(f"{path} does not exist.", hint)
     config = read_yaml(path, Config)
     for candidate in (*config.candidates, *([config.judge] if config.judge else [])):
         check_candidate(candidate, str(path))
@@ -300,6 +301,14 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
 def config_file(given: Path | None) -> Path | None:
     """Return ``given``, or codegate.yml if it exists, or None."""
     return given or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
+
+
+def config_above() -> str:
+    """Return a hint at a configuration in a folder above, or ""."""
+    above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
+    return (
+        f"{CONFIG_NAME} is looked for in this folder only; there is one in {os.path.relpath(above)}." if above else ""
+    )
 
 
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:

@@ -175,6 +175,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("runs") / "r", {"p-1": [True], "p-2": [False]})
 
 
+@pytest.mark.parametrize("words", [("run",), ("run", "--candidate", "reference")])
+def test_a_configuration_in_a_folder_above_is_named(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "codegate.yml").write_text("suite: suites/mine\ncandidates: [reference]\n")
+    (tmp_path / "src").mkdir()
+    done = codegate(*words, cwd=tmp_path / "src")
+    assert done.code == 2
+    assert "codegate.yml is looked for in this folder only; there is one in .." in done.stderr
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.typed)
 def test_a_mistake_is_explained_in_one_line(mistake: Mistake, suite: Suite, run: Path, tmp_path: Path) -> None:
     if mistake.config:
