@@ -75,7 +75,7 @@ gate:
 
 
 @click.command()
-@click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
+@click.option("--out", type=FILE, help=f"Where to write it, also outside of a repository; default {CONFIG_NAME}.")
 @click.option("--candidate", help=f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}.")
 @click.option("--path", default=".", help="Part of the repository that is mined, such as a service of a monorepo.")
 @click.option(
@@ -96,7 +96,7 @@ gate:
 @click.option("--yes", is_flag=True, help="Do not prompt: the default candidate, and workflows if origin is on GitHub.")
 @json_option
 def command(
-    out: Path,
+    out: Path | None,
     candidate: str | None,
     path: str,
     tries: bool | None,
@@ -128,8 +128,17 @@ def command(
     folder = os.path.normpath(path).replace(os.sep, "/")
     part = "" if folder == "." else folder
     project = look_at(Path(), part, sandbox)
-    say(f"here: {project.words() if project else 'no git repository'}")
+    if project is not None:
+        say(f"here: {project.words()}")
+        if project.root:
+            say(f"The repository's root is {project.root}: each folder's own codegate.yml counts there only.")
+    elif out is None and not workflows and not (_SUITE / "suite.yml").exists():
+        raise UsageError(
+            "this is no git repository, and problems are mined from a git history.",
+            f"Run this in one, which `git init` begins. For a suite from elsewhere, give --out {CONFIG_NAME}.",
+        )
     say(*_parts(project))
+    out = out or Path(CONFIG_NAME)
     asks = sys.stdin.isatty() and not (yes or json_wanted())
     present = os.path.lexists(out)
     if not specs:
@@ -169,7 +178,7 @@ def command(
         say(*_others(proposals))
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
-        say(f"wrote {written[-1]}: git ignores {' and '.join(_IGNORED)}")
+        say(f"{written[-1]}: git ignores {' and '.join(_IGNORED)} now")
     tried, correct = None, False
     if found is not None and tries:
         own = read_recipe(Path(), out) if os.path.lexists(out) and out not in written else None
@@ -188,7 +197,7 @@ def command(
         )
     if project is not None and project.shallow:
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
-    following = _next_commands(out, part, here=project is not None)
+    following = _next_commands(out, part)
     if workflows:
         with contextlib.suppress(UsageError):  # a file from before: the next command that reads it explains the error
             specs = load_config(out).candidates
@@ -272,16 +281,11 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
     return ["others, which a try takes where this one does not work:", *named] if named else []
 
 
-def _next_commands(out: Path, part: str, *, here: bool) -> list[str]:
-    """Return the commands that the user should run next.
-
-    ``here`` is whether this is a git repository.
-    """
+def _next_commands(out: Path, part: str) -> list[str]:
+    """Return the commands that the user should run next."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
-    elif not here:
-        return ["cd REPOSITORY && codegate init  # problems are mined from a git history; `git init` begins one"]
     else:
         alone = f" --path {shlex.quote(part)}" if part else ""
         first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}"

@@ -34,7 +34,8 @@ class Repository:
     """A repository's properties that matter for mining.
 
     ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
-    and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read.
+    and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read. ``root`` is
+    the way up to its root, such as ``../``; "" there.
     """
 
     commits: int = 0
@@ -46,6 +47,7 @@ class Repository:
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     proposals: Sequence[FoundRecipe] = ()
     unread: str = ""
+    root: str = ""
 
     def words(self) -> str:
         """Describe the repository in one line."""
@@ -65,15 +67,16 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     except GitError:
         return None
     slug = find_slug(repository)
+    root = git(repository, "rev-parse", "--show-cdup").decode().strip()
     try:
         head = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
         commits = int(git(repository, "rev-list", "--count", head))
     except CodegateError:
-        return Repository(shallow=shallow, slug=slug)
+        return Repository(shallow=shallow, slug=slug, root=root)
     try:
         tree = read_commit(repository, head)
     except CodegateError as error:  # too large to be read, or a clone without its files
-        return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."))
+        return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."), root=root)
     part = Part.of(tree, path)
     named = Counter(filter(None, map(language_name, part)))
     language = next((name for name, _ in named.most_common(1)), None)
@@ -86,7 +89,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     others = tuple(name for name in languages_of(tree, path) if name != language)
     parts = {} if path else project_parts(tree)
     proposals = find_recipes(tree, path, has=_toolchains(sandbox))
-    return Repository(commits, shallow, language, runner, slug, others, parts, proposals)
+    return Repository(commits, shallow, language, runner, slug, others, parts, proposals, root=root)
 
 
 def _toolchains(sandbox: Choice) -> Has | None:

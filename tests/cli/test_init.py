@@ -381,9 +381,9 @@ def test_on_a_terminal_it_asks_for_the_candidate_and_the_workflows(repository: P
     assert (repository / ".github" / "workflows" / "codegate-gate.yml").exists()
 
 
-def test_the_schema_line_names_a_file_of_the_release(empty: Path) -> None:
+def test_the_schema_line_names_a_file_of_the_release(repository: Path) -> None:
     init()
-    line = (empty / "codegate.yml").read_text().splitlines()[0]
+    line = (repository / "codegate.yml").read_text().splitlines()[0]
     found = re.fullmatch(
         rf"# yaml-language-server: \$schema=https://\S+/v{re.escape(codegate.__version__)}/(\S+)", line
     )
@@ -423,17 +423,29 @@ def test_workflows_belong_to_the_root_of_a_repository(empty: Path) -> None:
     assert list(empty.iterdir()) == []
 
 
-def test_outside_a_repository_no_mining_is_recommended(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert init() == 0
-    here, *_, following = capsys.readouterr().out.splitlines()
-    assert here == "here: no git repository"
-    assert following.startswith("  cd REPOSITORY && codegate init ")
-    assert (empty / "codegate.yml").exists()
+def test_outside_a_repository_nothing_is_written_unless_out_is_given(empty: Path) -> None:
+    with pytest.raises(UsageError, match="this is no git repository") as raised:
+        init()
+    assert raised.value.exit_code == 2
+    assert list(empty.iterdir()) == []
+    assert init("--out", "codegate.yml") == 0
+    assert [path.name for path in empty.iterdir()] == ["codegate.yml"]
 
 
-def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None:
+def test_below_the_root_of_a_repository_the_root_is_named(
+    empty: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(empty, {"src/a/b.py": ""})
+    Path("src/a").mkdir(parents=True)
+    monkeypatch.chdir("src/a")
     init()
-    text = (empty / "codegate.yml").read_text()
+    assert "The repository's root is ../../: " in capsys.readouterr().out
+    assert Path("codegate.yml").exists()
+
+
+def test_without_a_suite_there_is_no_limit_and_that_is_said(repository: Path) -> None:
+    init()
+    text = (repository / "codegate.yml").read_text()
     assert "max_model_calls" not in yaml.safe_load(text)
     assert "no limit yet: there is no suite" in text
 
@@ -476,10 +488,10 @@ def test_the_limit_that_init_writes_lets_its_own_workflows_finish(own_suite: Sui
     assert (empty / "gated" / "reports").exists(), gated.stderr
 
 
-def test_the_candidate_that_is_written_is_the_one_that_its_short_form_runs(empty: Path) -> None:
+def test_the_candidate_that_is_written_is_the_one_that_its_short_form_runs(repository: Path) -> None:
     """A baseline by `--candidate` and a gate by the file compare the same solver."""
     init()
-    (written,) = load_config(empty / "codegate.yml").candidates
+    (written,) = load_config(repository / "codegate.yml").candidates
     assert written.key() == parse_candidate(EXAMPLE_CANDIDATE).key()
 
 
