@@ -218,10 +218,10 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         latest = entry
         if differing := condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches:
             left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
-        elif entry.model != baseline.samples.model:
-            left_out.append((entry.run, f"{entry.model} answered"))
         elif reason := _lost_too_many(entry):
             left_out.append((entry.run, reason))
+        elif entry.model != baseline.samples.model:
+            left_out.append((entry.run, f"{entry.model} answered"))
         else:
             by_day[entry.at[:10]].append(entry)
     days = sorted(by_day)
@@ -260,7 +260,9 @@ def _alarms(
 ) -> tuple[Alarm, ...]:
     alarms: list[Alarm] = []
     model = baseline.samples.model
-    if latest is not None and latest.model != model:
+    # Without a graded sample no response may have named a model: the entry then has the configured name.
+    another = latest is not None and latest.model != model and latest.pass_rate is not None
+    if latest is not None and another:
         text = (
             f"{model} is pinned, but {latest.model} answered in run {latest.run}: the provider serves another snapshot."
         )
@@ -274,7 +276,7 @@ def _alarms(
     if len(bad) == 2:
         text = f"{model} was worse two nights in a row: {_drop_words(bad[-1].alone)} the second time."
         alarms.append(Alarm("two_nights", "warn", text))
-    if latest is not None and latest.run in left_out and latest.model == model:
+    if latest is not None and latest.run in left_out and not another:
         alarms.append(Alarm("conditions", "warn", f"run {latest.run} was not compared: {left_out[latest.run]}."))
     return tuple(alarms)
 
@@ -291,8 +293,9 @@ def history_alarms(
     """Return the alarms that a history raises without a baseline."""
     alarms = []
     for series in series_of(entries):
-        before, last = series.entries[-2:][0], series.entries[-1]
-        if before.model != last.model:
+        answered = [entry for entry in series.entries if entry.pass_rate is not None][-2:]
+        if answered and answered[0].model != answered[-1].model:
+            before, last = answered
             change = f"{before.model} answered until run {before.run}, {last.model} since run {last.run}."
             alarms.append(Alarm("snapshot", "warn", f"{series.label}: {change}"))
         if series.slope is not None and series.slope.high < 0:

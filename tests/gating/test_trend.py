@@ -8,7 +8,7 @@ from scipy import stats
 from codegate.gating import Baseline, pin
 from codegate.gating.drift import change_between
 from codegate.gating.history import HistoryEntry, history_entry
-from codegate.gating.trend import watch
+from codegate.gating.trend import history_alarms, watch
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part
 
 Rates = list[float]
@@ -139,6 +139,18 @@ def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
     assert "model-x is pinned, but model-2 answered in run other" in alarm.text
     back = run_of(draw, [0.9] * 16, "back", 1, 2)
     assert watch(baseline, [other, back]).alarms == (), "it is over when the pinned one answers again"
+
+
+def test_an_outage_is_no_other_snapshot() -> None:
+    baseline = baseline_of(random.Random(6), [0.9] * 16)
+    none: dict[str, list[bool | None]] = {f"p{i}": [None] for i in range(16)}
+    lost = history_entry(part(none, "lost", finished=NOON + timedelta(days=2)))
+    lost = lost.model_copy(update={"model": "alias"})  # as configured: no response named one
+    found = watch(baseline, [lost])
+    assert found.left_out == (("lost", "16 of 16 samples were lost to infrastructure faults"),)
+    assert not found.pages
+    night = run_of(random.Random(6), [0.9] * 16, "night", 1, 1)
+    assert "snapshot" not in {alarm.kind for alarm in history_alarms([night, lost])}
 
 
 def test_other_conditions_are_named_and_do_not_count() -> None:
