@@ -127,6 +127,7 @@ def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
 
     These are its runs since the pinning. Exits 1 for an alarm of level PAGE: the last seven nights together are worse
     (exact test, one-sided p < 0.002), or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
+    Exits 3 where there are runs since the pinning, and none can be compared.
     """
     pinned = load_pinned(baseline)
     found = watch(path, pinned, stale_days=stale_days)
@@ -150,7 +151,9 @@ def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
             "alarms": [asdict(alarm) for alarm in found.alarms],
         }
     )
-    return ExitCode.REGRESSED if found.pages else ExitCode.PASS
+    if found.pages:
+        return ExitCode.REGRESSED
+    return ExitCode.INCONCLUSIVE if found.unwatched else ExitCode.PASS
 
 
 def _alarm_words(alarms: tuple[Alarm, ...]) -> list[str]:

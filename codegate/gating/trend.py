@@ -8,7 +8,7 @@ of ten points is paged after three or four nights. Two nights in a row below 0.0
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -40,8 +40,9 @@ STALE_DAYS: Final = 7
 _SHOWN: Final = 14  # nights that are judged
 _NAMED: Final = 3  # fields that a message names
 _SHORT: Final = 30  # characters of a value
+_OF_MODEL: Final = ("provider", "model")  # settings
 
-AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "stale"]
+AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "stale", "unwatched"]
 
 
 @dataclass(frozen=True)
@@ -204,19 +205,32 @@ class Watch:
         """Return whether any alarm is urgent: level ``page``."""
         return any(alarm.level == "page" for alarm in self.alarms)
 
+    @property
+    def unwatched(self) -> bool:
+        """Return whether the runs can be compared with nothing."""
+        return any(alarm.kind == "unwatched" for alarm in self.alarms)
+
 
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
-    """Compare the pinned candidate's nightly runs with its baseline."""
+    """Compare the pinned candidate's nightly runs with its baseline.
+
+    Runs of the same model with other settings are left out, with the settings as the reason.
+    """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
     for entry in entries:
-        if entry.candidate != baseline.samples.candidate or entry.run in pinned or entry.at < since:
+        if entry.run in pinned or entry.at < since:
+            continue
+        differing = condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches
+        if entry.candidate != baseline.samples.candidate:
+            if all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL):
+                left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
             continue
         latest = entry
-        if differing := condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches:
+        if differing:
             left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
         elif reason := _lost_too_many(entry):
             left_out.append((entry.run, reason))
@@ -231,7 +245,21 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         for last in range(max(len(days) - _SHOWN, 0), len(days))
         if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
     ]
-    return Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, dict(left_out)))
+    alarms = _alarms(baseline, found, latest, dict(left_out))
+    result = Watch(tuple(found), tuple(left_out), alarms)
+    reason = _unwatched(baseline, compared=bool(found), runs=bool(left_out or by_day))
+    if not reason or result.pages:
+        return result
+    warning = Alarm("unwatched", "warn", f"{baseline.samples.model} is not watched: {reason}.")
+    return replace(result, alarms=(*alarms, warning))
+
+
+def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
+    """Return why no run can be compared, "" if one was or none was made."""
+    age = baseline.age()
+    if age.state == "future":
+        return f"of the baseline, {age.words()}"
+    return "no run since the pinning can be compared with the baseline" if runs and not compared else ""
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:

@@ -164,7 +164,8 @@ def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) ->
     """Compare the pinned model's nightly runs with the baseline."""
     entries = read_history(history)
     found = trend.watch(baseline, entries)
-    stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")
+    own = [entry for entry in entries if entry.candidate == baseline.samples.candidate]
+    stale = (alarm for alarm in history_alarms(own, stale_days=stale_days) if alarm.kind == "stale")
     return replace(found, alarms=(*found.alarms, *stale))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -118,8 +119,22 @@ def test_the_watch_pages_about_another_snapshot(home: Path) -> None:
     assert "m-2025-06-01 is pinned, but m-2025-09-09 answered in run night-01" in done.stdout
     assert codegate("history", "append", other, cwd=home).code == 0
     done = codegate("history", "watch", cwd=home)
-    assert done.code == 0
+    assert done.code == 3, "neither night could be compared"
     assert "left out: night-02: made under other conditions: grader 2, pinned 1" in done.stdout
+
+
+def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Path) -> None:
+    longer = SPEC.model_copy(update={"sampling": SPEC.sampling.model_copy(update={"max_output_tokens": 9000})})
+    write_run(home / "other", pattern(20, 1), at=datetime.now(UTC).isoformat(), spec=longer)
+    assert codegate("history", "append", "other", cwd=home).code == 0
+    done = codegate("history", "watch", cwd=home)
+    assert done.code == 3, done.stdout
+    assert "left out: other: made with other settings: max_output_tokens 9000, pinned" in done.stdout
+    assert "WARN: m-2025-06-01 is not watched: no run since the pinning can be compared" in done.stdout
+    assert codegate("history", "append", nightly(home, 1, pattern(20, 1)), cwd=home).code == 0
+    done = codegate("history", "watch", "--json", cwd=home)
+    assert done.code == 0, done.stderr
+    assert [alarm["kind"] for alarm in done.document["alarms"]] == ["stale"], "the pinned candidate's run is old"
 
 
 def test_a_broken_history_is_one_line(home: Path) -> None:

@@ -110,7 +110,8 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
     baseline = baseline_of(draw, rates)
     pinned = run_of(draw, rates, "pinned", 1, 1)
     before = run_of(draw, rates, "before", 1, -1)
-    stranger = run_of(draw, rates, "stranger", 1, 1).model_copy(update={"candidate": "other"})
+    fields = {**CONDITIONS, **SETTINGS, "model": "y.jsonl"}
+    stranger = run_of(draw, rates, "stranger", 1, 1).model_copy(update={"candidate": "other", "conditions": fields})
     assert watch(baseline, [pinned, before, stranger]) == watch(baseline, [])
     lost = history_entry(part({f"p{i}": [None] for i in range(16)}, "lost", finished=NOON + timedelta(days=2)))
     found = watch(baseline, [lost])
@@ -141,6 +142,22 @@ def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
     assert watch(baseline, [other, back]).alarms == (), "it is over when the pinned one answers again"
 
 
+def test_a_watch_that_compares_nothing_is_an_alarm() -> None:
+    draw = random.Random(9)
+    baseline = baseline_of(draw, [0.9] * 16)
+    night = run_of(draw, [0.9] * 16, "night", 1, 1)
+    fields = {**CONDITIONS, **SETTINGS, "max_output_tokens": "9000"}
+    other = night.model_copy(update={"run": "other", "candidate": "other", "conditions": fields})
+    found = watch(baseline, [other])
+    assert found.left_out == (("other", "made with other settings: max_output_tokens 9000, pinned 8192"),)
+    assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("unwatched", "warn")]
+    assert watch(baseline, [night, other]).alarms == (), "the pinned candidate is watched"
+    assert not watch(baseline, []).unwatched, "before the first night"
+    ahead = baseline.model_copy(update={"runs": (baseline.runs[0].model_copy(update={"finished": "2999-01-01T00Z"}),)})
+    (alarm,) = watch(ahead, [night]).alarms
+    assert (alarm.kind, "dated in the future" in alarm.text) == ("unwatched", True)
+
+
 def test_an_outage_is_no_other_snapshot() -> None:
     baseline = baseline_of(random.Random(6), [0.9] * 16)
     none: dict[str, list[bool | None]] = {f"p{i}": [None] for i in range(16)}
@@ -160,7 +177,7 @@ def test_other_conditions_are_named_and_do_not_count() -> None:
     other = history_entry(part(results, "r", settings={**SETTINGS, "prompt": "2"}, finished=NOON + timedelta(days=1)))
     found = watch(baseline, [other])
     assert found.left_out == (("r", "made under other conditions: prompt 2, pinned 1"),)
-    assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("conditions", "warn")]
+    assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("conditions", "warn"), ("unwatched", "warn")]
     assert baseline.spec == SPEC
 
 
