@@ -165,6 +165,8 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
     if not left:
         return 0
     check_prices(options, (judge,))
+    if (again := journal.confirmation()) is not None:
+        options = options.model_copy(update={"spent_before": again.calls.spending()})
     if options.budget_usd_per_month is not None:
         options = options.within_month(journal.spent_this_month())
     stop, redactor = threading.Event(), redactor_for((*journal.manifest.candidates, judge))

@@ -2,18 +2,23 @@
 
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from codegate.candidates import CandidateSpec, Prices, Sampling
 from codegate.errors import UsageError
 from codegate.operations.runs import judge
 from codegate.running import Journal, RunOptions
 from codegate.running.calls import CallLimitReached
 from codegate.running.config import load_config
 from codegate.running.judge import judge_run, questions, read_judged, verdict_in
+from codegate.running.outcome import ProblemRecord
+from codegate.solving import Attempt
 from codegate.suite import Suite
+from tests.kit.runs import SPECS, manifest, outcome
 from tests.running.world import ModelServer, Said, answer, codegate, run_here
 
 
@@ -112,6 +117,25 @@ def test_a_judge_goes_on_where_it_was_stopped(suite: Suite, server: ModelServer,
     assert view.candidates[0].judged is not None
     with pytest.raises(UsageError, match="is of another judge"):
         judge_run(journal, other.model_copy(update={"model": "j-2"}), RunOptions(), silent)
+
+
+def test_the_calls_that_confirm_a_regression_count_against_a_judges_budget(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "run", manifest())
+    again = Journal.create(tmp_path / "run" / "confirmation", manifest())
+    key = SPECS[0].key()
+    with journal.writing(), again.writing():
+        journal.calls.record(key, Decimal("1.30"))
+        again.calls.record(key, Decimal("1.17"))
+        made = {"solver": "reference", "prompt_version": "none", "patch": "+1"}
+        journal.write_attempt(Attempt(problem="p-1", candidate=key, sample=0, **made))
+        journal.write_problem("p-1", ProblemRecord(statement="It is broken.", fix=""))
+        journal.append(outcome(True))
+    spec = CandidateSpec(
+        provider="openai", model="j-1", base_url="http://127.0.0.1:9/v1",
+        prices=Prices(input=Decimal(0), output=Decimal(100)), sampling=Sampling(max_output_tokens=5_000),
+    )  # fmt: skip
+    with pytest.raises(CallLimitReached, match=r"budget of \$2.90 is reached: \$2.47 are spent.* up to \$0.50"):
+        judge_run(journal, spec, RunOptions(budget_usd=Decimal("2.90")), silent)
 
 
 @pytest.mark.bwrap
