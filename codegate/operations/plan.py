@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec, endings
@@ -13,6 +14,7 @@ from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
 from codegate.operations.requests import PlanRequest, project_here, requested_run
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
+from codegate.running.config import priced_as
 from codegate.running.expenses import (
     Prompts,
     SampleDollars,
@@ -43,13 +45,17 @@ class SampleCounts:
 
 @dataclass(frozen=True)
 class CandidateForecast:
-    """The expected cost and time of one candidate's samples."""
+    """The expected cost and time of one candidate's samples.
+
+    ``fresh`` is the most that a sample of the pinned model can cost; None if it is not known.
+    """
 
     spec: CandidateSpec
     samples: SampleCounts
     expense: SampleExpense
     prompts: Prompts | None
     dollars: SampleDollars
+    fresh: Decimal | None
 
     def gate(self) -> tuple[list[Estimate], float | None]:
         """Return the dollars of a gate: expected and most.
@@ -57,7 +63,8 @@ class CandidateForecast:
         Expected are those of the fewest and of the most samples. The most includes the confirmation of a regression.
         """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
-        most = None if worst is None else float(worst * (samples.most + samples.again))
+        fresh = self.fresh if samples.again else Decimal(0)
+        most = None if worst is None or fresh is None else float(worst * samples.most + fresh * samples.again)
         return [expected.times(samples.fewest), expected.times(samples.most)], most
 
     def baseline(self) -> tuple[Estimate, float | None]:
@@ -133,7 +140,7 @@ def plan(
         samples=looks[-1],
         found=found,
         again=again,
-        expenses=tuple(_forecasts(suite, spec, runs, each, announce)),
+        expenses=tuple(_forecasts(suite, spec, pinned, runs, each, announce)),
         calls=call_needs(len(suite.active), spec.candidates, policy, samples),
         endings=tuple(one.words for one in endings([*spec.candidates, *trusted])),
         shards=shards,
@@ -147,23 +154,34 @@ def usual_power(suite: Suite) -> PowerStatement:
 
 
 def _forecasts(
-    suite: Suite, run: RunSpec, runs: Sequence[Run], each: SampleCounts, announce: Callable[[str], None]
+    suite: Suite,
+    run: RunSpec,
+    pinned: Baseline | None,
+    runs: Sequence[Run],
+    each: SampleCounts,
+    announce: Callable[[str], None],
 ) -> Iterator[CandidateForecast]:
     """Yield a forecast for each candidate that calls a model.
 
     Announce candidates whose prompts cannot be measured.
     """
-    for spec in run.candidates:
-        if not spec.calls_a_model:
-            continue
+
+    def measured(spec: CandidateSpec) -> tuple[SampleExpense, Prompts | None, SampleDollars]:
         try:
             prompts = prompt_sizes(suite, spec, run.options.repository)
         except UsageError as error:
             prompts = None
             announce(f"the prompts of {spec.label} cannot be measured: {error}")
         expense = sample_expense(runs, spec)
-        dollars = sample_dollars(spec, expense, prompts, run.options.models)
-        yield CandidateForecast(spec, each, expense, prompts, dollars)
+        return expense, prompts, sample_dollars(spec, expense, prompts, run.options.models)
+
+    asking = [spec for spec in run.candidates if spec.calls_a_model]
+    of_pinned: Decimal | None = Decimal(0)  # of one that calls no model, or that is not called
+    if asking and pinned is not None and pinned.spec.calls_a_model and pinned.spec.is_trusted_by(run.candidates):
+        of_pinned = measured(priced_as(pinned.spec, run.candidates, run.prices))[2].worst
+    for spec in asking:
+        expense, prompts, dollars = measured(spec)
+        yield CandidateForecast(spec, each, expense, prompts, dollars, dollars.worst if pinned is None else of_pinned)
 
 
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:

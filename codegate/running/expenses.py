@@ -154,14 +154,16 @@ def sample_dollars(
 
 
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:
-    # Each call is as large as the model takes. An agent's limit of tokens ends it after the calls under way; its limit
-    # of dollars is never exceeded.
-    window, agent = list_entry(candidate).context_window, candidate.agent
+    # Each call is as large as the model or a helper takes. An agent's limit of tokens ends it after the calls under
+    # way; its limit of dollars is never exceeded.
+    windows, agent = [list_entry(one).context_window for one in (candidate, *candidate.helpers)], candidate.agent
+    window = None if None in windows else max(filter(None, windows))
     call = worst_case_call_cost(window, candidate.sampling.output_limit, prices) if window is not None else None
     bounds = [] if call is None else [candidate.max_iterations * call]
     if agent is not None and agent.usd is not None:
         bounds.append(agent.usd)
     if agent is not None and agent.tokens is not None and window is not None and call is not None:
-        dearest = prices.of_request(window)
-        bounds.append(agent.tokens * max(dearest.highest_input, dearest.output) / 1_000_000 + at_once * call)
+        each = [one.of_request(window) for one in (prices, *prices.helpers.values())]
+        dearest = max(max(one.highest_input, one.output) for one in each)
+        bounds.append(agent.tokens * dearest / 1_000_000 + at_once * call)
     return min(bounds, default=None)

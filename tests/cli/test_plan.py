@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from codegate.candidates import Prices, Usage
+from codegate.candidates import CandidateSpec, Prices, Usage
 from codegate.running import Outcome, Run, load_run
-from codegate.running.expenses import sample_expense
+from codegate.running.expenses import sample_dollars, sample_expense
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite
 from tests.kit.remembered import FOUND
 from tests.kit.repository import run_git
-from tests.kit.runs import manifest, outcome
+from tests.kit.runs import manifest, outcome, pinned, solved, write_pinned
 from tests.running.world import NAMES, ModelServer, codegate
 
 
@@ -133,6 +133,41 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     known, loop = again.document["expenses"].values()
     assert loop["samples_known"] == 0 < known["samples_known"], "single answers tell nothing about a loop of calls"
     assert (known["measured"], known["baseline_usd"]["expected"]) == (True, pytest.approx(30 * 0.006))
+
+
+@pytest.mark.bwrap
+def test_the_confirmation_costs_what_the_pinned_model_does(suite: Suite, tmp_path: Path) -> None:
+    spec = CandidateSpec(provider="openai", model="gpt-5-2025-08-07")  # $10 for a million tokens of output
+    problems = {problem.id: problem.digest for problem in suite.active}
+    write_pinned(tmp_path, pinned(solved(manifest(1, (spec,), problems=problems, suite_digest=suite.digest)), spec))
+    cheap: dict[str, object] = {"provider": "openai", "model": "model-x", "base_url": "http://127.0.0.1:9/v1"}
+    cheap |= {"prices": {"input": 0.05, "output": 0.3}, "sampling": {"max_output_tokens": 500}}
+    (tmp_path / "codegate.yml").write_text(json.dumps({"suite": str(suite.folder), "candidates": [cheap]}))
+    done = codegate("plan", "--samples", "1", "--json", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    (expense,) = done.document["expenses"].values()
+    own = expense["baseline_usd"]["worst"] / 10
+    assert 9 * 0.32 < expense["gate_usd"]["worst"] - own < 9 * 0.33
+
+
+def test_calls_of_helpers_fill_their_own_context() -> None:
+    fields = {"provider": "anthropic", "model": "claude-haiku-4-5-20251001", "prices": {"input": 1, "output": 5},
+              "agent": "claude-code", "version": "1", "tokens": 1_000_000}  # fmt: skip
+    dear = {"input": 3, "output": 15}
+
+    def worst(**changes: object) -> Decimal | None:
+        spec = CandidateSpec.model_validate({**fields, **changes})
+        return sample_dollars(spec, sample_expense([], spec), None, calls_at_once=2).worst
+
+    alone = worst()
+    helped = worst(harness={"models": {"subagent": "claude-sonnet-4-6"}},
+                   prices={"input": 1, "output": 5, "helpers": {"claude-sonnet-4-6": dear}})  # fmt: skip
+    unknown = worst(harness={"models": {"subagent": "claude-own-1"}},
+                    prices={"input": 1, "output": 5, "helpers": {"claude-own-1": dear}})  # fmt: skip
+    # All tokens as output, and two calls of a whole context and 32,000 tokens of output.
+    assert alone == 5 + 2 * Decimal("0.202") + 2 * Decimal("0.16")
+    assert helped == 15 + 2 * 3 * Decimal("1.002") + 2 * Decimal("0.48")
+    assert unknown is None
 
 
 @pytest.mark.bwrap
