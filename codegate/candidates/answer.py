@@ -184,27 +184,31 @@ def token_count(value: object) -> int | None:
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     """Return the token usage in an answer of OpenAI's APIs.
 
-    ``input_name`` and ``output_name`` are the API's fields. Their details hold the cached and the reasoning tokens.
+    ``input_name`` and ``output_name`` are the API's fields. Their details hold the cached and the reasoning tokens, and
+    those written to a cache, where a model charges for them.
     """
     if not isinstance(raw, dict):
         return Usage()
-    total, written = token_count(raw.get(input_name)), token_count(raw.get(output_name))
+    total, output = token_count(raw.get(input_name)), token_count(raw.get(output_name))
     whole = token_count(raw.get("total_tokens"))
-    if total is not None and written is not None and whole is not None:
-        written = max(written, whole - total)  # some servers count reasoning, which is billed, in the sum alone
+    if total is not None and output is not None and whole is not None:
+        output = max(output, whole - total)  # some servers count reasoning, which is billed, in the sum alone
     return Usage(
         input_tokens=total,
-        output_tokens=written,
+        output_tokens=output,
         cached_tokens=detail(raw, input_name, "cached_tokens"),
+        written_tokens=detail(raw, input_name, "cache_write_tokens", missing=0),
         reasoning_tokens=detail(raw, output_name, "reasoning_tokens"),
     )
 
 
-def detail(raw: Mapping[str, Any], whole: str, part: str) -> int | None:
+def detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
     """Return the count ``part`` in the details of ``whole``.
 
-    None if it is missing or above the whole.
+    ``missing`` if it is not there; None if it is above the whole.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
-    found = token_count(details.get(part)) if isinstance(details, dict) else None
+    if not isinstance(details, dict) or details.get(part) is None:
+        return missing
+    found = token_count(details[part])
     return None if found is None or most is None or found > most else found

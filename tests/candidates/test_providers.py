@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,11 +12,13 @@ from codegate.candidates import (
     CandidateSpec,
     Completion,
     Message,
+    Prices,
     ProblemKey,
     Provider,
     Sampling,
     ToolCall,
     ToolSpec,
+    cost,
     open_provider,
     redactor_for,
 )
@@ -324,6 +327,21 @@ def test_chat_answer() -> None:
     assert (done.text, done.stop_reason, done.model, done.tool_calls) == ("Hello.", "stop", "local-model", ())
     assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 64)
     assert done.seconds > 0
+
+
+@pytest.mark.parametrize("protocol", ["chat", "responses"])
+def test_tokens_that_openai_writes_to_a_cache_cost_what_the_price_says(protocol: str) -> None:
+    total, output = ("prompt", "completion") if protocol == "chat" else ("input", "output")
+    details = {"cached_tokens": 0, "cache_write_tokens": 99_000}
+    usage = {f"{total}_tokens": 100_000, f"{output}_tokens": 10, f"{total}_tokens_details": details}
+    items = [{"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}]
+    whole = {"status": "completed", "model": "local-model", "output": items, "usage": usage}
+    with wire_server(as_json(chat_answer(usage=usage) if protocol == "chat" else whole)) as server:
+        done = ask(server, "openai", protocol=protocol)
+    prices = Prices(input=Decimal(5), output=Decimal(30), cache_read=Decimal("0.5"))
+    assert cost(done.usage, prices) is None, "what writing costs is not known"
+    prices = prices.model_copy(update={"cache_write": Decimal("6.25")})
+    assert cost(done.usage, prices) == Decimal("0.62405")
 
 
 def test_messages_answer() -> None:
