@@ -86,7 +86,14 @@ class AnswerReader:
         model: object,
         reasoning: list[dict[str, Any]] | None = None,
     ) -> Completion:
-        """Return the parsed answer, without keys in its texts."""
+        """Return the parsed answer, without keys in its texts.
+
+        Counts of 0 for what is there are unknown: no request is empty, and no text has no tokens.
+        """
+        if usage.input_tokens == 0:
+            usage = usage.model_copy(update={"input_tokens": None, "cached_tokens": None})
+        if usage.output_tokens == 0 and (text or calls):
+            usage = usage.model_copy(update={"output_tokens": None, "reasoning_tokens": None})
         return Completion(
             text=self.faults.visible(text),
             tool_calls=calls,

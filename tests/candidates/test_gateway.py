@@ -39,6 +39,7 @@ from codegate.running import Journal, RunOptions, faults
 from codegate.running.calls import ModelCalls
 from codegate.running.paid import PaidAnswers
 from tests.candidates.conftest import CANARY
+from tests.kit import scripted_model
 from tests.kit.runs import manifest
 from tests.kit.scripted_model import INPUT_TOKENS, Part, Run, Say, ScriptedModel, Turn, Use, fixing
 from tests.solving.worlds import KeepsNothing
@@ -695,6 +696,25 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_starting_it_again(tmp_path:
         assert not opened.model.requests
         assert "or were interrupted may have cost $0.02" in str(opened.gateway.failure)
         assert opened.gateway.limited is None
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_output_of_a_stream_is_what_its_end_says(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message that begins a stream counts one token, whatever follows."""
+    make = scripted_model.PROTOCOLS["/messages"]
+
+    def untold(*asked: Any) -> Any:
+        full, events = make(*asked)
+        return full, [(name, {**event, "usage": None} if name == "message_delta" else event) for name, event in events]
+
+    if not told:
+        monkeypatch.setitem(scripted_model.PROTOCOLS, "/messages", untold)
+    with door("messages", lambda _turn: Say("x" * 4000)) as opened:
+        raw = json.dumps({**ASKED, "max_tokens": 99, "stream": True}).encode()
+        head = f"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: {len(raw)}\r\nConnection: close\r\n\r\n"
+        assert opened.send(head.encode() + raw).startswith(b"HTTP/1.1 200")
+        (completion,) = opened.gateway.completions
+        assert completion.usage.output_tokens == (50 if told else None)
 
 
 def test_a_call_whose_tokens_nobody_reports_counts_in_full() -> None:

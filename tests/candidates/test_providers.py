@@ -344,6 +344,21 @@ def test_tokens_that_openai_writes_to_a_cache_cost_what_the_price_says(protocol:
     assert cost(done.usage, prices) == Decimal("0.62405")
 
 
+@pytest.mark.parametrize(
+    ("provider", "usage"),
+    [
+        ("openai", {"prompt_tokens": 0, "completion_tokens": 3, "total_tokens": 3}),
+        ("openai", {"prompt_tokens": 12, "completion_tokens": 0, "total_tokens": 12}),
+        ("anthropic", {"input_tokens": 0, "output_tokens": 3}),
+        ("anthropic", {"input_tokens": 12, "output_tokens": 0}),
+    ],
+)
+def test_an_answer_of_no_tokens_costs_what_nobody_knows(provider: str, usage: dict[str, int]) -> None:
+    with wire_server(as_json(answer_of(provider, usage=usage))) as server:
+        done = ask(server, provider)
+    assert cost(done.usage, Prices(input=Decimal(1), output=Decimal(1))) is None
+
+
 def test_messages_answer() -> None:
     usage = {"input_tokens": 10, "output_tokens": 7, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30}
     blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "He"}, {"type": "text", "text": "y"}]

@@ -110,6 +110,8 @@ class Messages(ModelProtocol):
                     return event
                 case "message_start" if isinstance(event.get("message"), dict):
                     document = dict(event["message"])
+                    if isinstance(usage := document.get("usage"), dict):  # its output is counted before there is any
+                        document["usage"] = {name: usage[name] for name in usage if name != "output_tokens"}
                 case "content_block_start" if isinstance(event.get("content_block"), dict):
                     blocks[str(event.get("index"))] = {**event["content_block"], "json": ""}
                 case "content_block_delta" if isinstance(event.get("delta"), dict):
