@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from codegate.candidates.conversation import NO_USAGE, Completion, ProviderError, StopReason, ToolCall, Usage
+from codegate.candidates.conversation import Completion, ProviderError, StopReason, ToolCall, Usage
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import Calls, Faults, limit_reset
@@ -144,7 +144,9 @@ def call_model(
         if fault.stop is not None:
             seconds = time.monotonic() - start
             begun = time.time() - seconds
-            return Completion(text=fault.cause, stop_reason=fault.stop, usage=NO_USAGE, started=begun, seconds=seconds)
+            return Completion(
+                text=fault.cause, stop_reason=fault.stop, usage=fault.usage, started=begun, seconds=seconds
+            )
         raise fault from None
     check_answered(spec, completion)
     return completion.model_copy(update={"pause": limit_reset(response.headers)})

@@ -17,13 +17,22 @@ def _no_address() -> str:
     )
 
 
+class AzureProvider(OpenAIProvider):
+    """OpenAI's API in Azure, which charges for declined prompts.
+
+    https://learn.microsoft.com/azure/ai-foundry/openai/how-to/manage-costs
+    """
+
+    charges_declined = True
+
+
 PROVIDER: Final = ModelProvider(
     address=_no_address,
     hosts=(),
     customer_hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
     key_variable="AZURE_OPENAI_API_KEY",
     example=EXAMPLE_CANDIDATE.partition(":")[2],
-    connect=OpenAIProvider,
+    connect=AzureProvider,
     # Its Responses name the deployment and not the model that answered.
     protocols=("chat",),
     telemetry_name="azure.ai.openai",

@@ -46,6 +46,7 @@ class SdkProvider(ABC):
     Attributes:
         key_attribute: the attribute of the SDK's client that holds the key.
         list_query: parameters of the request for the list of models.
+        charges_declined: whether the provider charges for a prompt that it declines as too long.
 
     Args:
         spec: the candidate.
@@ -58,6 +59,7 @@ class SdkProvider(ABC):
 
     key_attribute: ClassVar[str] = "api_key"
     list_query: ClassVar[Mapping[str, str]] = {}
+    charges_declined: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class SdkProvider(ABC):
         self._key, self._source, self._renewing = endpoint.key, endpoint.source, threading.Lock()
         self._calls = Calls()
         errors = SdkErrors(sdk.APIStatusError, sdk.APITimeoutError, sdk.APIConnectionError, base)
-        self._faults = Faults(spec.provider, spec.model, endpoint, errors)
+        self._faults = Faults(spec.provider, spec.model, endpoint, errors, charges_declined=self.charges_declined)
         self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
         self._client = client(
             **(credentials or {"api_key": endpoint.key}),

@@ -229,13 +229,19 @@ class SdkErrors:
 
 
 class Faults:
-    """Converts errors of a call to redacted ``ProviderError``."""
+    """Converts errors of a call to redacted ``ProviderError``.
 
-    def __init__(self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors) -> None:
+    ``charges_declined`` as for ``SdkProvider``.
+    """
+
+    def __init__(
+        self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors, *, charges_declined: bool = False
+    ) -> None:
         self._where = f"{provider} ({model} at {endpoint.base_url})"
         self._variable = endpoint.key_variable
         self._errors = errors
         self._redactor = Redactor(endpoint.key)
+        self._charges_declined = charges_declined
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
         """Return an SDK's error as a ``ProviderError``; None for others."""
@@ -324,7 +330,9 @@ class Faults:
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
         found.setting = setting
-        if fault == "overloaded" and status >= 500 and status not in _DECLINING:
+        worked = fault == "overloaded" and status >= 500 and status not in _DECLINING
+        # A filter reads the prompt, and may be the model's own.
+        if worked or found.stop == "content_filter" or (found.stop is not None and self._charges_declined):
             found.usage = Usage()
         return found
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import Message, ProviderError, Sampling
+from codegate.candidates import Message, ProviderError, Sampling, Usage
 from codegate.candidates.declined import setting_named, stop_named
 from tests.candidates.test_providers import KEY, ask, opened
 from tests.kit.model_server import Reply, as_json, chat_answer, messages_answer, wire_server
@@ -128,7 +128,15 @@ def test_a_prompt_that_is_declined_is_an_answer_without_a_patch(provider: str, r
         assert len(server.received) == 1, "neither repeated nor sent without its limit"
     assert done.stop_reason == stop
     assert f"status {reply.status}" in done.text
-    assert (done.usage.input_tokens, done.usage.output_tokens) == (0, 0), "a declined request is not billed"
+    tokens = None if stop == "content_filter" else 0
+    assert (done.usage.input_tokens, done.usage.output_tokens) == (tokens, tokens), "a filter has read the prompt"
+
+
+def test_azure_charges_for_a_prompt_that_is_too_long() -> None:
+    reply = openai_error("This model's maximum context length is 8 tokens.", None, "context_length_exceeded")
+    with wire_server(reply) as server:
+        done = ask(server, "azure")
+    assert (done.stop_reason, done.usage) == ("context_overflow", Usage())
 
 
 def test_any_other_bad_request_names_nothing() -> None:
