@@ -21,6 +21,7 @@ from codegate.suite.git import WHOLE_HISTORY, find_commit
 from codegate.suite.reader import MAX_YAML_BYTES
 
 _EVERYTHING: Final = "."
+_MAX_LINKS: Final = 40  # on one path, as Linux has it
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
             continue
         top = posixpath.normpath(posixpath.join(home, spec.harness.folder)).removeprefix("./")
         top = "" if top == _EVERYTHING else f"{top}/"
-        listing = git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split(b"\0")
-        names = [name.decode("utf-8", "surrogateescape") for name in listing if name]
-        known = [name.removeprefix(top) for name in names if name.startswith(top)]
+        names, links = _listing(repository, commit)
+        below = [name for name in names if name.startswith(top)]
+        known = [name.removeprefix(top) for name in (*below, *_through_links(below, links))]
 
         def read(path: str, top: str = top) -> tuple[bytes, bool]:
             file = read_commit(repository, commit, (f"{top}{path}",)).get(f"{top}{path}")
@@ -101,6 +102,41 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
         found |= {f"{top}{path}" for path, *_ in chosen_files(spec, known, read)}
     return found
+
+
+def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
+    """Return the paths of all files, and each link's target."""
+    listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", commit).decode("utf-8", "surrogateescape")
+    entries = [entry.partition("\t") for entry in listing.split("\0") if entry]
+    links = tuple(name for kind, _, name in entries if kind.startswith("120000 "))
+    read = read_commit(repository, commit, links) if links else {}
+    return [name for *_, name in entries], {
+        name: file.data.decode("utf-8", "surrogateescape") for name, file in read.items() if file.is_link
+    }
+
+
+def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paths of files in linked folders, over the link."""
+    for link in links.keys() & names:
+        folder = f"{_resolved(link, links)}/"
+        yield from (f"{link}/{name.removeprefix(folder)}" for name in names if name.startswith(folder))
+
+
+def _resolved(path: str, links: Mapping[str, str]) -> str:
+    """Return a path without links, "" for a loop of links.
+
+    Raises UsageError if this depends on more than the repository.
+    """
+    for _ in range(_MAX_LINKS):
+        link = next((place for place in (*reversed([*_above(path)]), path) if place in links), None)
+        if link is None:
+            return path
+        target = links[link]
+        back = [posixpath.normpath(target).split("/").count(".."), target.split("/").count("..")]
+        if posixpath.isabs(target) or back[0] != back[1]:  # of `a/..` only the machine knows what `a` is
+            raise UsageError(f"{shown(link)} is a symbolic link to {shown(target)}.")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(link), target, path[len(link) + 1 :]))
+    return ""
 
 
 def _below(file: str, path: str) -> str:

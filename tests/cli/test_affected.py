@@ -12,6 +12,7 @@ from tests.running.world import codegate
 AGENT = {"agent": "command", "command": ["{python}", "{files}/own.py"], "files": ["own.py"], "model": "openai:m-1"}
 REPLAY = {"provider": "replay", "model": "../answers.jsonl"}
 MODEL = {"provider": "openai", "model": "gpt-4.1-2025-04-14"}
+CLAUDE = {"agent": "claude-code", "model": "anthropic:claude-haiku-4-5-20251001"}
 LOCK = Lock(baseline="old/pinned.json", sha256="0" * 64, digest="0" * 64, suite_digest="0" * 64, model="m")
 
 
@@ -85,6 +86,34 @@ def test_a_file_of_an_agents_harness_matters_and_no_other_agents(history: Histor
         (".claude/skills/new/SKILL.md", ".mcp.json", "CLAUDE.md", "docs/a.md", "src/a.py"),
         "a file of a candidate's harness",
     )
+
+
+@pytest.mark.parametrize(
+    ("agent", "links", "path"),
+    [
+        ({"agent": "codex", "model": "openai:gpt-5.4-mini-2026-03-17"}, {".agents/skills": "../docs/skills"},
+         "docs/skills/review/SKILL.md"),
+        (CLAUDE, {".claude": "tools/now", "tools/now": "claude"}, "tools/claude/skills/review/SKILL.md"),
+        (CLAUDE, {"guides": "real/guides"}, "real/guides/style.md"),
+        (CLAUDE, {"guides": "src/../real/guides"}, "real/guides/style.md"),
+        (CLAUDE, {"newest": "real/guides", "loop": "loop"}, None),
+    ],
+)  # fmt: skip
+def test_a_harness_in_a_linked_folder_makes_every_change_matter(
+    history: HistoryBuilder, agent: dict[str, str], links: dict[str, str], path: str | None
+) -> None:
+    for link, target in links.items():
+        (history.folder / link).parent.mkdir(exist_ok=True)
+        (history.folder / link).symlink_to(target)
+    files = {"CLAUDE.md": "@guides/style.md", "real/guides/style.md": "Short.", **({path: "Look."} if path else {})}
+    settings = config(candidates=[{**agent, "version": "2.1.330", "harness": "."}])
+    history.commit("agents", {"codegate.yml": settings, **files})
+    history.branch("change")
+    changed = path or "real/guides/style.md"
+    history.commit("another", {changed: "Look twice."})
+    found = named("main", "change", cwd=history.folder)
+    assert set(found) == ({path} if path else set()), "a link that no agent reads over is none"
+    assert all("symbolic link" in reason for reason in found.values())
 
 
 def test_what_only_the_base_changed_since_is_not_the_pull_requests(history: HistoryBuilder) -> None:
