@@ -201,7 +201,9 @@ def _compared(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str,
     verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
     if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
-    pinned = gate.baseline.spec
+    pinned, pooled = gate.baseline.spec, {one.id for one in gate.baseline.runs}
+    if run.confirmation.manifest.id in pooled:  # its samples are the baseline's own since a refresh
+        return verdict
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
         return verdict
     fresh = without_problems(candidate_samples(run.confirmation, pinned), gone)

@@ -341,6 +341,19 @@ def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
     assert verdict.kind == "incomparable", "and nobody is told to make samples that could not be compared"
 
 
+def test_fresh_samples_that_are_in_the_baseline_confirm_nothing() -> None:
+    old, worse = SPECS
+    fixed = planned(5, specs=(old,))
+    made = fixed.model_copy(update={"samples": 3, "looks": (3,), "candidates": (worse,)})
+    fresh = made.model_copy(update={"id": "fresh", "candidates": (old,)})
+    confirmation = Run(manifest=fresh, outcomes=always(old, 3))
+    run = Run(manifest=made, outcomes=always(worse, 3, resolved=False), confirmation=confirmation)
+    for name, counted, confirmed in (("other", 8, True), ("fresh", 5, None)):
+        (verdict,) = gate_run(run, Gate(pinned(solved(fixed), old, name=name), GatePolicy()))
+        assert (verdict.kind, verdict.baseline_samples, verdict.confirmed) == ("regressed", counted, confirmed)
+        assert ("not confirmed by a fresh baseline run" in verdict.warnings) is (confirmed is None)
+
+
 def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     old, worse = SPECS
     fixed = planned(5, specs=(old,))
