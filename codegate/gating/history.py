@@ -31,6 +31,7 @@ _LOCK_SECONDS: Final = 10.0
 _RESTORE: Final = "Restore the file from version control, or remove the line."
 
 _Text = Annotated[str, StringConstraints(max_length=2000)]
+_Setting = Annotated[str, StringConstraints(max_length=MAX_LINE_BYTES // 4)]  # a harness lists each of its files
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -57,7 +58,7 @@ class HistoryEntry(Strict):
     model: _Text
     suite: _Text
     suite_digest: Annotated[str, StringConstraints(max_length=100)]
-    conditions: Annotated[Mapping[_Text, _Text], Field(max_length=100)]
+    conditions: Annotated[Mapping[_Text, _Setting], Field(max_length=100)]
     conditions_digest: Sha256
     proved: Annotated[tuple[Mapping[_Text, _Text], ...], Field(max_length=100)] = ()
     samples: _Count

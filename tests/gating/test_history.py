@@ -38,6 +38,13 @@ def test_what_is_appended_is_read_back_in_order_of_time(path: Path) -> None:
     assert len(path.read_text().splitlines()) == 3
 
 
+def test_a_harness_of_many_files_goes_into_a_history(path: Path) -> None:
+    files = ", ".join(f".claude/skills/skill-{number}/SKILL.md (01234567)" for number in range(1000))
+    made = history_entry(part(uniform(2, 1), settings={**SETTINGS, "harness": files}))
+    append_history(path, [made])
+    assert read_history(path) == (made,)
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcdef"), st.dictionaries(st.text(max_size=5), st.booleans(), min_size=1)),
