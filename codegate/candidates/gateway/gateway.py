@@ -8,7 +8,6 @@ answer is read to its end before its first byte is passed on, so that a call tha
 import contextlib
 import json
 import math
-import platform
 import re
 import socket
 import threading
@@ -16,15 +15,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Final, Protocol, TypeAlias
 
 import h11
 
-from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt, Completion, Message, ProviderError, Usage
+from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, Usage
 from codegate.candidates.gateway.meter import AgentLimits, Ledger, LimitReached, Meter
+from codegate.candidates.gateway.prompt import agent_prompt
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
-from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
@@ -41,11 +39,7 @@ _MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
 _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
 """So many different things that were refused are counted by name."""
-_MOST_TOOLS: Final = 200
 _OVER: Final = "a call over a limit"
-_MOST_TEXT: Final = 1_000_000
-"""Characters of a system prompt and its tools that are recorded together."""
-
 
 MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None]], Completion]
 """Makes a model call with retries, budget and journal, given its request's size in bytes.
@@ -214,20 +208,12 @@ class Gateway:
         self._reply(http, waiting.result, begun=begun)
 
     def _record_prompt(self, sent: Mapping[str, Any]) -> None:
-        model = self._candidate.model
-        if sent["model"] != model or (self.prompt is not None and len(self.prompt.parts) > 1):
+        if sent["model"] != self._candidate.model or (self.prompt is not None and len(self.prompt.parts) > 1):
             return
-        system = [message.text for message in self._protocol.conversation(sent) if message.role == "system"]
-        tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
-        texts = [(SYSTEM, "\n\n".join(system))]
-        texts += [(f"{TOOL}{_tool_name(tool)}", _definition_text(tool)) for tool in tools[:_MOST_TOOLS]]
-        parts, room = {}, _MOST_TEXT
-        for name, text in texts:
-            parts[name] = _stable_lines(text[:room], model)
-            room -= min(room, len(text))
+        prompt = agent_prompt(self._protocol, sent)
         with self._lock:
-            if self.prompt is None or len(self.prompt.parts) < len(parts):
-                self.prompt = AgentPrompt(parts=parts)
+            if self.prompt is None or len(self.prompt.parts) < len(prompt.parts):
+                self.prompt = prompt
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
         """Send a call's answer to the agent; None ends it."""
@@ -401,41 +387,6 @@ def _document(request: HttpRequest) -> dict[str, Any]:
         message = "the body is no JSON object in UTF-8"
         raise RequestRefused(message)
     return document
-
-
-def _stable_lines(text: str, model: str) -> tuple[str, ...]:
-    """Return a prompt's lines that do not change between runs.
-
-    Lines with today's date, the kernel's release or the model's name are left out.
-    """
-    names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
-    left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
-    return tuple(line for line in text.split("\n") if not left_out.search(line))
-
-
-def _date_pattern(now: datetime) -> str:
-    """Return a pattern that matches a day in usual formats."""
-    # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
-    year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
-    between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
-    orders = (
-        f"{year}{between}{month}{between}{day}",
-        f"{month}{between}{day}{clock}{between}{year}",
-        f"{day}{between}{month}{between}{year}",
-        f"{now:%Y%m%d}",
-    )
-    return rf"(?<![0-9.])(?:{'|'.join(orders)})(?![0-9])"
-
-
-def _definition_text(tool: Mapping[str, Any]) -> str:
-    """Return a tool's definition as JSON with real line breaks."""
-    return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
-
-
-def _tool_name(tool: Mapping[str, Any]) -> str:
-    found = tool.get("function", tool)
-    name = found.get("name") if isinstance(found, dict) else None
-    return shown(name or tool.get("type") or "without a name", 100)
 
 
 def _strings(value: object) -> Iterator[str]:

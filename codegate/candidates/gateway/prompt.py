@@ -1,0 +1,65 @@
+"""Record what an agent sends as its system prompt and tools."""
+
+import json
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt
+from codegate.candidates.protocols import ModelProtocol
+from codegate.candidates.protocols.contract import dicts
+from codegate.strict import shown
+
+_MOST_TOOLS: Final = 200
+_MOST_TEXT: Final = 1_000_000
+"""Characters of a system prompt and its tools that are recorded together."""
+
+
+def agent_prompt(protocol: ModelProtocol, sent: Mapping[str, Any]) -> AgentPrompt:
+    """Return the system prompt and tools of a cleaned request."""
+    system = [message.text for message in protocol.conversation(sent) if message.role == "system"]
+    tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
+    texts = [(SYSTEM, "\n\n".join(system))]
+    texts += [(f"{TOOL}{_tool_name(tool)}", _definition_text(tool)) for tool in tools[:_MOST_TOOLS]]
+    parts, room = {}, _MOST_TEXT
+    for name, text in texts:
+        parts[name] = _stable_lines(text[:room], sent["model"])
+        room -= min(room, len(text))
+    return AgentPrompt(parts=parts)
+
+
+def _stable_lines(text: str, model: str) -> tuple[str, ...]:
+    """Return a prompt's lines that do not change between runs.
+
+    Lines with today's date, the kernel's release or the model's name are left out.
+    """
+    names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (platform.release(), model))
+    left_out = re.compile(f"{names}|{_date_pattern(datetime.now(UTC))}")
+    return tuple(line for line in text.split("\n") if not left_out.search(line))
+
+
+def _date_pattern(now: datetime) -> str:
+    """Return a pattern that matches a day in usual formats."""
+    # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
+    year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
+    between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
+    orders = (
+        f"{year}{between}{month}{between}{day}",
+        f"{month}{between}{day}{clock}{between}{year}",
+        f"{day}{between}{month}{between}{year}",
+        f"{now:%Y%m%d}",
+    )
+    return rf"(?<![0-9.])(?:{'|'.join(orders)})(?![0-9])"
+
+
+def _definition_text(tool: Mapping[str, Any]) -> str:
+    """Return a tool's definition as JSON with real line breaks."""
+    return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    found = tool.get("function", tool)
+    name = found.get("name") if isinstance(found, dict) else None
+    return shown(name or tool.get("type") or "without a name", 100)
