@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
-from codegate.candidates.conversation import ProviderError, ProviderFault, Usage
+from codegate.candidates.conversation import NO_USAGE, ProviderError, ProviderFault, Usage
 from codegate.candidates.declined import (
     FAULT_OF_KIND,
     error_parts,
@@ -257,7 +257,7 @@ class Faults:
         if isinstance(error, self._errors.status):
             return self._of_status(error)
         if "ConnectTimeout" in names:
-            return self._error("connection", f"no connection within {min(seconds, CONNECT_SECONDS):g} s")
+            return self._unsent(f"no connection within {min(seconds, CONNECT_SECONDS):g} s")
         if isinstance(error, (TimeoutError, self._errors.timeout)):
             return self._error(
                 "timeout",
@@ -265,7 +265,8 @@ class Faults:
                 "Raise `timeout_seconds` of the candidate if the model needs longer.",
             )
         if isinstance(error, self._errors.connection):
-            return self._error("connection", f"the connection failed: {self._text(_root(chain))}")
+            what = f"the connection failed: {self._text(_root(chain))}"
+            return self._unsent(what) if "ConnectError" in names else self._error("connection", what)
         if isinstance(error, self._errors.base):
             return self.malformed(self._text(error))
         return None
@@ -334,6 +335,12 @@ class Faults:
         # A filter reads the prompt, and may be the model's own.
         if worked or found.stop == "content_filter" or (found.stop is not None and self._charges_declined):
             found.usage = Usage()
+        return found
+
+    def _unsent(self, what: str) -> ProviderError:
+        """Return the error for a request that was never sent."""
+        found = self._error("connection", what)
+        found.usage = NO_USAGE
         return found
 
     def _error(

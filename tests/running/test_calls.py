@@ -122,6 +122,17 @@ def test_a_request_that_fails_after_the_model_may_have_worked_is_counted(
     assert journal.calls.spending() == Spending(6, 6 * usd)
 
 
+def test_a_request_that_was_never_sent_costs_nothing(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    spec = SPEC.model_copy(update={"base_url": "http://127.0.0.1:1/v1"})
+    provider: Any = open_provider(spec)
+    with journal.writing(), closing(provider), pytest.raises(Faulted):
+        calls(journal, "1").make(
+            spec, lambda: provider.forward("chat", {"model": "m", "messages": []}, {}).completion, 0
+        )
+    assert journal.calls.spending() == Spending(5, Decimal(0))
+
+
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
     with journal.writing():
         journal.calls.record(SPEC.key(), WORST)  # and then the process was killed
