@@ -26,6 +26,7 @@ from codegate.mining import (
     read_summary,
     write_selection,
 )
+from codegate.mining.report import funnel_words
 from codegate.operations.plan import usual_power
 from codegate.operations.suites import mine, mining_words, read_recipe
 from codegate.reporting import bug, one_line
@@ -263,8 +264,8 @@ def report_command(suite: Path, config: Path | None) -> None:
 
 def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
     funnel = mined.get("funnel") if mined else None
-    if isinstance(funnel, dict):
-        yield "funnel: " + " → ".join(f"{count} {stage}" for stage, count in funnel.items())
+    if mined and isinstance(funnel, dict):
+        yield f"funnel: {funnel_words(funnel, mined.get('not_tried'))}"
     reasons = mined.get("reasons") if mined else None
     if isinstance(reasons, dict) and reasons:
         yield "left out: " + ", ".join(f"{count} {reason}" for reason, count in reasons.items())

@@ -312,7 +312,7 @@ class Queue:
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
         self.ended += 1
         kind: Literal["unit", "problem"] = "problem" if result.problem else "unit"
-        self.progress(MineEvent(kind, message, self.ended, total, len(self.built)))
+        self._report(kind, message, total)
         if not ending.remembered:
             self._check_first(end)
 
@@ -353,7 +353,13 @@ class Queue:
             ]
             until = f"; at most {left:.0f} min left" if 1 <= (left := self._minutes_left(now)) < math.inf else ""
             message = f"trying {', '.join(at_work)}{until}"
-            self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
+            self._report("trying", message, total)
+
+    def _report(self, kind: Literal["unit", "problem", "trying"], message: str, total: int) -> None:
+        most = self.options.max_problems
+        more = most is not None and len(self.built) >= most and not _is_full(self.built, most)
+        executed = _executed(self.built) if more else None
+        self.progress(MineEvent(kind, message, self.ended, total, len(self.built), executed))
 
     def _minutes_left(self, now: float) -> float:
         # That is the budget, or less if the units tried so far took less; remembered ones do not count. Units end in
@@ -371,7 +377,11 @@ def _is_full(built: Sequence[BuiltProblem], most: int) -> bool:
 
     ``most`` problems with an executed example are enough, or twice as many in all.
     """
-    return len(built) >= 2 * most or sum(not each.problem.quoted for each in built) >= most
+    return len(built) >= 2 * most or _executed(built) >= most
+
+
+def _executed(built: Sequence[BuiltProblem]) -> int:
+    return sum(not each.problem.quoted for each in built)
 
 
 @dataclass(frozen=True)

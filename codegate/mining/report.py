@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -90,7 +90,8 @@ class MineEvent:
     """Progress of a mining run.
 
     ``done`` of ``total`` changes have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
-    and names the changes in progress.
+    and names the changes in progress. ``executed``: how many problems have an executed example, where enough problems
+    were found otherwise.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
@@ -98,11 +99,13 @@ class MineEvent:
     done: int
     total: int
     accepted: int
+    executed: int | None = None
 
     @property
     def words(self) -> str:
         """Return the event's message and the number of problems."""
-        return f"{count_of(self.accepted, 'problem')}; {self.message}"
+        more = "" if self.executed is None else f", {self.executed} with an executed example, more are wanted"
+        return f"{count_of(self.accepted, 'problem')}{more}; {self.message}"
 
     @property
     def important(self) -> bool:
@@ -189,6 +192,15 @@ class MineReport:
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "seconds_per_problem": round(per_problem, 3) if per_problem is not None else None,
         }
+
+
+def funnel_words(funnel: Mapping[Any, object], untried: object) -> str:
+    """Return the funnel's line, with what was not tried."""
+    counts = {name: f"{count} {name}" for name, count in funnel.items()}
+    ready = funnel.get("source and tests")
+    if untried and isinstance(untried, int) and isinstance(ready, int):
+        counts["source and tests"] += f" ({ready - untried} tried)"
+    return " → ".join(counts.values())
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:

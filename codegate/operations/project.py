@@ -35,7 +35,7 @@ class Repository:
 
     ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
     and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read. ``root`` is
-    the way up to its root, such as ``../``; "" there.
+    the way up to its root, such as ``../``; "" there. ``tests``: whether it has a test file.
     """
 
     commits: int = 0
@@ -48,12 +48,14 @@ class Repository:
     proposals: Sequence[FoundRecipe] = ()
     unread: str = ""
     root: str = ""
+    tests: bool = False
 
     def words(self) -> str:
         """Describe the repository in one line."""
         if not self.commits:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
+        tests += "" if self.tests else "; no test file found, and only fixes with tests are mined"
         none = f"HEAD cannot be read ({self.unread})" if self.unread else "no language that is mined without a command"
         parts = [f"{self.language} ({tests})" if self.language else none]
         parts += [*self.others, count_of(self.commits, "commit")]
@@ -87,9 +89,10 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     if path and not any(name.startswith(f"{path}/") for name in tree):
         raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")
     others = tuple(name for name in languages_of(tree, path) if name != language)
+    tests = bool(runnable(tree, names_by(reports=False), path))
     parts = {} if path else project_parts(tree)
     proposals = find_recipes(tree, path, has=_toolchains(sandbox))
-    return Repository(commits, shallow, language, runner, slug, others, parts, proposals, root=root)
+    return Repository(commits, shallow, language, runner, slug, others, parts, proposals, root=root, tests=tests)
 
 
 def _toolchains(sandbox: Choice) -> Has | None:

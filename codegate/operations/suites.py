@@ -11,6 +11,7 @@ from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
+from codegate.mining.report import funnel_words
 from codegate.mining.statements.scrub import scrub_text
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
@@ -89,12 +90,14 @@ def mining_words(report: MineReport) -> list[str]:
 
     They have the number of changes left after each step, and reasons.
     """
-    funnel = " → ".join(f"{count} {name}" for name, count in report.funnel.items())
+    funnel = funnel_words(report.funnel, report.reasons.get("budget"))
     left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
     reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
     each = report.seconds_per_problem
     cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
     lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
+    if not report.results and report.kept is None:
+        lines.append("A unit is a merged change after the first commit; --branch and --since restrict them.")
     if report.untried:
         lines.append(f"not tried: {report.untried}")
     if needless := report.reasons.get("not_needed"):
@@ -110,7 +113,8 @@ def mining_words(report: MineReport) -> list[str]:
     if report.rewrites and report.usage is not None:
         tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
         lines.append(f"statements: {count_of(report.rewrites, 'call')} of the rewriting model, {tokens}")
-    lines.append(f"suite: {report.out} ({cost})" if report.suite is not None else f"no suite was written ({cost})")
+    written = "suite:" if report.suite is not None else "no suite was written, only the report in"
+    lines.append(f"{written} {report.out} ({cost})")
     helps = [(reason, count) for reason, count in report.reasons.items() if reason in _REMEDIES]
     if len(report.problems) < _FEW_PROBLEMS and (helps or not report.problems):
         lines += [f"{count} {reason}: {_REMEDIES[reason]}" for reason, count in helps[:_MOST_REASONS]]

@@ -188,15 +188,19 @@ def test_a_second_time_changes_nothing(repository: Path, capsys: pytest.CaptureF
     [
         ({"pyproject.toml": "[project]\nname = 'a'\n", "a.py": "", "tests/test_a.py": "def test_a(): pass\n"},
          "python (tests run by pytest), 1 commit"),
-        ({"package.json": '{"devDependencies": {"vitest": "1"}}', "a.js": "", "a.test.js": ""},
+        ({"package.json": '{"devDependencies": {"vitest": "1"}}', "a.js": "", "a.test.js": "test('a', () => {})"},
          "javascript (tests run by vitest), 1 commit"),
-        ({"go.mod": "module a\n", "a.go": "package a\n", "a_test.go": "package a\n"}, "go (tests run by go), 1 commit"),
-        ({"pom.xml": "<project/>", "src/main/java/A.java": "", "src/test/java/ATest.java": ""},
+        ({"go.mod": "module a\n", "a.go": "package a\n", "a_test.go": "package a\nfunc TestA(t *testing.T) {}\n"},
+         "go (tests run by go), 1 commit"),
+        ({"pom.xml": "<project/>", "src/main/java/A.java": "", "src/test/java/ATest.java": "@Test void a() {}"},
          "java (tests run by maven), 1 commit"),
-        ({"Cargo.toml": "", "src/lib.rs": "", "tests/a.rs": ""}, "rust (tests run by cargo), 1 commit"),
+        ({"Cargo.toml": "", "src/lib.rs": "", "tests/a.rs": "#[test]\nfn a() {}"},
+         "rust (tests run by cargo), 1 commit"),
+        ({"a.py": ""},
+         "python (tests run by pytest; no test file found, and only fixes with tests are mined), 1 commit"),
         ({"a.rb": ""}, "no language that is mined without a command, 1 commit"),
     ],
-    ids=["python", "javascript", "go", "java", "rust", "ruby"],
+    ids=["python", "javascript", "go", "java", "rust", "untested", "ruby"],
 )  # fmt: skip
 def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
     empty: Path, files: dict[str, str], words: str, capsys: pytest.CaptureFixture[str]

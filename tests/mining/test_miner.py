@@ -281,7 +281,11 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     nothing = f"{TEST_SUMS.replace('pkg.', '')}\n\ndef test_nothing():\n    assert total([]) == 0\n"
     quoted = history.commit(f"Fix sums{BODY}", {"sums.py": SUMS_FIXED, "tests/test_sums.py": nothing})
     options = MineRequest(rounds=1, max_problems=1)
-    report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    events: list[MineEvent] = []
+    report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, events.append)
+    found = [event.words for event in events if event.kind == "problem"]
+    assert found[0].startswith("1 problem, 0 with an executed example, more are wanted; ")
+    assert found[1].startswith("2 problems; ")
     (problem,) = load_suite(report.out).problems
     assert problem.manifest.provenance.title == "Fix texts that are not doubled"
     assert problem.manifest.tags["statement"] == "executed"
@@ -377,6 +381,7 @@ def test_every_change_is_in_one_count_of_the_words_and_of_the_document(tmp_path:
     ends = [result(None, "a"), result("not_needed"), *[result("budget")] * 3, *[result("no_test")] * 5]
     report = MineReport(None, tmp_path, tuple(ends), {"total": 1.0})
     assert {
+        "funnel: 10 units → 5 source and tests (2 tried) → 2 environment → 2 fail-to-pass → 1 validated",
         "left out: 5 no_test",
         "not tried: 3 changes: the time was used up; the same command goes on with them",
         "proved, not needed: 1 change (--max-problems)",
