@@ -76,7 +76,8 @@ class CallLog:
     def spending(self, candidate: str | None = None) -> Spending:
         """Return the calls and their cost so far.
 
-        Interrupted calls count at the most that they can cost. ``candidate`` is a candidate's key; None: all.
+        Interrupted calls count at the most that they can cost. The cost is not negative, whatever somebody wrote into
+        the file. ``candidate`` is a candidate's key; None: all.
         """
         calls, usd = 0, Decimal(0)
         for found in self._lines():
@@ -84,7 +85,7 @@ class CallLog:
                 continue
             calls += found["what"] == b"call"
             usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
-        return Spending(calls, usd)
+        return Spending(calls, max(usd, Decimal(0)))
 
     def take(self, other: "CallLog") -> None:
         """Append all lines of another run's log."""

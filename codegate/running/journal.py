@@ -228,8 +228,7 @@ class Journal:
             if run.manifest.created.startswith(month):
                 of_run = spent.setdefault(run.manifest.id, {True: Decimal(0), False: Decimal(0)})
                 of_run[run.manifest.shard is None] += sum(
-                    (max(each.calls.spending().usd, Decimal(0)) for each in (run, again) if each is not None),
-                    Decimal(0),
+                    (each.calls.spending().usd for each in (run, again) if each is not None), Decimal(0)
                 )
         return sum((max(of_run.values()) for of_run in spent.values()), Decimal(0))
 

@@ -250,6 +250,13 @@ def test_a_call_whose_line_was_cut_short_was_not_made(journal: Journal) -> None:
     assert journal.calls.spending() == Spending(2, Decimal("0.10"))
 
 
+def test_no_line_of_a_run_folder_adds_to_a_budget(journal: Journal) -> None:
+    with journal.writing():
+        journal.calls.record("a" * 16, Decimal("0.25"))
+        journal.calls.record_cost("b" * 16, Decimal(-1000))
+    assert Journal.open(journal.folder).calls.spending() == Spending(1, Decimal(0))
+
+
 def test_a_count_of_calls_that_is_none_is_refused(journal: Journal) -> None:
     (journal.folder / "calls.log").write_text("call nobody 1\n")
     with pytest.raises(UsageError, match=r"calls\.log line 1 is not of a model call"):
