@@ -30,25 +30,31 @@ _LINE: Final = re.compile(
 class Spending:
     """The number of a run's model calls, and their cost.
 
-    ``usd`` also has calls that only check a candidate, and lacks calls without known prices.
+    ``usd`` and ``unpriced`` also have calls that only check a candidate. ``unpriced`` counts the calls whose cost is
+    unknown, and not in ``usd``.
     """
 
     calls: int = 0
     usd: Decimal = Decimal(0)
+    unpriced: int = 0
 
     def __add__(self, other: "Spending") -> "Spending":
-        return Spending(self.calls + other.calls, self.usd + other.usd)
+        return Spending(self.calls + other.calls, self.usd + other.usd, self.unpriced + other.unpriced)
 
 
 class CallLog:
     """The file ``calls.log`` of one run.
 
-    Each line is written inside the context that ``writing`` returns.
+    Each line is written inside the context that ``writing`` returns. ``free`` has the keys of candidates whose calls
+    cost nothing.
     """
 
-    def __init__(self, path: Path, writing: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, path: Path, writing: Callable[[], AbstractContextManager[None]], free: frozenset[str] = frozenset()
+    ) -> None:
         self._path = path
         self._writing = writing
+        self._free = free
 
     def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
         """Record durably that a call is about to be made.
@@ -79,13 +85,16 @@ class CallLog:
         Interrupted calls count at the most that they can cost. The cost is not negative, whatever somebody wrote into
         the file. ``candidate`` is a candidate's key; None: all.
         """
-        calls, usd = 0, Decimal(0)
+        calls, usd, unpriced = 0, Decimal(0), 0
         for found in self._lines():
             if candidate is not None and found["key"] != candidate.encode():
                 continue
             calls += found["what"] == b"call"
-            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
-        return Spending(calls, max(usd, Decimal(0)))
+            if found["usd"] != b"-":
+                usd += Decimal(found["usd"].decode())
+            else:
+                unpriced += found["what"] in {b"call", b"check"} and found["key"].decode() not in self._free
+        return Spending(calls, max(usd, Decimal(0)), unpriced)
 
     def take(self, other: "CallLog") -> None:
         """Append all lines of another run's log."""

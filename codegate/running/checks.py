@@ -72,6 +72,26 @@ def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
     return f"{limit} needs to know what {candidate.label} costs"
 
 
+def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str], None]) -> RunOptions:
+    """Return the options, less what was spent before.
+
+    These are a confirmation's calls, and for the month's budget those of other runs. With a budget, calls of unknown
+    cost are announced: it does not count them.
+    """
+    if (again := journal.confirmation()) is not None:
+        options = options.model_copy(update={"spent_before": again.calls.spending()})
+    if not options.budgeted:
+        return options
+    if unpriced := (journal.calls.spending() + options.spent_before).unpriced:
+        announce(f"no budget counts {count_of(unpriced, 'earlier call')} of this run, of unknown cost")
+    if (most := options.budget_usd_per_month) is None:
+        return options
+    spent = journal.spent_this_month()
+    more = f", and {count_of(spent.unpriced, 'call')} of unknown cost, not counted" if spent.unpriced else ""
+    announce(f"the month's other runs in {journal.folder.parent} cost ${spent.usd:.2f} of ${most:.2f}{more}")
+    return options.within_month(spent.usd)
+
+
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
     """Raise InfrastructureError if all candidates' servers are down."""
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]

@@ -15,14 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import AgentPrompt, Redactor
 from codegate.durable import append_line, drop_torn_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
-from codegate.running.call_log import CALLS, CallLog
+from codegate.running.call_log import CALLS, CallLog, Spending
 from codegate.running.faults import lost_answers
 from codegate.running.outcome import (
     Outcome,
@@ -84,7 +83,8 @@ class Journal:
         self.manifest = manifest
         self._lock = threading.Lock()
         self._refusal: Exception | None = RuntimeError("the journal is not open for writing")
-        self.calls = CallLog(folder / CALLS, self._open_for_writing)
+        free = frozenset(one.key() for one in manifest.candidates if not one.calls_a_model)
+        self.calls = CallLog(folder / CALLS, self._open_for_writing, free)
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest, again: str = "") -> "Journal":
@@ -204,14 +204,14 @@ class Journal:
                 )
             yield number, outcome
 
-    def spent_this_month(self) -> Decimal:
-        """Return the dollars that other runs spent this month.
+    def spent_this_month(self) -> Spending:
+        """Return what other runs spent this month.
 
         These are the runs beside this one that began in this month (UTC). A shared run counts once, whether its shards,
         the merged run or both are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
-        spent: dict[str, dict[bool, Decimal]] = {}
+        spent: dict[str, dict[bool, Spending]] = {}
         for folder in here.parent.iterdir():
             if folder == here or not (folder / MANIFEST).is_file():
                 continue
@@ -226,11 +226,11 @@ class Journal:
                 continue  # a part of this run, whose calls are its own
             again = run.confirmation()
             if run.manifest.created.startswith(month):
-                of_run = spent.setdefault(run.manifest.id, {True: Decimal(0), False: Decimal(0)})
-                of_run[run.manifest.shard is None] += sum(
-                    (each.calls.spending().usd for each in (run, again) if each is not None), Decimal(0)
-                )
-        return sum((max(of_run.values()) for of_run in spent.values()), Decimal(0))
+                of_run = spent.setdefault(run.manifest.id, {True: Spending(), False: Spending()})
+                for each in filter(None, (run, again)):
+                    of_run[run.manifest.shard is None] += each.calls.spending()
+        most = (max(of_run.values(), key=lambda one: (one.usd, one.unpriced)) for of_run in spent.values())
+        return sum(most, Spending())
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Write an attempt durably."""

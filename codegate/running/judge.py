@@ -22,7 +22,7 @@ from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, Us
 from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import UsageError
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.checks import check_prices
+from codegate.running.checks import check_prices, with_spending
 from codegate.running.faults import Faulted
 from codegate.running.journal import Journal
 from codegate.running.opening import opened_providers
@@ -165,10 +165,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
     if not left:
         return 0
     check_prices(options, (judge,))
-    if (again := journal.confirmation()) is not None:
-        options = options.model_copy(update={"spent_before": again.calls.spending()})
-    if options.budget_usd_per_month is not None:
-        options = options.within_month(journal.spent_this_month())
+    options = with_spending(options, journal, announce)
     stop, redactor = threading.Event(), redactor_for((*journal.manifest.candidates, judge))
     path = journal.folder / JUDGEMENTS
     lost: Counter[str] = Counter()

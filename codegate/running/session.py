@@ -18,7 +18,7 @@ from codegate.running.attempt import Engine, Setup
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
-from codegate.running.checks import check_answering, check_prices, check_servers
+from codegate.running.checks import check_answering, check_prices, check_servers, with_spending
 from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
@@ -128,20 +128,15 @@ def run_suite(
         for candidate in journal.manifest.candidates:
             if candidate.calls_a_model:
                 announce(price_words(candidate))
-        if (most := spec.options.budget_usd_per_month) is not None:
-            spent = journal.spent_this_month()
-            announce(f"the month's other runs in {journal.folder.parent} cost ${spent:.2f} of ${most:.2f}")
-            spec = replace(spec, options=spec.options.within_month(spent))
+        spec = replace(spec, options=with_spending(spec.options, journal, announce))
         settled = _settled(spec.gate, journal.manifest, suite)
-        gate, again, shard = spec.gate, journal.confirmation(), journal.manifest.shard
+        gate, shard = spec.gate, journal.manifest.shard
         pinned, options = None, spec.options
         if shard is not None:
             options = shared_options(options, shard)
             announce(_shard_words(journal.manifest, shard, options))
         elif gate is not None:
             pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
-        if again is not None:
-            options = options.model_copy(update={"spent_before": again.calls.spending()})
         over = settled(journal.load()) if settled is not None else ()
         left = _unfinished(journal, suite, over)
         check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)

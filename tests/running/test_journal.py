@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import AgentPrompt, Message
+from codegate.candidates import AgentPrompt, CandidateSpec, Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running import Journal, Outcome, candidate_samples, load_run
+from codegate.running import Journal, Outcome, RunOptions, candidate_samples, load_run
 from codegate.running.call_log import Spending
+from codegate.running.checks import with_spending
 from codegate.solving import Attempt
 from tests.kit.runs import LATE, SPECS, manifest, outcome
 
@@ -247,7 +249,7 @@ def test_a_call_whose_line_was_cut_short_was_not_made(journal: Journal) -> None:
     with journal.writing():
         journal.calls.record("c" * 16)
         journal.calls.record_cost("a" * 16, Decimal("-0.15"))
-    assert journal.calls.spending() == Spending(2, Decimal("0.10"))
+    assert journal.calls.spending() == Spending(2, Decimal("0.10"), unpriced=1)
 
 
 def test_no_line_of_a_run_folder_adds_to_a_budget(journal: Journal) -> None:
@@ -255,6 +257,29 @@ def test_no_line_of_a_run_folder_adds_to_a_budget(journal: Journal) -> None:
         journal.calls.record("a" * 16, Decimal("0.25"))
         journal.calls.record_cost("b" * 16, Decimal(-1000))
     assert Journal.open(journal.folder).calls.spending() == Spending(1, Decimal(0))
+
+
+def test_calls_of_unknown_cost_are_named_where_a_budget_does_not_count_them(tmp_path: Path) -> None:
+    model, replayed = CandidateSpec(provider="openai", model="m-1"), CandidateSpec(provider="replay", model="a.jsonl")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    other = Journal.create(tmp_path / "a", manifest(specs=(model, replayed), id="a", created=now))
+    own = Journal.create(tmp_path / "b", manifest(specs=(model,), id="b", created=now))
+    with other.writing(), own.writing():
+        other.calls.record(model.key())
+        other.calls.record(model.key(), check=True)
+        other.calls.record(replayed.key())
+        other.calls.record_answers(model.key())
+        other.calls.record(model.key(), Decimal("0.25"))
+        own.calls.record(model.key())
+    said: list[str] = []
+    options = with_spending(RunOptions(budget_usd_per_month=Decimal(3)), own, said.append)
+    assert options.budget_usd == Decimal("2.75")
+    assert said == [
+        "no budget counts 1 earlier call of this run, of unknown cost",
+        f"the month's other runs in {tmp_path} cost $0.25 of $3.00, and 2 calls of unknown cost, not counted",
+    ]
+    assert with_spending(RunOptions(), own, said.append) == RunOptions()
+    assert len(said) == 2, "without a budget nothing is left out"
 
 
 def test_a_count_of_calls_that_is_none_is_refused(journal: Journal) -> None:
