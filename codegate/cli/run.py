@@ -106,7 +106,8 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     with run_progress() as progress:
         report = run(spec, progress, announce, reports=request.reports, terms=terms_of(project.settings))
     if report.run.manifest.shard is not None:
-        note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
+        settled = ", and says why a candidate got no sample" * (report.exit_code == ExitCode.INCONCLUSIVE)
+        note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together{settled}")
     return print_report(report)
 
 

@@ -40,7 +40,8 @@ def gate(job: Job, project: Project) -> Result:
     shard = report.run.manifest.shard
     if shard is None:
         return _compared(job, project, report)
-    kind = "ungated" if report.exit_code == ExitCode.PASS else "infrastructure"
+    kinds = {ExitCode.PASS: "ungated", ExitCode.INCONCLUSIVE: "inconclusive"}
+    kind = kinds.get(report.exit_code, "infrastructure")
     text = f"shard {shard.words} of run {report.run.manifest.id} is done; mode merge puts the shards together."
     return Result(report.exit_code, {"verdict": kind, "run-id": report.run.manifest.id}, f"codegate: {text}\n")
 

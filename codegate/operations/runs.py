@@ -28,6 +28,7 @@ from codegate.running import (
 )
 from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
+from codegate.running.session import settled_unsampled
 from codegate.solving import record_attempt
 from codegate.suite import load_suite
 
@@ -61,15 +62,20 @@ def run(
 ) -> Report:
     """Run candidates on a suite, gate the run, write reports.
 
-    A shard is compared with nothing. ``announce`` gets lines for people, ``reports`` is by default in the run's folder,
-    ``terms`` are prices, weights and limits of the reports, ``baseline`` is shown beside a run without a gate.
+    A shard is compared with nothing; its exit code is 3 if a candidate's whole run can have no verdict. ``announce``
+    gets lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and limits of
+    the reports, and ``baseline`` is shown beside a run without a gate.
     """
     if (floors := spec.floors) is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
         check_cutoffs(spec.candidates, floors)
     _, journal = run_suite(spec, progress, announce)
     by = spec.gate or floors if journal.manifest.shard is None else None
-    return _traced(gate(journal, by, reports=reports, terms=terms, baseline=baseline), journal)
+    made = gate(journal, by, reports=reports, terms=terms, baseline=baseline)
+    if journal.manifest.shard is not None and spec.gate is not None:
+        settled = settled_unsampled(load_suite(spec.suite), journal.manifest, spec.gate)
+        made = replace(made, exit_code=run_exit_code(made.run, (), settled))
+    return _traced(made, journal)
 
 
 def gate(

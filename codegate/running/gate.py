@@ -358,14 +358,16 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, ver
     return ()
 
 
-def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
+def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str] = ()) -> ExitCode:
     """Return the exit code of a run: its worst verdict's.
 
-    Without verdicts: 4 if an outcome is missing or ended with a fault, else 0.
+    Without verdicts: 4 if an outcome is missing or ended with a fault, else 3 if the keys ``settled`` name a candidate
+    that no sample can help, which needs no outcome, else 0.
     """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:
         return deciding.exit_code
-    planned = len(run.manifest.planned()) * len(run.manifest.candidates)
-    graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
-    return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE
+    wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
+    if wanted.difference(outcome.key for outcome in run.outcomes if outcome.grade is not None):
+        return ExitCode.INFRASTRUCTURE
+    return ExitCode.INCONCLUSIVE if settled else ExitCode.PASS

@@ -316,12 +316,20 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
     check_gate(manifest, gate)
     if gate is None:
         return None
-    if manifest.shard is not None:  # if the whole cannot be compared, its parts need no samples
-        whole = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
-        whole = whole.model_copy(update={"conditions": manifest.conditions, "proved": manifest.proved})
-        over = settled_candidates(Run(manifest=whole, outcomes=()), gate)
+    if manifest.shard is not None:
+        over = settled_unsampled(suite, manifest, gate)
         return lambda _run: over
     return lambda run: settled_candidates(run, gate)
+
+
+def settled_unsampled(suite: Suite, shard: RunManifest, gate: Gate) -> frozenset[str]:
+    """Return keys of candidates that need no samples in a shard.
+
+    The whole run cannot be compared or passed, whatever its samples are.
+    """
+    whole = plan_run(suite, shard.candidates, shard.samples, shard.sandbox, shard.id)
+    whole = whole.model_copy(update={"conditions": shard.conditions, "proved": shard.proved})
+    return settled_candidates(Run(manifest=whole, outcomes=()), gate)
 
 
 def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:

@@ -250,6 +250,10 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
     assert run_exit_code(Run(manifest=manifest(), outcomes=every[1:]), ()) == ExitCode.INFRASTRUCTURE
     faulted = (*every[1:], outcome(None))
     assert run_exit_code(Run(manifest=manifest(), outcomes=faulted), ()) == ExitCode.INFRASTRUCTURE
+    first, second = (tuple(one for one in every if one.candidate == spec.key()) for spec in SPECS)
+    settled = {SPECS[1].key()}
+    assert run_exit_code(Run(manifest=manifest(), outcomes=first), (), settled) == ExitCode.INCONCLUSIVE
+    assert run_exit_code(Run(manifest=manifest(), outcomes=second), (), settled) == ExitCode.INFRASTRUCTURE
 
 
 def test_an_unfinished_run_is_not_gated() -> None:

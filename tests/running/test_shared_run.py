@@ -10,6 +10,7 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
+from codegate.operations.runs import run as run_and_report
 from codegate.running import Gate, Run, RunOptions, RunSpec, merge_shards, plan_run, run_exit_code, run_suite
 from codegate.running.gate import gate_candidate
 from codegate.running.session import plan_shards
@@ -83,7 +84,8 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
     folders = [tmp_path / "1", tmp_path / "2"]
     for folder, shard in zip(folders, shared.shards, strict=True):
         choice = shard_choice(shard, shared.run_id)
-        run_suite(replace(request, out=folder, shard=choice), lambda step: None, lambda text: None)
+        report = run_and_report(replace(request, out=folder, shard=choice), lambda step: None, lambda text: None)
+        assert report.exit_code == 3, "as the merged run ends"
     assert server.asked == []
     run = merge_shards(folders, tmp_path / "merged", gate=gate).load()
     assert (run.manifest.samples, run.manifest.looks) == (3, (3,)), "a fixed number"
