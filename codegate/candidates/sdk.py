@@ -1,6 +1,7 @@
 """Common parts of the providers that use an official SDK."""
 
 import contextlib
+import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -142,7 +143,22 @@ class SdkProvider(ABC):
         completion = self._answer(spoken, request, send, relax, spec, streamed=streamed)
         # A server that echoes the key must not pass it to the sandbox.
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
+        if shown:
+            document = spoken.assemble(_events(shown, self._faults)) if streamed else as_document(shown, self._faults)
+            self._check_decoded(document, completion)
         return Forwarded(shown, streamed, completion, tuple(without))
+
+    def _check_decoded(self, document: Mapping[str, Any], completion: Completion) -> None:
+        """Raise ProviderError if an answer holds the key once decoded.
+
+        An agent joins the pieces of a stream, and decodes JSON in JSON.
+        """
+        decoded: list[object] = [document]
+        for call in completion.tool_calls:
+            with contextlib.suppress(ValueError, RecursionError):
+                decoded.append(json.loads(call.arguments))
+        if any(self._faults.has_key(json.dumps(each, ensure_ascii=False)) for each in decoded):
+            raise self._faults.malformed("it holds the API key")
 
     @abstractmethod
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:

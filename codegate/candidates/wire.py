@@ -295,6 +295,10 @@ class Faults:
         found.stop, found.usage = stop_named(message), usage
         return found
 
+    def has_key(self, text: str) -> bool:
+        """Return whether a text holds the key."""
+        return self._redactor.redact_whole(text) != text
+
     def visible(self, text: str) -> str:
         """Return a model's text without the key and lone surrogates."""
         return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -15,6 +15,7 @@ from codegate.candidates import (
     Prices,
     ProblemKey,
     Provider,
+    ProviderError,
     Sampling,
     ToolCall,
     ToolSpec,
@@ -23,9 +24,10 @@ from codegate.candidates import (
     redactor_for,
 )
 from codegate.candidates.conversation import DEFAULT_OUTPUT_TOKENS, ListsModels
+from codegate.candidates.sdk import SdkProvider
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
-from tests.kit.http import Request
+from tests.kit.http import Reply, Request
 from tests.kit.model_server import WireServer, as_json, chat_answer, messages_answer, wire_server
 
 KEY = ProblemKey(problem="p", sample=0)
@@ -316,6 +318,29 @@ def test_no_key_is_sent_where_none_may_be(provider: str, monkeypatch: pytest.Mon
         assert CANARY not in str(server.received[0])
     with pytest.raises(UsageError, match="needs a key"):
         open_provider(CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"), keyless=True)
+
+
+@pytest.mark.parametrize("way", ["pieces", "escapes", "arguments"])
+def test_an_agent_gets_no_answer_that_holds_the_key_once_decoded(way: str) -> None:
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in CANARY)
+    if way == "pieces":
+        choices = [{"index": 0, "delta": {"content": part}} for part in (CANARY[:9], CANARY[9:])]
+        choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+        chunks = [json.dumps({"model": "m", "choices": [choice]}) for choice in choices]
+        body = "".join(f"data: {chunk}\n\n" for chunk in (*chunks, "[DONE]"))
+    elif way == "escapes":
+        body = json.dumps(chat_answer(message={"content": "MARKED"})).replace("MARKED", escaped)
+    else:
+        call = {"id": "c", "type": "function", "function": {"name": "run", "arguments": f'{{"command": "{escaped}"}}'}}
+        body = json.dumps(chat_answer(message={"content": None, "tool_calls": [call]}))
+    assert CANARY not in body
+    request = {"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": way == "pieces"}
+    with wire_server(Reply(body=body.encode())) as server:
+        client = opened(server, "openai")
+        assert isinstance(client, SdkProvider)
+        with pytest.raises(ProviderError, match="holds the API key"):
+            client.forward("chat", request, {})
+        client.close()
 
 
 def test_chat_answer() -> None:
