@@ -164,7 +164,7 @@ class Commands:
             if name in self.env:
                 return self.env[name]
             if match[3] is None and not (name or "").isdigit() and name not in {"@", "*"}:
-                left_out.append(f"`{short(match[0])}` in the test command has no value here")
+                left_out.append(f"`{short(match[0])}` has no value here")
             return match[3] or ""
 
         return _VARIABLE.sub(value, text)

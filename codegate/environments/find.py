@@ -208,7 +208,8 @@ def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
             continue
         commands = Commands(tree, {**GITHUB_PLACES, **draft.env, **step.env}, draft.tools.get("python", ""))
         tests = commands.tests_in(step.run, step.folder)
-        others = tests if draft.test is not None else tests[1:]
+        kept = draft.test or next(iter(tests), None)
+        others = [one for one in tests if kept and (one.words, one.folder) != (kept.words, kept.folder)]
         draft.left_out += [f"`{short(shlex.join(one.words))}` runs tests too: one command is kept" for one in others]
         if draft.test is not None:
             continue
