@@ -189,7 +189,7 @@ def _explain(error: BaseException) -> int:
         case click.UsageError() if error.ctx is not None:
             words = error.format_message()
             known = UsageError(
-                words if words.endswith(("?", ".")) else f"{words}.", f"Try:\n{error.ctx.command_path} --help"
+                words if words.endswith(("?", ".")) else f"{words}.", f"Try:\n{error.ctx.command_path.rstrip()} --help"
             )
         case click.ClickException():
             known = CodegateError(error.format_message())

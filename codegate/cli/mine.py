@@ -61,6 +61,16 @@ class _MineGroup(click.Group):
 class _History(click.Command):
     """The default subcommand of ``codegate mine``."""
 
+    def make_context(
+        self,
+        info_name: str | None,  # noqa: ARG002  nobody types it, so messages leave it out
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the command's context, without its name."""
+        return super().make_context(None, args, parent, **extra)
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         parent = ctx.parent or ctx
         formatter.write_usage(parent.command_path, " ".join(self.collect_usage_pieces(ctx)))

@@ -96,7 +96,8 @@ def load_suite(folder: Path) -> Suite:
     """
     place = folder / "suite.yml"
     if not os.path.lexists(place):
-        raise UsageError(f"{folder} is not a suite: it has no suite.yml.", "Make one with `codegate mine`.")
+        why, out = ("it has no suite.yml", "FOLDER") if folder.exists() else ("there is no such folder", folder)
+        raise UsageError(f"{folder} is not a suite: {why}.", f"Make one with `codegate mine REPOSITORY --out {out}`.")
     manifest = read_manifest(folder)
     environments = {environment.id: environment for environment in manifest.environments}
     if len(set(manifest.problems)) != len(manifest.problems) or len(environments) != len(manifest.environments):

@@ -73,7 +73,7 @@ MISTAKES: list[Any] = [
     Mistake("plan SUITE --no-gate --baseline x", "--no-gate compares with no baseline. Leave out --baseline."),
     Mistake("plan", "no suite was given. Name its folder, or set `suite` in codegate.yml."),
     Mistake("plan SUITE --baseline no.lock", "no.lock does not exist. "),
-    Mistake("mine", "Missing argument 'REPOSITORY'. |codegate mine"),
+    Mistake("mine", "Missing argument 'REPOSITORY'. |codegate mine --help"),
     Mistake("mine x --out o --kind wish", "'wish' is not one of"),
     pytest.param(Mistake("mine SUITE --out o", "is a suite, not a repository. |--refresh` adds its newest fixes."),
                  marks=pytest.mark.sandbox),
@@ -94,7 +94,8 @@ MISTAKES: list[Any] = [
     # folders and files that are something else
     Mistake("run", "codegate.yml does not exist. Write one with `codegate init`, or give --candidate."),
     Mistake("run --candidate reference", "no suite was given. Name its folder, or set `suite` in codegate.yml."),
-    Mistake("run x --candidate reference", "x is not a suite: it has no suite.yml. Make one with `codegate mine`."),
+    Mistake("run x --candidate reference",
+            "x is not a suite: there is no such folder. |`codegate mine REPOSITORY --out x`."),
     Mistake("validate x", "x is not a suite"),
     Mistake("review x", "x is not a suite"),
     Mistake("plan RUN", "is not a suite: it has no suite.yml."),

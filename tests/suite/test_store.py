@@ -246,7 +246,7 @@ P = "problems/p-1"
 @pytest.mark.parametrize(
     ("spoil", "place", "words"),
     [
-        (remove("suite.yml"), "", "it has no suite.yml. Make one with `codegate mine`."),
+        (remove("suite.yml"), "", "it has no suite.yml. Make one with `codegate mine REPOSITORY --out FOLDER`."),
         (link("suite.yml"), "suite.yml", "is a symbolic link"),
         (link("environments/py311/resolved.txt"), "resolved.txt", "is a symbolic link"),
         (link("environments/py311"), "py311", "is a symbolic link"),
@@ -325,8 +325,9 @@ def test_a_suite_of_an_older_form_is_refused_with_the_command_that_makes_it_anew
 
 
 def test_a_place_without_a_suite(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(UsageError, match=r"is not a suite: it has no suite.yml. Make one with `codegate mine`"):
+    missing = tmp_path / "missing"
+    for folder, why in {tmp_path: "it has no suite.yml.", missing: "there is no such folder."}.items():
+        with pytest.raises(UsageError, match=f"is not a suite: {why} Make one with `codegate mine "):
             load_suite(folder)
 
 
