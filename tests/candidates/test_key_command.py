@@ -62,7 +62,7 @@ def test_a_key_is_printed_once_and_again_when_it_is_refused(tmp_path: Path, monk
         (("/no/such/program",), "cannot be started: No such file"),
         (("sh", "-c", "echo leaked-canary-value >&2; exit 3"), r"ended with status 3: \[redacted\]"),
         (
-            ("sh", "-c", "echo printed-then-failed; echo no use: printed-then-failed >&2; exit 1"),
+            ("sh", "-c", "echo quoted-value-0815; echo no use: quoted-value-0815 >&2; exit 1"),
             r": no use: \[redacted\] T",
         ),
         (("true",), "printed no key"),
