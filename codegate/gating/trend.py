@@ -255,7 +255,10 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
-    """Return why no run can be compared, "" if one was or none was made."""
+    """Return why no run can be compared.
+
+    It is "" if one was compared, and if none was made.
+    """
     age = baseline.age()
     if age.state == "future":
         return f"of the baseline, {age.words()}"

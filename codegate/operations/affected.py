@@ -116,16 +116,16 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths of files in linked folders, over the link."""
+    """Yield the paths, through a linked folder, of its files."""
     for link in links.keys() & names:
         folder = f"{_resolved(link, links)}/"
         yield from (f"{link}/{name.removeprefix(folder)}" for name in names if name.startswith(folder))
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:
-    """Return a path without links, "" for a loop of links.
+    """Return a path without symbolic links.
 
-    Raises UsageError if this depends on more than the repository.
+    It is "" for a loop of links. Raises UsageError if the path depends on more than the repository.
     """
     for _ in range(_MAX_LINKS):
         link = next((place for place in (*reversed([*_above(path)]), path) if place in links), None)

@@ -126,7 +126,7 @@ class Gate:
 
 
 def gate_digest(by: Gate | GatePolicy | None) -> str | None:
-    """Return the digest of what gates a run, None without a gate.
+    """Return the digest of a run's gate, None without one.
 
     A policy is one whose floors decide alone.
     """

@@ -323,7 +323,7 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
 
 
 def settled_unsampled(suite: Suite, shard: RunManifest, gate: Gate) -> frozenset[str]:
-    """Return keys of candidates that need no samples in a shard.
+    """Return keys of candidates that a shard does not sample.
 
     The whole run cannot be compared or passed, whatever its samples are.
     """
