@@ -63,6 +63,7 @@ class Line:
         replaced: how many of the test's literals were replaced.
         renamed: the test's own words and numbers, by their replacements.
         others: new lines of the test's texts, by the test's own.
+        renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
         own: the steps before literals were replaced.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
@@ -73,6 +74,7 @@ class Line:
     replaced: int = 0
     renamed: Mapping[str, str] = attribute(default_factory=dict)
     others: Mapping[str, str] = attribute(default_factory=dict)
+    renumbered: int = 0
     own: tuple[Step, ...] = ()
     frame: str = ""
     fixtures: tuple[str, ...] = ()

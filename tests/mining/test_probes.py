@@ -262,6 +262,13 @@ class TestExamples:
         hidden = {"test_lists.py": f"{test}    assert shelf.size() == 43\n"}
         assert shown(wrong, wrong.replace("{}[self.name]", "43"), hidden) == []
 
+    def test_numbers_in_texts_stay_where_other_words_are_another_case(self, shown: Shown) -> None:
+        wrong = "CODES = ['utf-8']\n\ndef flip(word, code, times):\n    return word * times + code\n"
+        tests = "from lists import flip\n\ndef test_flip():\n"
+        tests += "    assert flip('walnut', 'utf-8', 3) == 'tunlaw' * 3 + 'utf-8'\n"
+        [found] = shown(wrong, wrong.replace("word *", "word[::-1] *"), tests)
+        assert re.fullmatch(r"flip\('(?!walnut)\w+', 'utf-8', 3\)", found.expression)
+
     def test_a_comment_in_a_table_is_not_shown(self) -> None:
         source = (
             "@pytest.mark.parametrize('given', [\n    [  # must not raise\n        3]])\n"
@@ -1019,6 +1026,10 @@ class TestLiterals:
         assert other[:5] != "Apple"
         assert loud == other[:5].upper()
         assert (number, pieces.number("0"), pieces.number("2.5")) == ("13", "0", "3.5")
+
+    def test_different_numbers_stay_different(self) -> None:
+        pieces = Pieces(Random(1), lambda _: False, numbers=True, avoid=frozenset("345678"))
+        assert len({*re.findall(r"\d+", pieces.text("k3 k4 k5 k6"))}) == 4
 
     def test_a_phrase_of_which_no_word_is_replaced_gets_another_first_one(self) -> None:
         """Words that the code knows stay, and a text of these alone would be one that only the hidden tests have."""

@@ -118,20 +118,23 @@ class Example:
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
 
-    def rank(self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str]) -> tuple[int, ...]:
+    def rank(
+        self, replaced: int, own: tuple[str, str], renamed: Mapping[str, str], renumbered: int = 0
+    ) -> tuple[int, ...]:
         """Return a sort key; the clearest example has the smallest.
 
         ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
-        ``renamed`` has the test's own words and numbers by their replacements.
+        ``renamed`` has the test's own words and numbers by their replacements. Another number may be no version and no
+        pattern: with 2 as ``renumbered`` numbers in texts were replaced, with 1 only others.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
         length = len(self.code) + len(self.observed) + len(self.expected)
-        near = any(text[1:] == word[1:] for text, word in renamed.items())
+        near = any(text.isalpha() and text[1:] == word[1:] for text, word in renamed.items())
         lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
         return (
-            len(self.given), int(self.poor), int(other), lost, int(near), len(self.code.splitlines()) // 6, -replaced,
-            length,
+            len(self.given), int(self.poor), int(other), lost, int(near), len(self.code.splitlines()) // 6, renumbered,
+            -replaced, length,
         )  # fmt: skip
 
 

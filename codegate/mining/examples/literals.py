@@ -136,7 +136,8 @@ class Pieces:
 
     Attributes:
         avoid: literals that no replacement may be.
-        numbers: whether numbers, and digits in texts, are replaced.
+        numbers: whether numbers are replaced.
+        digits: whether numbers in texts are replaced too.
         only: index of the one literal that is replaced; None: all are.
         least: the smallest number that is replaced.
         phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
@@ -144,6 +145,7 @@ class Pieces:
         initial: whether only the first letter of a word changes.
         others: lines of texts by the lines that they replace.
         count: how many literals were replaced.
+        renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
     """
 
     random: Random
@@ -156,7 +158,9 @@ class Pieces:
     far: bool = False
     initial: bool = False
     others: Mapping[str, str] = field(default_factory=dict)
+    digits: bool = True
     count: int = 0
+    renumbered: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
 
@@ -208,7 +212,7 @@ class Pieces:
     def _piece(self, match: re.Match[str]) -> str:
         piece = match[0]
         if piece.isdigit():
-            return self._digits(piece) if self.numbers else piece
+            return self._digits(piece) if self.numbers and self.digits else piece
         return self._word(piece) if piece.isalpha() and self.words(piece) else piece
 
     def _digits(self, digits: str) -> str:
@@ -219,7 +223,7 @@ class Pieces:
             fitting = (str(other) for other in others if other >= self.least and len(str(other)) == len(str(value)))
             longer = (str(value + step * 10 ** len(str(value))) for step in range(1, _FAR))
             every = chain(longer, fitting) if self.far and len(digits) == 1 else chain(fitting, longer)
-            new = (text for text in every if self.avoid.isdisjoint((text, text.zfill(len(digits)))))
+            new = (text for text in every if not (self._is_taken(text) or self._is_taken(text.zfill(len(digits)))))
             other = next(new, digits)
             self._known[digits] = other.zfill(len(digits)) if value >= self.least else digits
         return self._known[digits]

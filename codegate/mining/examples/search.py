@@ -347,7 +347,7 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
         return None
     # As the example shows them: in quotes, or with what marks an error.
     own = file.dialect.shown(file.path, "", (), difference.expression, *difference.own)
-    rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed))
+    rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))
     return _Try(difference, example, rank)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
 _CHANGED: Final = re.compile(r"(?:^|&(?:mut )?)([A-Za-z_]\w*)")
+_DIGITS: Final = re.compile(r"\d+")
 _LITERAL: Final = "\0"
 _CALLS: Final = ("call", "method_invocation")
 _MAX_SINGLE: Final = 3
@@ -110,10 +111,13 @@ def _variants(
             replaced=max(pieces.count, 1),
             renamed=pieces.renamed,
             others=pieces.others,
+            renumbered=pieces.renumbered,
             own=line.steps,
         )
 
     between = list(crossings(written, public))
+    yield way(free, digits=False)
+    yield way(unused, digits=False)
     yield way(free)
     yield way(unused)
     yield way(unused, initial=True)
@@ -141,8 +145,11 @@ def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
     for node in dialect.literals(root):
         if pieces.due():
             old = text_of(node)
-            new = pieces.number(old) if node.type.endswith(_NUMBERS) else pieces.text(old)
+            number = node.type.endswith(_NUMBERS)
+            new = pieces.number(old) if number else pieces.text(old)
             pieces.count += new != old
+            renumbered = (new != old) if number else 2 * (_DIGITS.findall(new) != _DIGITS.findall(old))
+            pieces.renumbered = max(pieces.renumbered, renumbered)
             edits[node] = new
     return edited(root, edits)
 
