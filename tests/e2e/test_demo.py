@@ -25,9 +25,9 @@ SUBSET = 6
 PROBLEMS = 1  # of the shorter demo
 # What the answers written by hand solve of the demo's problems, in the order of their ids.
 SOLVED = {
-    "pinned": "111101111110110111011100111111",
+    "pinned": "111111111110110111011100111111",
     "good": "111111111111111111111101111111",
-    "worse": "110110000010001000101000111100",
+    "worse": "110100001010001000101000111100",
 }
 
 
