@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
-from codegate.cli.policy import print_report, project_by, read_settings, rules_option
+from codegate.cli.policy import note_confirmation, print_report, project_by, read_settings, rules_option
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.rules import check_made_by
@@ -43,4 +43,8 @@ def command(run: Path, baseline: Path | None, config: Path | None, rules: str | 
         check_made_by(journal.manifest, project)
         if (by := project.gate or project.floors) is None:
             raise UsageError(f"{rules} pins no baseline, and its policy has no floors.", "Merge a lock first.")
-    return print_report(gate(journal, by, reports=reports, terms=terms_of(settings)))
+    report = gate(journal, by, reports=reports, terms=terms_of(settings))
+    code = print_report(report)
+    if journal.manifest.gated_by is not None:
+        note_confirmation(report, by)
+    return code

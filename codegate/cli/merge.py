@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
 from codegate.cli.output import note
-from codegate.cli.policy import print_report, read_settings
+from codegate.cli.policy import note_confirmation, print_report, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.runs import merge
@@ -54,9 +54,5 @@ def command(
         alone = "gated by floors alone" if by is not None else "not gated"
         note(f"{alone}: the run was planned without a baseline")
     code = print_report(report)
-    if code == ExitCode.REGRESSED and isinstance(by, Gate) and policy.confirm_samples:
-        note(
-            f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "
-            "decides with these samples"
-        )
+    note_confirmation(report, by)
     return code

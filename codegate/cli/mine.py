@@ -14,6 +14,7 @@ from codegate.cli.options import FILE, FOLDER, json_option, repository_option, r
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
+from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.host_program import without_credentials
 from codegate.mining import (
     Distribution,
@@ -142,6 +143,9 @@ def history(
     elif report.suite is not None and report.suite.active:
         for line in usual_power(report.suite).sentences():
             say(f"gate: {line}")
+        baseline = f"run {shlex.quote(str(out))} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned"
+        if not Path("codegate.lock").exists():
+            say(f"Next: codegate {baseline if Path(CONFIG_NAME).exists() else 'init'}")
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
 

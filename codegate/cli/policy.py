@@ -6,10 +6,11 @@ import click
 
 from codegate.cli.output import columns, json_wanted, note, say, write
 from codegate.errors import ExitCode
+from codegate.gating import GatePolicy
 from codegate.operations.rules import STAND_IN, Places, Project, relative, rules_from
 from codegate.operations.runs import Report
 from codegate.reporting import render_console, render_json
-from codegate.running import Config
+from codegate.running import Config, Gate
 from codegate.running.config import config_file, load_config
 from codegate.suite import git
 
@@ -60,6 +61,16 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     """
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
+
+
+def note_confirmation(report: Report, by: Gate | GatePolicy | None) -> None:
+    """Name the command that confirms a regression, if none did."""
+    regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
+    if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
+        note(
+            f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "
+            "decides with these samples"
+        )
 
 
 def print_report(report: Report) -> ExitCode:

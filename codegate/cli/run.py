@@ -1,5 +1,6 @@
 """``codegate run``: run candidates on a suite and gate them."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -85,13 +86,13 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
         for one in spec.candidates
         if one.key() in spec.keyless
     ]
+    lock = (request.config.parent if request.config is not None else Path()) / project.settings.baseline
     if partial:
         first.append("not gated: a run of some problems cannot be compared with a baseline")
     elif ungated and not request.no_gate:
         first.append(f"not gated: the run was started with --no-gate (`codegate gate {resume}` compares it)")
     elif spec.gate is None and not request.no_gate:
         alone = "gated by floors alone" if spec.floors is not None else "not gated"
-        lock = (request.config.parent if request.config is not None else Path()) / project.settings.baseline
         first.append(f"{alone}: there is no {lock} (codegate baseline pin writes it)")
     made = spec.samples or 1
     unpinned = spec.gate is None and request.rules_from is None and resume is None and choice is None and not partial
@@ -108,7 +109,10 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     if report.run.manifest.shard is not None:
         settled = ", and says why a candidate got no sample" * (report.exit_code == ExitCode.INCONCLUSIVE)
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together{settled}")
-    return print_report(report)
+    code = print_report(report)
+    if unpinned and code == ExitCode.PASS and made >= MIN_SAMPLES and len(spec.candidates) == 1 and not lock.exists():
+        note(f"Next: codegate baseline pin {shlex.quote(str(report.folder))}")
+    return code
 
 
 def command_again() -> tuple[str, ...]:

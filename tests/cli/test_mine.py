@@ -37,6 +37,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
         "gate: 1 problem, up to 10 samples each: a candidate that is equal on them passes in 0% of gates"
         in first.stdout
     )
+    assert first.stdout.endswith("\nNext: codegate init\n")
     again = codegate(*mine, "--json", cwd=tmp_path, environment=environment)
     assert json.loads(again.stdout)["remembered"] == 1
     assert "the suite is the one that was there before" in again.stderr
