@@ -62,13 +62,15 @@ def command() -> ExitCode:
     }
     if Path(CONFIG_NAME).exists():
         checks[CONFIG_NAME] = _checked(_configuration, "runs and gates in this folder")
+        if checks[CONFIG_NAME].level != "missing":
+            checks["candidates"] = _checked(_candidates, "runs and gates in this folder")
     for key, provider in _KEYS.items() if CONFIG_NAME not in checks else ():
         there = bool(os.environ.get(key, "").strip())
         checks[key] = _Check("ok" if there else "missing", "set" if there else "not set", f"`{provider}` candidates")
     for name, found in checks.items():
         say(f"{found.level:8}  {name:17}  {found.detail}; needed for {found.needed_for}")
     emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
-    if any(name in checks and checks[name].level == "missing" for name in ("git", CONFIG_NAME)):
+    if any(name in checks and checks[name].level == "missing" for name in ("git", CONFIG_NAME, "candidates")):
         return ExitCode.USAGE
     usable = any(checks[name].level != "missing" for name in ("docker", "bwrap"))
     return ExitCode.PASS if usable else ExitCode.INFRASTRUCTURE
@@ -83,15 +85,19 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str, otherwise:
 
 
 def _configuration() -> tuple[Level, str]:
-    """Check ``codegate.yml``: number of candidates, models that end.
-
-    Raises UsageError if ``codegate run`` would refuse one, for example without its key.
-    """
+    """Check ``codegate.yml``: number of candidates, models that end."""
     candidates = load_config(Path(CONFIG_NAME)).candidates
     ends = [one.words for one in endings(candidates)]
-    with opened_providers(candidates, Path()):
-        pass
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
+
+
+def _candidates() -> tuple[Level, str]:
+    """Raise UsageError if ``codegate run`` would refuse one.
+
+    It does, for example, without a key.
+    """
+    with opened_providers(load_config(Path(CONFIG_NAME)).candidates, Path()):
+        return "ok", "the keys that they need are set"
 
 
 def _git() -> tuple[Level, str]:

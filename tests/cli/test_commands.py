@@ -157,7 +157,7 @@ def test_doctor_asks_for_the_keys_that_a_run_of_this_folder_needs(tmp_path: Path
     assert "OPENAI_API_KEY" not in local.stderr, "a server on this machine needs none"
     config.write_text("candidates: ['openai:m-2025-01-01']\n")
     real = codegate("doctor", "--json", cwd=tmp_path)
-    check = real.document["checks"]["codegate.yml"]
+    check = real.document["checks"]["candidates"]
     assert (real.code, check["level"]) == (2, "missing")
     assert "OPENAI_API_KEY is not set" in check["detail"]
     rented = codegate("doctor", "--json", cwd=tmp_path, environment={"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": ""})

@@ -338,7 +338,7 @@ def _backend(run_id: str, option: str | None, package: str, title: str, *variabl
     missing = [name for name in variables if not os.environ.get(name)]
     if missing:
         names = " and ".join(missing)
-        raise UsageError(f"sandboxes at {title} need {names}.", f"Set {names} as your account there has it.")
+        raise UsageError(f"sandboxes at {title} need a key.", f"Set {names} from your account there.")
     if find_spec(package) is None:
         raise UsageError(f"sandboxes at {title} need its SDK.", f'pip install "codegate-ci[{package}]"')
     return RemoteBackend(run_id, import_module(f"codegate.sandbox.remote.{package}").PROVIDER())
