@@ -15,6 +15,7 @@ from codegate.cli.output import emit, note, say
 from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
 from codegate.errors import ExitCode
+from codegate.gating.baseline import samples_each
 from codegate.gating.estimates import Estimate
 from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import TYPICAL_RATE, PowerStatement
@@ -61,14 +62,18 @@ def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> Exit
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
     three, or --samples.
     """
-    with run_progress() as progress:
+    with run_progress("simulating gates") as progress:
         made = plan(request, suite, progress, note, pilot=pilot, command=command_again())
     pinned, tried, calls, shards, options = made.baseline, made.pilot, made.calls, made.shards, made.run.options
     own = made.run.candidates
     laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}
     pilot_words, pilot_document = _pilot(*tried) if tried is not None else ("", None)
     assumed = f"no baseline: a pass rate of {TYPICAL_RATE:.0%} assumed"
-    source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
+    source = assumed
+    if pinned is not None:
+        each = samples_each(pinned.samples)
+        more = f"; {BASELINE_SAMPLES} would find smaller drops" if each < BASELINE_SAMPLES else ""
+        source = f"baseline {pinned.samples.label} with {count_of(each, 'sample')} per problem{more}"
     say(f"{made.suite.name}: {count_of(len(made.suite.active), 'problem')}; {source}")
     tables = [_gate_table(made.power), *([_expense_table(made.expenses, options)] if made.expenses else [])]
     say(f"\n{render_tables(tables, width=_WIDTH)}")
@@ -159,6 +164,8 @@ def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> T
         notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
     if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):
         notes.append("a tool loop costs at most what calls that fill the model's whole context do: far more than usual")
+    if any(one.spec.solver != "tool_loop" and one.dollars.worst is not None for one in every):
+        notes.append("at most: each answer takes all the output tokens that it may, far more than usual")
     if any(_over_budget(one, options.budget_usd) for one in every):
         notes.append(f"`budget_usd` stops each run at ${options.budget_usd}")
     return Table("expenses", "What it takes", header, rows, f"{'; '.join(notes)}.")

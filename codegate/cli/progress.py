@@ -17,9 +17,12 @@ class _Show(Protocol):
 
 
 @contextmanager
-def run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows how far a run is."""
-    with _shown() as show:
+def run_progress(first: str = "") -> Iterator[Callable[[Progress], None]]:
+    """Yield a function that shows how far a run is.
+
+    ``first`` describes the work before its first step.
+    """
+    with _shown(first) as show:
 
         def step(step: Progress) -> None:
             failed = step.outcome is not None and step.outcome.grade is None
@@ -49,12 +52,12 @@ def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
         yield lambda done, total, text: show(done, total, text, important=False, waiting=True)
 
 
-def _shown() -> AbstractContextManager[_Show]:
-    return _bar() if on_terminal() and not is_quiet() else nullcontext(ProgressLines(note))
+def _shown(first: str = "") -> AbstractContextManager[_Show]:
+    return _bar(first) if on_terminal() and not is_quiet() else nullcontext(ProgressLines(note))
 
 
 @contextmanager
-def _bar() -> Iterator[_Show]:
+def _bar(first: str) -> Iterator[_Show]:
     from rich.console import Console  # noqa: PLC0415  only where there is a terminal
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
     from rich.progress import Progress as Bar  # noqa: PLC0415
@@ -68,7 +71,7 @@ def _bar() -> Iterator[_Show]:
         console.print(text, markup=False, highlight=False)
 
     with Bar(*columns, console=console, expand=True) as bar, notes_through(above):
-        task = bar.add_task("", total=None)
+        task = bar.add_task(first, total=None)
 
         def show(done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
             if important and not waiting:
