@@ -283,9 +283,9 @@ class _Build:
                         failure = None
                         break
             self._steps.append((line, round(time.monotonic() - began, 1)))
-            _LOG.info(
-                "set-up: %s: failed after %.1f s" if failure else "set-up: %s: done in %.1f s", name, self._steps[-1][1]
-            )
+            last = f": {shown(failure.lines[-1])}" if failure is not None and failure.lines else ""
+            how = "failed after" if failure else "done in"
+            _LOG.info("set-up: %s: %s %.1f s%s", name, how, self._steps[-1][1], last)
             if failure is None:
                 kept.append(line)
                 continue
