@@ -160,5 +160,5 @@ def _sync_folder(folder: Path) -> None:
 
 def _disk_error(path: Path, error: OSError) -> InfrastructureError:
     return InfrastructureError(
-        f"cannot write {path}: {error.strerror or error}.", "Free some space or choose another folder."
+        f"cannot write {path}: {error.strerror or error}.", "Check its space and permissions, or choose another folder."
     )

@@ -278,8 +278,9 @@ class CandidateSpec(Strict):
     @classmethod
     def _provider_is_known(cls, name: str) -> str:
         if name not in {*WITHOUT_MODEL, *provider_names()}:
-            near = get_close_matches(name, known_providers(), 1)
-            message = f"unknown provider {name[:100]!r}{f', did you mean {near[0]}' if near else ''}"
+            near = get_close_matches(name, known := known_providers(), 1)
+            message = f"unknown provider {name[:100]!r}{f' (did you mean {near[0]}?)' if near else ''}"
+            message += f"; known providers: {', '.join(known)}"
             raise ValueError(message)
         return name
 

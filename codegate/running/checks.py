@@ -98,7 +98,7 @@ def check_servers(candidates: Sequence[CandidateSpec]) -> None:
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
             f"candidate {dead[0].label}: nothing listens at {dead[0].base_url}.",
-            "Start the model's server, or correct `base_url` in codegate.yml.",
+            "Start the model's server, or correct its address (`base_url`).",
         )
 
 

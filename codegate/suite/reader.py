@@ -188,7 +188,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-        return f"it has to be a table of keys: {', '.join(wanted)}"
+        return f"{'it is empty; ' if given is None else ''}it has to be a table of keys: {', '.join(wanted)}"
     if kind == "extra_forbidden":
         near = _nearest_key(fault, model)
         return f"{place}: there is no such key" + (f" (did you mean `{near}`?)" if near else "")

@@ -248,7 +248,8 @@ def write_suite(
         _replace(folder, fresh)
     except OSError as error:
         raise InfrastructureError(
-            f"cannot write suite {folder}: {error.strerror or error}.", "Free some space or choose another folder."
+            f"cannot write suite {folder}: {error.strerror or error}.",
+            "Check its space and permissions, or choose another folder.",
         ) from error
     finally:
         if fresh is not None:

@@ -132,7 +132,7 @@ MISTAKES: list[Any] = [
     Mistake(f"run SUITE --candidate {DATED}@http://example.org/v1", "would send the key and the source unencrypted."),
     Mistake(f"run SUITE --candidate {DATED}", "OPENAI_API_KEY is not set. Set OPENAI_API_KEY"),
     # codegate.yml
-    config("# no candidates\n", "it has to be a table of keys: candidates"),
+    config("# no candidates\n", "codegate.yml: it is empty; it has to be a table of keys: candidates"),
     config("candidates: [\n", "codegate.yml is not usable YAML: |at line 2, column 1."),
     config("candidates:\n\t- reference\n", "not usable YAML: |column 1. Indent with spaces: YAML takes no tabs."),
     config("candidates: reference\n", "candidates: it has to be a list. `candidates` is: Each `provider:model"),

@@ -153,7 +153,10 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
             "one weight is above 0",
         ),
         ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: there is no such key"),
-        ("candidates: [{provider: opneai, model: x}]", "provider: .*unknown provider 'opneai', did you mean openai"),
+        (
+            "candidates: [{provider: opneai, model: x}]",
+            r"provider: .*'opneai' \(did you mean openai\?\); known providers: openai, ",
+        ),
         ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
         ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
         ("a: &x [1]\nb: *x", "anchors and aliases are not allowed"),
