@@ -294,10 +294,10 @@ def _summary_words(baseline: Baseline) -> list[str]:
         ),
         "done to it:",
         *(f"  {_event_words(event)}" for event in baseline.provenance),
-        "conditions:",
+        "conditions, with the grader's version:",
         *(f"  {field:11} {value}" for field, value in sorted(baseline.samples.conditions.items())),
         "settings:",
-        *(f"  {field:17} {value}" for field, value in sorted(baseline.samples.settings.items())),
+        *(f"  {field:17} {value or 'none'}" for field, value in sorted(baseline.samples.settings.items())),
     ]
     if total < made:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")

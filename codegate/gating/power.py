@@ -219,11 +219,12 @@ class PowerStatement:
         if self.units < self.problems:
             what += f" from {self.units} pull requests"
         points = f"{self.margin * 100:g} pp"
-        why = f", because {too_few}" if (too_few := self.too_few_words()) else ""
+        equal = (
+            f"a candidate that is equal on them passes in {self.equal.passed:.0%} of gates, after "
+            f"{self.equal.samples:.1f} samples per problem on average"
+        )
         return (
-            f"{what}, up to {count_of(self.max_samples, 'sample')} each: a candidate that is "
-            f"equal on them passes in {self.equal.passed:.0%} of gates{why}, after {self.equal.samples:.1f} samples "
-            "per problem on average",
+            f"{what}, up to {count_of(self.max_samples, 'sample')} each: {self.too_few_words() or equal}",
             f"one that lost {points} ends regressed in {self.worse.regressed:.0%} and passes in "
             f"{self.worse.passed:.0%}; {self.found_words()}",
         )

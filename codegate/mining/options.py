@@ -66,7 +66,8 @@ class MineRequest(Strict):
     branch: str | None = Field(default=None, description="Branch whose history is mined; default HEAD.")
     since: date | None = Field(
         default=None,
-        description="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
+        description="Leave out changes before this day. By default those older than 3 years are tried only if newer "
+        "ones make fewer than 30 problems.",
     )
     max_problems: int | None = Field(
         default=None,

@@ -47,7 +47,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         )
     if run.manifest.part is not None:
         raise UsageError(
-            f"run {run.manifest.id} has {run.manifest.part}, which is no sample of the suite.",
+            f"run {run.manifest.id} has only {run.manifest.part}.",
             "Run the whole suite to gate, pin or watch.",
         )
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}

@@ -57,8 +57,8 @@ _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
 _DEADLINE_SLACK: Final = 120.0
 _WATCHED: Final = (
-    "what recorded builds write to the daemon's disk is measured once a second and not refused; open files that were "
-    "removed, and the number of files, are not counted",
+    "the daemon's disk has no quota: what recorded builds write to it is measured once a second, without open files "
+    "that were removed and without the number of files",
 )
 
 

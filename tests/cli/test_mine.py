@@ -34,7 +34,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     assert "profile: 1 unit kept, 0 tried and rejected\nstep " in first.stdout
     assert "1 validated" in first.stdout
     assert (
-        "gate: 1 problem, up to 10 samples each: a candidate that is equal on them passes in 0% of gates"
+        "gate: 1 problem, up to 10 samples each: nothing passes below 10 problems (`gate.min_problems`)\n"
         in first.stdout
     )
     assert first.stdout.endswith("\nNext: codegate init\n")

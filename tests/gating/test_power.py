@@ -58,7 +58,7 @@ def test_a_baseline_that_never_varies_has_a_forecast_too(passed: int, samples: i
 def test_few_problems_get_no_pass() -> None:
     found = power_statement(typical_model([f"p{i}" for i in range(6)]), POLICY)
     assert found.equal.passed == 0.0
-    assert "in 0% of gates, because nothing passes below 10 problems (`gate.min_problems`)" in found.sentences()[0]
+    assert "samples each: nothing passes below 10 problems (`gate.min_problems`)" in found.sentences()[0]
     single = power_statement(typical_model([f"p{i}" for i in range(6)]), POLICY, looks=(2,))
     assert (single.fewest_problems, single.equal.passed) == (16, 0.0)
     assert "or no drop" not in found.sentences()[1]
