@@ -45,6 +45,12 @@ def test_no_module_of_the_host_unpacks_or_runs_what_it_reads() -> None:
     assert [said.partition(": ")[2] for said in found.pop("artifacts.py")] == ["zipfile"]
     # What a build left is read as a stream when its processes have ended, checked member by member, unpacked nowhere.
     assert [said.partition(": ")[2] for said in found.pop("docker_container.py")] == ["get_archive()"]
+    # The host writes what the supervisor reads in the sandbox, and reads nothing in this format.
+    assert [said.partition(": ")[2] for said in found.pop("supervisor_host.py")] == ["marshal"]
+    assert [said.partition(": ")[2] for said in found.pop("stream.py")] == ["marshal"]
+    [stream] = (path for path in modules() if path.name == "stream.py")
+    calls = [node for node in ast.walk(ast.parse(stream.read_text())) if isinstance(node, ast.Attribute)]
+    assert {node.attr for node in calls if ast.unparse(node.value) == "marshal"} == {"dumps"}
     assert found == {}
     assert len(modules()) > 100
 

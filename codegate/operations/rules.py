@@ -298,7 +298,10 @@ def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> Candida
 
 
 def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) -> Iterator[str]:
-    """Yield keys of candidates that ``known`` and price list do not price."""
+    """Yield the keys of candidates that have no price.
+
+    Prices are in ``known`` or in the list of prices.
+    """
     for spec in candidates:
         models = (spec, *spec.helpers) if spec.calls_a_model else ()
         if not all(one.model in known or list_entry(one).prices for one in models):

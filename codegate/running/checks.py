@@ -64,7 +64,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
-    """Return which limit of dollars lacks the candidate's price, or None."""
+    """Return the dollar limit that lacks a price, or None."""
     own = candidate.agent is not None and candidate.agent.usd is not None
     if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
         return None

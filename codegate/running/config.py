@@ -278,7 +278,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 def priced_as(
     pinned: CandidateSpec, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> CandidateSpec:
-    """Return the pinned candidate with the user's prices for its model.
+    """Return the pinned candidate with the user's prices.
 
     The price of a candidate with the same model comes first, then as for ``priced``. Its own, of a file, are ignored.
     """
@@ -304,7 +304,7 @@ def config_file(given: Path | None) -> Path | None:
 
 
 def config_above() -> str:
-    """Return a hint at a configuration in a folder above, or ""."""
+    """Name a configuration in a folder above, or return ""."""
     above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
     return (
         f"{CONFIG_NAME} is looked for in this folder only; there is one in {os.path.relpath(above)}." if above else ""

@@ -464,6 +464,7 @@ def test_of_an_earlier_demo_only_what_it_made_is_removed(tmp_path: Path) -> None
 
 
 def test_a_bug_is_not_a_regression(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     script = "import codegate.cli.main as cli, codegate.cli.init as i; del i.write_atomic; cli.run(['init', '--json'])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 4

@@ -25,7 +25,7 @@ class LimitReached(Exception):
 
 
 class Ledger(Protocol):
-    """A record of an attempt's dollars that outlasts a killed run."""
+    """An attempt's dollars on disk, which outlast a kill."""
 
     @property
     def spent(self) -> Decimal:
@@ -57,7 +57,7 @@ class Meter:
         self.reached: str | None = None
 
     def admit(self) -> bool:
-        """Count a call, before it waits; return whether it is allowed."""
+        """Count a call; return whether it is allowed."""
         with self._lock:
             if self.reached is None and self._calls >= self._limits.calls:
                 self.reached = "calls"
@@ -65,7 +65,7 @@ class Meter:
             return self.reached is None
 
     def begin(self, request_bytes: int) -> None:
-        """Reserve a request's highest cost, when it is about to be sent.
+        """Reserve a request's highest cost before it is sent.
 
         Raises:
             LimitReached: a limit is reached.
@@ -101,7 +101,7 @@ class Meter:
                 self._tokens += self._most_tokens(request_bytes, usage)
 
     def take(self, request_bytes: int, usage: Usage) -> None:
-        """Count an answer that an earlier start of the attempt paid for.
+        """Count an answer that an earlier start paid for.
 
         Its dollars are counted already, and not in vain.
         """

@@ -1,4 +1,4 @@
-"""Record what an agent sends as its system prompt and tools."""
+"""Record the system prompt and tools that an agent sends."""
 
 import json
 import platform
