@@ -50,7 +50,7 @@ _CODE_REFERENCE: Final = re.compile(rf"{_VERB}(?:{_SHORT}|(?<![\w&])#[1-9]\d{{0,
 _LINK: Final = re.compile(r"(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:[\w./-]{1,200}")
 _LINKED: Final = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
 _SHA: Final = re.compile(r"\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b")
-_MENTION: Final = re.compile(r"(?<![\w/`.@])@[A-Za-z\d](?:[A-Za-z\d-]{0,38}[A-Za-z\d])?(?![\w.(\[/@-])")
+_MENTION: Final = re.compile(r"(?<![\w/`.@])@[A-Za-z\d](?:[A-Za-z\d-]{0,38}[A-Za-z\d])?(?![\w(\[/@-]|\.\w)")
 _DECORATORS: Final = frozenset(
     "property staticmethod classmethod dataclass override overload abstractmethod cached cache contextmanager param"  # noqa: SIM905
     " media import deprecated".split()
