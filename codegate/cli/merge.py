@@ -41,18 +41,19 @@ def command(
     settings, home = read_settings(config)
     policy = settings.gate
     folders = shard_folders(shards)
-    gated = Journal.open(folders[0]).manifest.gated_by is not None
+    manifest = Journal.open(folders[0]).manifest
+    gated = manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = baseline or home / settings.baseline
-    by: Gate | GatePolicy | None = policy if policy.stands_alone else None
+    by: Gate | GatePolicy | None = policy if policy.stands_alone and not manifest.no_gate else None
     if gated and (baseline is not None or settings.gates_with(lock)):
         by = Gate(load_pinned(lock), policy)
     report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
     if not isinstance(by, Gate):
         alone = "gated by floors alone" if by is not None else "not gated"
-        note(f"{alone}: the run was planned without a baseline")
+        note(f"{alone}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
     code = print_report(report)
     note_confirmation(report, by)
     return code

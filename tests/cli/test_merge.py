@@ -137,3 +137,13 @@ def test_a_run_that_floors_gate_is_merged_under_these_only(tmp_path: Path, monke
     verdicts = json.loads(Path("merged/reports/report.json").read_text())["verdicts"]
     assert "regressed" in {verdict["kind"] for verdict in verdicts}
     assert "samples the pinned model again" not in output, "there is none"
+
+
+def test_a_run_that_was_planned_without_a_gate_is_merged_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shards = write_shards(tmp_path, plan(20, 2).model_copy(update={"no_gate": True}), 3)
+    floors = "candidates: [reference]\ngate: {cohorts: {all: {floor: 0.9, tier: critical}}}\n"
+    (tmp_path / "codegate.yml").write_text(floors)
+    assert "not gated: the run was planned with --no-gate" in _invoke("merge", *shards, "--out", "merged")
