@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from codegate.cli.output import is_quiet, note, notes_through, on_terminal
 from codegate.reporting import ProgressLines, one_line
+from codegate.reporting.console import IMPORTANT_CHARACTERS
 from codegate.running import Progress
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _bar(first: str) -> Iterator[_Show]:
 
         def show(done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
             if important and not waiting:
-                note(f"[{done}/{total}] {one_line(text)}")
+                note(f"[{done}/{total}] {one_line(text, IMPORTANT_CHARACTERS)}")
             bar.update(task, completed=done, total=total, description=one_line(text, 200))
 
         yield show

@@ -76,7 +76,9 @@ class MineRequest(Strict):
         "are so many of them, or twice as many problems in all.",
     )
     budget_minutes: float | None = Field(
-        default=None, ge=0.1, description="Stop after this time; work in progress is discarded."
+        default=None,
+        ge=0.1,
+        description="Stop after this time; work in progress is discarded, but a set-up that runs is waited for.",
     )
     kinds: tuple[Kind, ...] = Field(default=DEFAULT_KINDS, description="Kind of change to keep; repeatable.")
     statements: Statements = Field(

@@ -20,6 +20,8 @@ _ROWS = 40  # listed before the rest is only counted
 _COLUMNS = 8  # of a table that is printed in one piece; wider ones have a column for each candidate
 _PIECE = 4  # candidates of such a table side by side
 _IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # for which a terminal has no room; reports do
+IMPORTANT_CHARACTERS: Final = 500
+"""The most of an important step's line: the cause of a failure may stand at its end."""
 _STEP_SECONDS: Final = 5.0
 _SILENCE_SECONDS: Final = 20.0
 
@@ -39,7 +41,7 @@ class ProgressLines:
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()
-            self._write(f"[{done}/{total}] {one_line(text)}")
+            self._write(f"[{done}/{total}] {one_line(text, IMPORTANT_CHARACTERS if important else 200)}")
 
 
 def inert(text: str) -> str:

@@ -32,7 +32,7 @@ from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
-_LINE: Final = 300  # characters of a failed build's message
+_LINE: Final = 450  # characters of a failed build's message
 _SETUP: Final = "its `setup` has to install what the tests and their options need"
 _CHECK: Final = f"Correct `environment` in codegate.yml: {_SETUP}."
 _WRITE: Final = f"Write `environment` into codegate.yml: {_SETUP}. `codegate init` begins with what was found."
