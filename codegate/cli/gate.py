@@ -45,6 +45,5 @@ def command(run: Path, baseline: Path | None, config: Path | None, rules: str | 
             raise UsageError(f"{rules} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
     code = print_report(report)
-    if journal.manifest.gated_by is not None:
-        note_confirmation(report, by)
+    note_confirmation(report, by)
     return code

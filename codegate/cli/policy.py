@@ -67,10 +67,9 @@ def note_confirmation(report: Report, by: Gate | GatePolicy | None) -> None:
     """Name the command that confirms a regression, if none did."""
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
     if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
-        note(
-            f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "
-            "decides with these samples"
-        )
+        gated = report.run.manifest.gated_by is not None
+        command = f"`codegate run SUITE --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
+        note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
 
 
 def print_report(report: Report) -> ExitCode:

@@ -306,9 +306,8 @@ def config_file(given: Path | None) -> Path | None:
 def config_above() -> str:
     """Name a configuration in a folder above, or return ""."""
     above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
-    return (
-        f"{CONFIG_NAME} is looked for in this folder only; there is one in {os.path.relpath(above)}." if above else ""
-    )
+    there = os.path.relpath(above / CONFIG_NAME) if above is not None else ""
+    return f"{CONFIG_NAME} is looked for in this folder only, and there is {there}." if there else ""
 
 
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:

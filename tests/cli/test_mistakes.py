@@ -182,7 +182,7 @@ def test_a_configuration_in_a_folder_above_is_named(words: tuple[str, ...], tmp_
     (tmp_path / "src").mkdir()
     done = codegate(*words, cwd=tmp_path / "src")
     assert done.code == 2
-    assert "codegate.yml is looked for in this folder only; there is one in .." in done.stderr
+    assert "codegate.yml is looked for in this folder only, and there is ../codegate.yml." in done.stderr
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.typed)
