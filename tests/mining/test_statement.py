@@ -305,6 +305,14 @@ class TestExamples:
         )
         assert found.sources == ("commit", "probe")
 
+    def test_beside_an_example_a_message_is_quoted_up_to_what_cannot_be_shown(self) -> None:
+        message = (
+            "Fix total of nothing\n\nTotals of nothing raise an error.\n\nOops:\n\nSo just begin with that number."
+        )
+        assert "> Totals of nothing raise an error.\n\n" in (text := written(message, examples=[EXAMPLE]).text)
+        assert "So just" not in text
+        assert "So just" in written(message).text
+
     def test_what_the_framework_gives_an_example_is_said(self) -> None:
         example = replace(
             EXAMPLE, given=(("client", "a pytest fixture"), ("self", "a test case of `PingTests(TestCase)`"))

@@ -99,11 +99,14 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     return few if short else ("", "")
 
 
-def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
+def quote_texts(
+    texts: Iterable[tuple[str, str]], known: str, refused: Refused, *, beginnings: bool = False
+) -> list[Quotation]:
     """Return quotations from ``texts`` until they say enough.
 
     ``texts`` come with their sources, the best first. Sentences that say the same as ``known`` are not quoted, nor
-    those for which ``refused`` returns a reason.
+    those for which ``refused`` returns a reason. With ``beginnings``, a message is quoted up to its first sentence that
+    cannot be: what follows often refers to it, and tells the fix.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -113,6 +116,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
         shown = _ASIDE.sub("", normalise(text))
         written = f" {_key(shown)} "
         ends = [f" {end}" for line in shown.splitlines() for each in _END.split(line) if (end := _key(each))]
+        ended = False
         for paragraph in _paragraphs(shown):
             sentences = [each for each in _END.split(paragraph) if each]
             kept: list[str] = []
@@ -125,9 +129,13 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 # A sentence that lost words or its end to scrubbing is not quoted.
                 key = f" {_key(each)}"
                 whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
-                if not full and new and whole and is_sentence(each, source) and not refused(each, source):
+                if ended or full or not new:
+                    continue
+                if whole and is_sentence(each, source) and not refused(each, source):
                     kept.append(each)
                     earlier.append(stems)
+                else:
+                    ended = beginnings and source in MESSAGES
             if kept:
                 found.append(Quotation(source, tuple(each if each in kept else _OMITTED for each in sentences)))
     return found

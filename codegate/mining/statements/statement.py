@@ -160,7 +160,7 @@ def _words(
         return reason
 
     title, called_by = first_title(titles, partial(refused, strict=bool(examples)), short=not examples)
-    passages = quote_texts(texts, title, refused)
+    passages = quote_texts(texts, title, refused, beginnings=bool(examples))
     revealing: dict[str, str] = {}  # by sentence, why it is left out
     for source, own in groupby(passages, lambda each: each.source):
         first, *later = sentences_of(own)  # messages tell first the bug and then the fix
