@@ -35,8 +35,8 @@ from codegate.mining.proving.quality import (
     undisclosed_tests,
 )
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
-from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
+from codegate.mining.statements.leak_rules import LeakRules, leak_rules_of
 from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
@@ -114,10 +114,10 @@ class ProblemBuilder:
     ) -> BuiltProblem | Rejected:
         """Return a change's problem, or why there is none.
 
-        An imported row comes with its ``parts`` and its statement.
+        ``parts`` and ``imported`` are cut and statement of a change from another benchmark; else both are made here.
 
         Raises:
-            InfrastructureError: a fault of codegate, sandbox, package index or rewriting model.
+            InfrastructureError: codegate, the sandbox, the package index or the model that rewrites statements failed.
         """
         try:
             with steps.step("cut"):
@@ -153,7 +153,10 @@ class ProblemBuilder:
         return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
-        """Return a function that opens sandboxes while results are wanted."""
+        """Return a function that opens sandboxes of ``environment``.
+
+        Once ``stop`` is set, it raises ``LeftOut`` instead.
+        """
 
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -218,7 +221,7 @@ class _UnitBuilder:
                 statement = self._rewritten(builder.options.rewrite, described)
         validated = replace(validated, outcomes=without_undisclosed(validated.outcomes, described.undisclosed))
         with step("quality"):
-            exact = len(described.gates.exact) if described.gates is not None else None
+            exact = len(described.rules.exact) if described.rules is not None else None
             quality = measure_quality(validated, described.partial, exact, statement.words)
         findings = Findings(
             prospect=self.prospect,
@@ -302,12 +305,12 @@ class _UnitBuilder:
             interface = interface_of(self.parts)
             found = find_examples(self.parts, validated, public, unit.commit)
             found = [each for each in found if not each.example.echoes(interface.names)]
-            gates = gates_of(self.parts, validated.outcomes, interface, public)
-            gates = replace(gates, exact=asserted_texts(self.parts, validated, gates.exact))
+            rules = leak_rules_of(self.parts, validated.outcomes, interface, public)
+            rules = replace(rules, exact=asserted_texts(self.parts, validated, rules.exact))
             later = entries_naming(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
-                enrichment=self.prospect.enrichment, later=later, interface=interface, gates=gates,
+                enrichment=self.prospect.enrichment, later=later, interface=interface, rules=rules,
             )  # fmt: skip
             examples = self._executed(chosen(found))
             _require_statement(write(examples=examples))
@@ -327,7 +330,7 @@ class _UnitBuilder:
             raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
             statement = _require_disclosed(interface, _require_statement(write(examples=self._executed(examples))))
-        return _Described(kind, interface, statement, runs, undisclosed, gates)
+        return _Described(kind, interface, statement, runs, undisclosed, rules)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
         """Return ``examples``; raise ``LeftOut`` if a required one is missing."""
@@ -340,14 +343,14 @@ class _UnitBuilder:
             return run_partial_fixes(self.parts, validated, found)
 
     def _rewritten(self, candidate: CandidateSpec, described: "_Described") -> StatementText:
-        builder, interface, statement, gates = self.builder, described.interface, described.statement, described.gates
-        if gates is None:  # of an imported row
+        builder, interface, statement, rules = self.builder, described.interface, described.statement, described.rules
+        if rules is None:  # the statement was imported
             return statement
-        form = required_form(gates.exact, interface, "")
+        form = required_form(rules.exact, interface, "")
         builder.check_wanted()
         # If there is no answer, mining ends. Its results are stored, and the same command goes on from here.
         name = mined_id(builder.name, self.prospect.unit)
-        rewritten, usage = rewrite_statement(candidate, name, statement, gates, form)
+        rewritten, usage = rewrite_statement(candidate, name, statement, rules, form)
         with builder.counting:
             builder.usage += usage
             builder.rewrites += 1
@@ -358,8 +361,8 @@ class _UnitBuilder:
 class _Described:
     """A change's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows. ``gates``: the rules that the statement kept; None
-    if it was imported.
+    ``undisclosed``: tests that demand more than the statement shows. ``rules``: those that the statement keeps; None if
+    it was imported.
     """
 
     kind: KindOf
@@ -367,7 +370,7 @@ class _Described:
     statement: StatementText
     partial: list[PartialRun]
     undisclosed: frozenset[str] = frozenset()
-    gates: Gates | None = None
+    rules: LeakRules | None = None
 
 
 def _require_statement(statement: StatementText | str) -> StatementText:

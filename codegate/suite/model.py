@@ -227,7 +227,7 @@ class Statement(Strict):
         "by hand."
     )
     sources: tuple[str, ...] = Field(default=(), description="Where its words are from: changelog, commit, probe, …")
-    dropped: tuple[str, ...] = Field(default=(), description="Sentences that the gates took out, by source and reason.")
+    dropped: tuple[str, ...] = Field(default=(), description="Why sentences were left out, with their sources.")
     sha256: Sha256 = Field(description="SHA-256 of the bytes of statement.md.")
     model: str | None = Field(default=None, description="The model snapshot that rewrote it.")
 

@@ -23,8 +23,8 @@ from codegate.mining.examples.search import differing, find_examples, steady_exa
 from codegate.mining.examples.variants import probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import Validated
-from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE
+from codegate.mining.statements.leak_rules import leak_rules_of
 from codegate.mining.statements.statement import write_statement
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -540,8 +540,8 @@ class TestGates:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})
         tests = ("greet.test.js::greets",)
         assert failing_literals(cut, tests, "greets") == {"a stranger", "welcome, a stranger"}
-        gates = gates_of(cut, failing(tests), NO_INTERFACE, "")
-        assert gates.reason("It should say welcome, a stranger.")
+        rules = leak_rules_of(cut, failing(tests), NO_INTERFACE, "")
+        assert rules.reason("It should say welcome, a stranger.")
 
     def test_the_tag_of_a_go_field_counts_by_its_values(self) -> None:
         source = 'package a\n\nfunc TestA(t *testing.T) {\n\tvar c struct{ A int `env:"MAP" help:"A plum."` }\n}\n'

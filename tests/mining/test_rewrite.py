@@ -18,8 +18,8 @@ from codegate.candidates.replay import transcript_header
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, public_text
-from codegate.mining.statements.gates import Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, interface_of
+from codegate.mining.statements.leak_rules import LeakRules, leak_rules_of
 from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
 from tests.kit.model_server import as_json, chat_answer, messages_answer, wire_server
@@ -29,13 +29,13 @@ BODY = "The total of an empty list raises an IndexError. The total should be zer
 REPORT = f"# Sum up nothing\n\n{BODY}"
 
 
-def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[StatementText, Gates, str]:
-    """Return what a call needs: the statement, its gates, and its section of required names."""
+def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[StatementText, LeakRules, str]:
+    """Return what a call needs: the statement, its rules, and its section of required names."""
     interface, outcomes = interface_of(cut), outcomes_of(TEST, FAILED)
     own = write_statement(unit_of(message), cut, outcomes, interface=interface)
     assert isinstance(own, StatementText)
-    gates = gates_of(cut, outcomes, interface, public_text(cut))
-    return own, gates, required_form(gates.exact, interface, own.text)
+    rules = leak_rules_of(cut, outcomes, interface, public_text(cut))
+    return own, rules, required_form(rules.exact, interface, own.text)
 
 
 def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> tuple[StatementText | None, Usage]:
@@ -102,8 +102,8 @@ def test_an_answer_has_every_example_as_it_was_executed(tmp_path: Path) -> None:
         )
         header = transcript_header("handwritten", "writer-2025-01-01")
         (tmp_path / "answers.jsonl").write_bytes(header + b"\n" + line + b"\n")
-        gates = gates_of(sums_cut(), outcomes_of(TEST, FAILED), NO_INTERFACE, "")
-        found, _ = rewrite_statement(parse_candidate(f"replay:{tmp_path}/answers.jsonl"), "p", own, gates)
+        rules = leak_rules_of(sums_cut(), outcomes_of(TEST, FAILED), NO_INTERFACE, "")
+        found, _ = rewrite_statement(parse_candidate(f"replay:{tmp_path}/answers.jsonl"), "p", own, rules)
         assert (found is not None) == used
 
 

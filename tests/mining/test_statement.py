@@ -1,4 +1,4 @@
-"""Statements: what the writer takes from a repository's texts and from examples, and what its gates keep out."""
+"""Statements: what the writer takes from a repository's texts and from examples, and what its rules keep out."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from codegate.grading import TestResult
 from codegate.mining.examples.example import Example, public_text
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
-from codegate.mining.statements.gates import gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
+from codegate.mining.statements.leak_rules import leak_rules_of
 from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.quotation import quote_texts, sentences_of
 from codegate.mining.statements.statement import (
@@ -553,7 +553,7 @@ class TestForms:
             {"lib/a.js": f"throw new Error('{form}');\n"},
             {path: hidden.replace("FORM", form)},
         )
-        found = gates_of(cut, failing((f"{path}::x",)), NO_INTERFACE, public_text(cut))
+        found = leak_rules_of(cut, failing((f"{path}::x",)), NO_INTERFACE, public_text(cut))
         assert found.exact == (form,)
         assert form.replace("\\", "") in required_form(found.exact, NO_INTERFACE, "")
 
@@ -629,24 +629,24 @@ class TestGates:
     def test_texts_of_a_hidden_component_are_hidden(self) -> None:
         component = "<template><p>{{ 'a walrus in hats' }}</p></template>\n"
         cut = cut_of(BASE, {"pkg/sums.py": "def total(items):\n    return 0\n"}, {"tests/Hat.vue": component})
-        gates = gates_of(cut, outcomes_of("tests/hat.test.js::shows it", None), NO_INTERFACE, "")
-        assert "a walrus in hats" in gates.hidden
+        rules = leak_rules_of(cut, outcomes_of("tests/hat.test.js::shows it", None), NO_INTERFACE, "")
+        assert "a walrus in hats" in rules.hidden
 
     def test_values_of_tests_in_any_language_are_hidden(self) -> None:
         hidden = "it 'keeps zeros' do\n  expect(Price.format(1057)).to eq('10.57')\nend\n"
         cut = cut_of({"price.rb": "x"}, {"price.rb": "y"}, {"spec/price_spec.rb": hidden})
-        gates = gates_of(cut, outcomes_of("spec/price_spec.rb::keeps zeros", None), NO_INTERFACE, "12.34")
-        assert gates.reason("A price of 1057 cents is wrong.") == "shows the hidden literal '1057'"
-        assert gates.reason("It should be 10.57.") == "shows the hidden literal '10.57'"
-        assert not gates.reason("The price of 209 cents should be 2.09.")
+        rules = leak_rules_of(cut, outcomes_of("spec/price_spec.rb::keeps zeros", None), NO_INTERFACE, "12.34")
+        assert rules.reason("A price of 1057 cents is wrong.") == "shows the hidden literal '1057'"
+        assert rules.reason("It should be 10.57.") == "shows the hidden literal '10.57'"
+        assert not rules.reason("The price of 209 cents should be 2.09.")
 
     def test_a_literal_that_the_fix_has_too_may_be_shown(self) -> None:
         fix = f"{FIXED}WORDS = ['half_dozen']\n"
         hidden = "def test_total():\n    assert total('half_dozen eggs') == total(['half_dozen'])\n"
         cut = cut_of(BASE, {"pkg/sums.py": fix}, {"tests/test_sums.py": hidden})
-        gates = gates_of(cut, outcomes_of("tests/test_sums.py::test_total", None), NO_INTERFACE, "")
-        assert not gates.reason("The word half_dozen is not known.")
-        assert gates.reason("The text half_dozen eggs is not known.")
+        rules = leak_rules_of(cut, outcomes_of("tests/test_sums.py::test_total", None), NO_INTERFACE, "")
+        assert not rules.reason("The word half_dozen is not known.")
+        assert rules.reason("The text half_dozen eggs is not known.")
 
     @pytest.mark.parametrize("name", ["empty\u200b_amount", "empty\\_amount", "empty&#95;amount", "еmpty_amount"])
     def test_a_name_is_seen_through_its_disguise(self, name: str) -> None:

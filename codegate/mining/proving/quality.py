@@ -15,7 +15,7 @@ from codegate.mining.examples.search import differing, with_examples
 from codegate.mining.proving.outcomes import BROKEN, status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import Validated
-from codegate.mining.statements.gates import longest_words
+from codegate.mining.statements.leak_rules import longest_words
 from codegate.suite import Changes, Quality
 
 MAX_UNSHOWN: Final = 3

@@ -30,8 +30,8 @@ class Interface:
     Attributes:
         signatures: signatures of names that the fix adds and the hidden tests use, without bodies and with plain
             defaults only.
-        names: the plain names in ``signatures``; no statement masks them.
-        unresolvable: names that the tests use and only the fix has, but whose signature is unknown.
+        names: the plain names in ``signatures``, which a statement may mention.
+        unresolvable: further names that only the fix and the tests have, without a known signature.
     """
 
     signatures: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Usage, open_provider
 from codegate.errors import UsageError
-from codegate.mining.statements.gates import Gates
+from codegate.mining.statements.leak_rules import LeakRules
 from codegate.mining.statements.scrub import normalise
 from codegate.mining.statements.statement import StatementText, count_words
 
@@ -29,12 +29,12 @@ Rules:
 
 
 def rewrite_statement(
-    candidate: CandidateSpec, problem: str, statement: StatementText, gates: Gates, form: str = ""
+    candidate: CandidateSpec, problem: str, statement: StatementText, rules: LeakRules, form: str = ""
 ) -> tuple[StatementText | None, Usage]:
     """Return a statement that a model reworded, and its usage.
 
     The model sees the finished statement alone; ``form``, its section of required names and texts, is added to the
-    answer unchanged. The answer must pass the same gates as every sentence of a statement, repeat each example as it
+    answer unchanged. The answer must keep the same rules as every sentence of a statement, repeat each example as it
     was executed, and add no link or reference. Otherwise the result is None; the user pays for the tokens either way.
 
     Raises:
@@ -61,7 +61,7 @@ def rewrite_statement(
         and count_words(text) >= _MIN_WORDS
         and len(answer.text) <= _MAX_ANSWER
         and set(_REFERENCE.findall(text)) <= set(_REFERENCE.findall(statement.text))
-        and not gates.reason(text)
+        and not rules.reason(text)
         and _blocks(text) == _blocks(statement.text)
     )
     if not is_usable:

@@ -1,7 +1,7 @@
 """Write a statement from quotations and executed examples.
 
-People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that pass the
-gates (``gates.py``).
+People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that keep the
+leak rules (``leak_rules.py``).
 """
 
 import re
@@ -18,8 +18,8 @@ from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, funct
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.gates import VALUE, Gates, gates_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
+from codegate.mining.statements.leak_rules import VALUE, LeakRules, leak_rules_of
 from codegate.mining.statements.material import texts_about, titles_of
 from codegate.mining.statements.quotation import (
     MESSAGES,
@@ -86,17 +86,17 @@ def write_statement(
     examples: Sequence[Example] = (),
     later: Iterable[str] = (),
     interface: Interface = NO_INTERFACE,
-    gates: Gates | None = None,
+    rules: LeakRules | None = None,
     overturned: Collection[str] = (),
 ) -> StatementText | str:
-    """Return the statement, or the reason why there is none.
+    """Return a change's statement, or why there is none.
 
-    ``later`` are entries of later changelogs that name the change or its issue. ``gates`` are made from ``cut`` by
-    default. ``overturned`` are the base's tests that expect the old behaviour.
+    ``later`` are entries of later changelogs that name the change or its issue. ``rules`` are made from ``cut`` by
+    default. ``overturned`` are tests of the base tree that expect the old behaviour.
     """
-    gates = gates or gates_of(cut, outcomes, interface, public_text(cut))
+    rules = rules or leak_rules_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
-    words = _words(titles, texts, gates, examples, partial(_crash, cut, outcomes, gates, interface))
+    words = _words(titles, texts, rules, examples, partial(_crash, cut, outcomes, rules, interface))
     if isinstance(words, str):
         return words
     title, passages, crash = words.title, words.passages, words.crash
@@ -110,10 +110,10 @@ def write_statement(
     names = ", ".join(f"`{name}`" for name in _names_of(overturned))
     parts.append(f"{_BUT}{names}." if names else _STAY)
     text = "\n\n".join(parts) + "\n"
-    form = required_form(gates.exact, interface, text)
+    form = required_form(rules.exact, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
-    if 2 * sum(map(len, gates.exact)) >= len("".join(added_text(cut).split())) > 0:
+    if 2 * sum(map(len, rules.exact)) >= len("".join(added_text(cut).split())) > 0:
         return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
     sources = [words.called_by, *(each.source for each in passages), *(["exception"] if crash else [])]
@@ -139,23 +139,24 @@ class _Words:
 def _words(
     titles: Sequence[tuple[str, str]],
     texts: Sequence[tuple[str, str]],
-    gates: Gates,
+    rules: LeakRules,
     examples: Sequence[Example],
     crash_beside: Callable[[str], list[str]],
 ) -> _Words | str:
-    """Return people's words to show, or why too few remain.
+    """Return words to quote, or why they say too little.
 
-    Words that may tell the fix are left out, unless there is no example and too little would be left. ``crash_beside``
-    returns a sentence on the exception that failing tests raise, given the words.
+    Words that may tell the fix are left out, unless there is no example and too little would be left. ``titles`` and
+    ``texts`` have the source of each. ``crash_beside`` gets the words, and returns a sentence on the exception that
+    failing tests raise if the words do not name that exception.
     """
     code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
     dropped: list[str] = []
 
     def tells_means(text: str, source: str) -> str:
-        return "" if source == "issue" else gates.tells_means(text, code)  # an issue is older than the fix
+        return "" if source == "issue" else rules.tells_means(text, code)  # an issue is older than the fix
 
     def refused(text: str, source: str, *, strict: bool = False) -> str:
-        if reason := gates.reason(text) or (tells_means(text, source) if strict else ""):
+        if reason := rules.reason(text) or (tells_means(text, source) if strict else ""):
             dropped.append(f"{source}: {reason}")
         return reason
 
@@ -176,7 +177,7 @@ def _words(
         quoted = [*([title] if is_sentence(title, "") else []), *sentences]
         if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
             of_messages = {called_by, *(each.source for each in shown)} <= MESSAGES
-            if of_messages and gates.names_the_fix_alone("\n".join([title, *sentences])):
+            if of_messages and rules.names_the_fix_alone("\n".join([title, *sentences])):
                 return "no probe shows a difference, and all code that the words name is what the fix changes"
             return _Words(title, called_by, shown, crash, [*dropped, *left_out])
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
@@ -217,13 +218,12 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface, quoted: str) -> list[str]:
+def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interface, quoted: str) -> list[str]:
     """Return a sentence on the exception that failing tests raise.
 
-    Empty unless half of the tests raise one, or if ``quoted`` names it already. An exception about a new name that is
-    not there yet does not count.
+    Empty unless half of the tests raise one, or if ``quoted`` names the exception already. An exception about a new
+    name that is not there yet does not count.
     """
-    # Empty if ``quoted`` names it already. An exception about a new name that is not there yet is no crash.
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
     if 2 * len(raised) < len({*map(function_of, outcomes.fail_to_pass)}):
@@ -231,27 +231,27 @@ def _crash(cut: Cut, outcomes: TestOutcomes, gates: Gates, interface: Interface,
     for test, result in raised.values():
         name = _exception_of(result)
         message = " ".join(result.message.partition("\n")[0].split())[:200].removeprefix(f"{result.exception}:").strip()
-        may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not gates.reason(message)
+        may_be_shown = message and "`" not in message and not UNSTABLE.search(message) and not rules.reason(message)
         shown = f"{name}: {message}" if may_be_shown else name
         if interface.names & {*_NAME.findall(message)}:
             continue
-        if name not in quoted and not gates.reason(name):
-            where = _where(cut, gates, *outcomes.places.get(test, ("", "")))
+        if name not in quoted and not rules.reason(name):
+            where = _where(cut, rules, *outcomes.places.get(test, ("", "")))
             return [f"Today `{shown}` is raised{where}, and it should not be."]
     return []
 
 
-def _where(cut: Cut, gates: Gates, file: str, function: str) -> str:
+def _where(cut: Cut, rules: LeakRules, file: str, function: str) -> str:
     """Return a clause like `` in `f` of `a.py` ``.
 
-    It names the place that raised an exception. "" if the file is not in the base tree, or if ``gates`` find that the
-    clause would disclose the fix.
+    It names the place that raised an exception. "" if the file is not in the base tree, or if ``rules`` find that the
+    clause would tell the fix.
     """
     if file not in cut.base or "`" in file:
         return ""
     own = function in IDENTIFIER.findall(decode(cut.base[file].data))  # a code object may have any name
     where = f" in `{function}` of `{file}`" if own else f" in `{file}`"
-    return "" if gates.reason(where) else where
+    return "" if rules.reason(where) else where
 
 
 def _crash_result(cut: Cut, outcomes: TestOutcomes, test: str) -> TestResult | None:

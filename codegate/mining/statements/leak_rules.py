@@ -44,8 +44,8 @@ _NAMING: Final = re.compile(r"`[^`]+`|[\w.]*\w\(|\w+(?:\.\w+)+|\w*(?:[a-z][A-Z]|
 
 
 @dataclass(frozen=True)
-class Gates:
-    """One problem's rules on what its statement may show.
+class LeakRules:
+    """What the statement of one problem may not show.
 
     Attributes:
         known: the words that only the fix has.
@@ -73,9 +73,7 @@ class Gates:
         return next((words.format(what) for words, what in found if what), "")
 
     def tells_means(self, text: str, shown: str) -> str:
-        """Return why ``text`` may tell how to fix it.
-
-        "" if it does not.
+        """Return why ``text`` may tell the fix, or "".
 
         Words that ``shown``, another part of the statement, has are allowed.
         """
@@ -95,25 +93,25 @@ def _folded(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(name.lower() for text in texts for name in IDENTIFIER.findall(text))
 
 
-def _hidden_literal(gates: Gates, text: str) -> str:
-    found = shows(text.casefold(), {each.casefold() for each in gates.hidden})
+def _hidden_literal(rules: LeakRules, text: str) -> str:
+    found = shows(text.casefold(), {each.casefold() for each in rules.hidden})
     return repr(found[:40]) if found else ""
 
 
-def _internal_name(gates: Gates, text: str) -> str:
-    return min(gates.internal & set(IDENTIFIER.findall(text)), default="")
+def _internal_name(rules: LeakRules, text: str) -> str:
+    return min(rules.internal & set(IDENTIFIER.findall(text)), default="")
 
 
-def _of_the_fix(gates: Gates, text: str) -> str:
-    return text if gives_fix_away(text, gates.known) else ""
+def _of_the_fix(rules: LeakRules, text: str) -> str:
+    return text if gives_fix_away(text, rules.known) else ""
 
 
-def _replaced_code(gates: Gates, text: str) -> str:
-    return next((code for code in _OPERATION.findall(text) if "".join(code.split()) in gates.replaced), "")
+def _replaced_code(rules: LeakRules, text: str) -> str:
+    return next((code for code in _OPERATION.findall(text) if "".join(code.split()) in rules.replaced), "")
 
 
 #: The rules: a reason, and a function that returns the forbidden part of a text. The first that finds one counts.
-_RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
+_RULES: Final[tuple[tuple[str, Callable[[LeakRules, str], str]], ...]] = (
     ("shows the hidden literal {}", _hidden_literal),
     ("names {}, which the fix changes", _internal_name),
     ("quotes the fix or names what only the fix has", _of_the_fix),
@@ -121,8 +119,8 @@ _RULES: Final[tuple[tuple[str, Callable[[Gates, str], str]], ...]] = (
 )
 
 
-def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
-    """Return one problem's gates; names in ``interface`` are allowed."""
+def leak_rules_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> LeakRules:
+    """Return one problem's leak rules; names in ``interface`` are allowed."""
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     added = added_text(cut)
     whole = whole_literals(hidden, added)
@@ -139,7 +137,7 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     fix, tests = ([(file, cut.base.get(path)) for path, file in files.items()] for files in (cut.fix, cut.hidden))
     changed = _folded(line for new, old in fix for line in (*new_lines(new, old), *new_lines(old, new)))
     tested = _folded(line for new, old in tests if new is not None for line in _inserted(new, old))
-    return Gates(known, secret, exact, internal, replaced_text(cut), means, changed, tested)
+    return LeakRules(known, secret, exact, internal, replaced_text(cut), means, changed, tested)
 
 
 def _inserted(new: TreeFile, old: TreeFile | None) -> Iterator[str]:
