@@ -47,13 +47,13 @@ def confirm(
     against = fresh if drift.drifted or fresh.settings != stored.settings else pooled(stored, fresh)
     demands, warnings = _without_missed_demands(policy, own)
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
-    shared = _unconfirmed_alone(fresh, candidate, second, demands)
-    confirmed = second.kind == "regressed" and shared is None
+    unconfirmed = _unconfirmed_alone(fresh, candidate, second, demands)
+    confirmed = second.kind == "regressed" and unconfirmed is None
     both = against is not fresh and second.baseline_rate is not None
     return second.model_copy(
         update={
             "kind": second.kind if confirmed or second.kind in {"infrastructure", "incomparable"} else "inconclusive",
-            "reason": f"{second.reason} {_conclusion(drift, shared, confirmed=confirmed, both=both)}",
+            "reason": f"{second.reason} {_conclusion(drift, unconfirmed, confirmed=confirmed, both=both)}",
             "baseline_label": first.baseline_label,
             "confirmed": confirmed,
             "drift": drift,
@@ -131,10 +131,11 @@ def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolic
     return policy.model_copy(update={"cohorts": cohorts, "must_pass": must_pass}), warnings
 
 
-def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool) -> str:
-    """Return the end of the sentence about a confirmation.
+def _conclusion(drift: Drift, unconfirmed: str | None, *, confirmed: bool, both: bool) -> str:
+    """Return a sentence on whether fresh samples confirm a regression.
 
-    ``both``: its baseline is stored and fresh samples.
+    ``unconfirmed``: why they do not, compared alone. ``both``: the candidate was compared with stored and fresh samples
+    pooled.
     """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "
@@ -148,5 +149,5 @@ def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool, both: bool
         return f"Confirmed by fresh samples of the pinned model; no drift of the pinned model shown ({now})."
     return (
         "A regression against the stored baseline is not confirmed by fresh samples of the pinned model"
-        f"{shared or ''} ({now})."
+        f"{unconfirmed or ''} ({now})."
     )

@@ -60,7 +60,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A SWE-bench row turned into a change with invented id."""
+    """A SWE-bench row as a merged change with invented commit."""
 
     prospect: Prospect
     parts: Cut = field(repr=False)
@@ -69,7 +69,7 @@ class ImportedUnit:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a row's published tests agree with the measured ones.
+    """How tests that a row lists agree with measured ones.
 
     Attributes:
         exact: whether the fail-to-pass tests are the same; None: the row publishes none.
@@ -121,9 +121,9 @@ def import_proven(
         numpy = b"import numpy" in read_bytes(file, MAX_FILE_BYTES)
         return import_tasks(file, out, name, task_environment(options.recipe, backend, numpy=numpy))
     sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository or Path(), base.commit or ""))
-    proven = _Proven(sandboxes, name, options, repository or Path())
+    build = _RowBuilder(sandboxes, name, options, repository or Path())
     try:
-        return import_rows(file, out, name, repository, proven)
+        return import_rows(file, out, name, repository, build)
     except KeyboardInterrupt as error:
         close_soon(backend)
         raise Interrupted("the import was stopped; no suite was written.") from error
@@ -131,11 +131,11 @@ def import_proven(
         sandboxes.close()
 
 
-class _Proven:
-    """Makes problems of imported rows, proved as mining does.
+class _RowBuilder:
+    """Makes problems of imported rows; proves them as mining does.
 
-    It uses the configuration's recipe. Without one, it tries recipes that worked before, and those that the files of a
-    base tree propose.
+    It uses the configuration's recipe, else recipes that worked before, and those that the files of a base tree
+    propose.
     """
 
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineRequest, repository: Path) -> None:
@@ -300,7 +300,7 @@ def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | N
 
 
 def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
-    """Return how published tests agree with measured ones.
+    """Return how tests that ``row`` lists agree with measured ones.
 
     A published id that was truncated at a blank (SWE-bench has hundreds) matches the measured ids that begin with it.
     """
@@ -331,7 +331,10 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 
 
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
-    """Return the problem with the row's facts, and its agreement."""
+    """Return the problem with the row's id, statement and origin.
+
+    Beside it, how the tests that the row lists agree with the measured ones.
+    """
     problem, row = built.problem, imported.row
     agreement = compare_tests(row, problem.tests)
     old = problem.manifest

@@ -86,10 +86,10 @@ class SupervisorStream:
         self._sequence = 0
 
     def start(self, hello: dict[str, Any], timeout: float) -> Reply:
-        """Send the supervisor and its first message; return its reply.
+        """Send the supervisor's program and ``hello``; return the supervisor's reply.
 
         Raises:
-            StreamBroken: it did not start in ``timeout`` seconds.
+            StreamBroken: the supervisor did not start in ``timeout`` seconds.
         """
         first = _message({**hello, "key": self._key.hex()}, b"")
         deadline = time.monotonic() + timeout
@@ -102,9 +102,9 @@ class SupervisorStream:
     def request(
         self, header: dict[str, Any], blob: bytes, *, reply_bytes: int, timeout: float, relay: Relay | None = None
     ) -> Reply:
-        """Send a request; return its reply of at most ``reply_bytes``.
+        """Send a request; return the reply of at most ``reply_bytes``.
 
-        ``timeout`` is in seconds, for both.
+        Sending and waiting may take ``timeout`` seconds together.
 
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.
@@ -133,7 +133,7 @@ class SupervisorStream:
         This stream has to be one of them.
 
         Raises:
-            StreamBroken: none was ready before ``deadline``.
+            StreamBroken: no socket was ready before ``deadline``.
         """
         try:
             return self._connection.wait(selector, deadline)

@@ -24,7 +24,7 @@ _VERSION: Final = re.compile(r"\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?")
 class MachineToolchain:
     """A toolchain of this machine.
 
-    Sandboxes see it read-only at its own place.
+    Sandboxes see it read-only, at the same path.
 
     Attributes:
         name: see ``Toolchain``.
@@ -135,7 +135,7 @@ def _installed(wanted: Toolchain) -> Iterator[MachineToolchain]:
 
 @cache
 def _ask(kind: str, program: Path) -> MachineToolchain | None:
-    return _KINDS[kind](program) if kind in _KINDS else _other(kind, program)
+    return _KINDS[kind](program) if kind in _KINDS else _of_unknown_kind(kind, program)
 
 
 def _on_path(program: str) -> list[Path]:
@@ -226,10 +226,10 @@ def _rust(program: Path) -> MachineToolchain | None:
     return MachineToolchain("rust", said[1], folder, folder / "bin")
 
 
-def _other(name: str, program: Path) -> MachineToolchain | None:
-    """Return another kind's toolchain; None outside ``/usr``.
+def _of_unknown_kind(name: str, program: Path) -> MachineToolchain | None:
+    """Return a toolchain of a kind that ``_KINDS`` lacks.
 
-    Elsewhere its files are unknown.
+    None outside ``/usr``, because only there a sandbox has all files that the program may need.
     """
     version = _VERSION.search(_printed([str(program), "--version"]))
     own = program.resolve()

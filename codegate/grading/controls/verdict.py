@@ -23,8 +23,8 @@ SUBTEST_FAILED: Final = "testing.SubtestFailed"
 
 _TURNS: Final = 4  # tests of a run that may use up their whole time limit
 
-_Usable = dict[str, list[SiteFlip]]
-"""A site's flips that the reference fix fails, by test."""
+_FlipsByTest = dict[str, list[SiteFlip]]
+"""By test id, the flips of one site with which the reference fix fails the test."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Folded:
         report: results of the original tests, without copies.
         passed: by test, indexes of the statements whose marks ran.
         short: tests reported as passed that did not leave all of their marks.
-        units: by test id, file and name of the test in the text.
+        units: by test id, the file that has the test, and the test's name in that file.
         copies: by test id, the results of its copies.
     """
 
@@ -133,7 +133,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
-    """Return whether only copies inside a test made it fail."""
+    """Return whether a test's only failed subtests are altered copies."""
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.failed]
@@ -155,7 +155,7 @@ class Drawn:
 
     Attributes:
         made: the test files with marks and copies.
-        flips: by flipped fail-to-pass test, the names of the flips with which the reference fix fails it.
+        flips: by id of each flipped fail-to-pass test, the names of flips with which the reference fix fails the test.
         strong: tests with a flip that a patch cannot tell from the original text.
     """
 
@@ -168,7 +168,7 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
     """Return test files with randomly flipped copies of fail-to-pass tests."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
     marked = marked_units(problem, texts)
-    found = _usable(problem, audit.flips, marked)
+    found = _recorded_flips(problem, audit.flips, marked)
     strong_units = sum(any(map(_is_strong, sites)) for sites in found.values())
     odds = most_copies(strong_units or len(found))
     copies: dict[Key, Sequence[Flips]] = {}
@@ -202,7 +202,7 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
     instead: dict[Key, Flips] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
-    for key, sites in _usable(problem, {**left, **audit.alone}, marked).items():
+    for key, sites in _recorded_flips(problem, {**left, **audit.alone}, marked).items():
         site = generator.choice([one for one in sites if _is_strong(one)] or sites)
         test, flips = generator.choice(list(site.items()))
         flip = generator.choice(flips)
@@ -212,22 +212,24 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
     return Drawn(make_copies(texts, marked, {}, instead=instead), flipped, frozenset(strong))
 
 
-def _usable(problem: Problem, known: Mapping[str, Sequence[str]], units: Sequence[Unit]) -> dict[Key, list[_Usable]]:
-    """Return the usable flips, by unit, site and test.
+def _recorded_flips(
+    problem: Problem, recorded: Mapping[str, Sequence[str]], units: Sequence[Unit]
+) -> dict[Key, list[_FlipsByTest]]:
+    """Return each test's recorded flips, separately for each site.
 
-    ``known`` has, by test, the manifest's text of its flips.
+    Keys are file and name of a test. Its flips are by test id, because a parametrised test has an id for each case.
+    ``recorded`` has, by test id, the texts that ``write_flips`` made for the manifest.
     """
-    # ``known`` are the manifest's flips, by test.
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
-        for entry in known.get(test, ()):
+        for entry in recorded.get(test, ()):
             name, _, rest = entry.partition("@")
             ends, _, numbers = rest.partition(":")
             entries.setdefault(name, []).append((test, int(ends), numbers))
-    found: dict[Key, list[_Usable]] = {}
+    found: dict[Key, list[_FlipsByTest]] = {}
     for unit in units:
         for site in unit.sites:
-            usable: _Usable = {}
+            usable: _FlipsByTest = {}
             for test, statement, some in entries.get(site.name, ()):
                 taken = map(int, some.split(",")) if some else range(len(site.texts))
                 flips = [SiteFlip(site, number, statement) for number in taken if number < len(site.texts)]
@@ -242,7 +244,7 @@ def survivors(drawn: Drawn, folded: Folded) -> list[str]:
     return list(filter(folded.report.passes, drawn.flips))
 
 
-def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_Usable]:
+def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> list[_FlipsByTest]:
     """Return the sites that are flipped in every copy.
 
     If some copy kept a site's original text, that text would be the most frequent one, which reveals it. So there is at
@@ -252,7 +254,7 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
 
-    def rank(site: _Usable) -> tuple[bool, bool, int]:
+    def rank(site: _FlipsByTest) -> tuple[bool, bool, int]:
         return _is_strong(site), site.keys() >= left, min(most, len(_common_flips(site)))
 
     usable = sorted(filter(_common_flips, sites), key=rank, reverse=True)
@@ -269,17 +271,17 @@ def _sites_to_flip(sites: list[_Usable], generator: Random, most: int) -> list[_
     return together
 
 
-def _common_flips(site: _Usable) -> list[SiteFlip]:
-    """Return the flips that make all the site's tests fail."""
+def _common_flips(site: _FlipsByTest) -> list[SiteFlip]:
+    """Return the flips that fail all of a site's tests."""
     numbers = set.intersection(*({flip.number for flip in flips} for flips in site.values()))
     return [flip for flip in next(iter(site.values())) if flip.number in numbers]
 
 
-def _first(site: _Usable) -> Site:
+def _first(site: _FlipsByTest) -> Site:
     return next(iter(site.values()))[0].site
 
 
-def _is_strong(site: _Usable) -> bool:
+def _is_strong(site: _FlipsByTest) -> bool:
     return _first(site).strong
 
 
@@ -329,9 +331,8 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
     """Return whether a copy failed early enough.
 
-    It has to fail no later than with the reference fix. ``names`` are the flips of the test.
+    The copy has to fail no later than with the reference fix. ``names`` are the test's flips.
     """
-    # It has to fail at the latest at the statement where the fix fails.
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.failed
     return (failed or copied.cut) and not ends & copied.passed

@@ -56,7 +56,7 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 
 
 def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
-    """Run probes of ``files``; yield the examples that they give.
+    """Run the probes of ``files``; yield examples of different values.
 
     Only examples are yielded whose code gives the same values when it runs alone.
     """
@@ -93,7 +93,8 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
     same = {
         number: replace(each, example=replace(each.example, raising=_raising(each.difference.line, before[number])))
         for number, each in numbered.items()
-        if _last(before.get(number)) == each.difference.before and _last(after.get(number)) == each.difference.after
+        if _only_value(before.get(number)) == each.difference.before
+        and _only_value(after.get(number)) == each.difference.after
     }  # fmt: skip
     return {file.path: [same[number] for number in file.probes if number in same] for file in probing}
 
@@ -278,7 +279,7 @@ def _beside(cut: Cut, path: str) -> Iterator[str]:
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
-    """Return the records, by the number of the probe."""
+    """Return by each probe's number what it recorded."""
     found: Seen = {}
     for test, kept in shown.items():
         match = _PROBE.search(test)
@@ -315,15 +316,20 @@ def _differences(
 
 
 def _value(kept: Values, number: int, step: int) -> Value | None:
-    """Return an expression's recorded value, or an earlier error."""
+    """Return the value that a probe recorded for one expression.
+
+    ``kept`` are the probe's records, ``number`` is the place of the expression in its line, and ``step`` the place of
+    the step that checks it. If that step or an earlier one raised an error, the error is the value. None if nothing, or
+    several values, were recorded.
+    """
     if len({value for place, value in kept if place == number}) > 1:
         return None  # of a loop, which a reader sees once
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
     return next(matching, None)
 
 
-def _last(kept: Values | None) -> Value | None:
-    """Return the value that a probe with one expression recorded."""
+def _only_value(kept: Values | None) -> Value | None:
+    """Return what a probe recorded that checks one expression alone."""
     return _value(kept, 0, 1 << 30) if kept else None
 
 
@@ -354,7 +360,7 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
 def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
     """Yield copies of a try with fewer unneeded statements.
 
-    They lack all unneeded ones, all but the last few, or one.
+    Each lacks all unneeded statements, all but a few, or one.
     """
     line = tried.difference.line
     single = unneeded_steps(file.dialect, line)

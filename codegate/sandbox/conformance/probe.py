@@ -79,8 +79,8 @@ def touch(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
-def write_to(path: str) -> None:
-    """Open an existing path for writing."""
+def open_for_writing(path: str) -> None:
+    """Open an existing path for writing; write nothing."""
     os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
 
 
@@ -137,7 +137,7 @@ def walls() -> dict[str, Any]:
                   for name, numbers in CALLS.items()},
         "system": {path: refused(partial(touch, path)) for path in SYSTEM},
         "writable": writable(),
-        "kernel": min(refused(partial(write_to, path)) for path in KERNEL),
+        "kernel": min(refused(partial(open_for_writing, path)) for path in KERNEL),
         "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
         "sockets": [path for path in SOCKETS if os.path.exists(path)],
         "variables": sorted(os.environ),

@@ -231,7 +231,7 @@ class RemoteBackend(Backend):
         try:
             with self._explained("copy the environment to a machine"):
                 machine.upload(environment.archive, ARCHIVE)
-            carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
+            carrier = Carrier(machine, _link_settings(environment, limits, totals=self._provider.totals))
             rented.carrier = carrier
         except BaseException:
             rented.destroy()
@@ -344,8 +344,11 @@ def _backend(run_id: str, option: str | None, package: str, title: str, *variabl
     return RemoteBackend(run_id, import_module(f"codegate.sandbox.remote.{package}").PROVIDER())
 
 
-def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
-    """Return the first message to ``link.py``: command and limits."""
+def _link_settings(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
+    """Return the JSON object that ``link.py`` reads first.
+
+    ``totals``: the machine can limit the memory of all processes together.
+    """
     folder = PurePosixPath(FOLDER)
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian

@@ -49,16 +49,14 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
 
 
-def report(
+def send_results(
     channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
 ) -> set[str]:
-    """Send the test results of one process.
+    """Send a process's test results; return its unfinished top-level tests.
 
-    ``unclear`` tests are left out, and the first result has the ``receipts``. Return the tests that were running when
-    the process crashed.
+    Unfinished tests were running when the process crashed. ``unclear`` tests may have been ended by another test's
+    panic, so their results are not sent. The ``receipts`` (tokens of the marks that ran) go with the first result.
     """
-    # ``unclear`` tests are left out, and the first result has the receipts. Return the tests that were running when the
-    # process went down.
     broken: set[str] = set()
     fatal = ""
     if listener.running():
@@ -141,7 +139,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
         # Go says which test panics: those that ran in parallel to it are run again, each alone.
         panicked = listener.panicked()
         unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
-        broken = report(channel, listener, files, status, receipts, unclear)
+        broken = send_results(channel, listener, files, status, receipts, unclear)
         for name in sorted(unclear):
             failed = run_group(run, [name], files, channel) or failed
         if status != 0 and not listener.started:
