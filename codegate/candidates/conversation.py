@@ -21,7 +21,10 @@ TOOL: Final = "tool "
 
 
 class Sampling(Strict):
-    """Sampling parameters; None is not sent (except the output limit)."""
+    """Sampling parameters of a model; unset ones are not sent.
+
+    Only the output limit has a default.
+    """
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)

@@ -21,7 +21,7 @@ _BASE_URL: Final = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za
 
 
 class ShortForm(NamedTuple):
-    """The parts of a candidate's short form."""
+    """The parts of a short form, ``provider:model[@base_url]``."""
 
     provider: str
     model: str = ""
@@ -29,12 +29,12 @@ class ShortForm(NamedTuple):
 
 
 def known_providers() -> tuple[str, ...]:
-    """Return the providers that have a short form."""
+    """Return the provider names that short forms may begin with."""
     return (*provider_names(), *(name for name in WITHOUT_MODEL if name != "predictions"))
 
 
 def read_short_form(text: str) -> ShortForm:
-    """Return the parts of the short form ``text``.
+    """Return the parts of a short form, such as ``openai:my-model``.
 
     Raises:
         UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.

@@ -31,16 +31,16 @@ _GITHUB: Final = {"workspace": WORKSPACE, "job": "test", "run_id": "1", "run_num
 
 @dataclass(frozen=True)
 class CiStep:
-    """One step of a job.
+    """A step of a job: a script or an action.
 
     Attributes:
-        place: its file and job, for people.
-        run: its shell text, filled in; empty if it uses an action.
+        place: the workflow's file and the job, for people.
+        run: the script, with variables filled in.
         uses: the action.
         given: the action's inputs.
         env: variables of this step only.
-        folder: the folder that it runs in, from the repository's root.
-        unknown: clauses on values that only GitHub knows, except those in ``run``.
+        folder: the script's working folder, relative to the repository.
+        unknown: what could not be read, as clauses: the step itself, or values in ``env`` that only GitHub knows.
     """
 
     place: str

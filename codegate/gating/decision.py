@@ -81,10 +81,11 @@ class Terms:
 
 
 def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
-    """Compare the counts by the suite's test or the population's.
+    """Compare the candidate's counts with the baseline's.
 
-    If most problems have a single baseline sample (copies count once), sampling noise cannot be separated from the
-    differences between problems. Then the test for bugs like these decides: it counts both as noise.
+    The test is ``suite_test``, on these problems alone. With fewer than two baseline samples per problem on average
+    (copied answers count once), it is ``population_test``, on all bugs like these: sampling noise cannot be separated
+    from the differences between problems then, and this test counts both as noise.
     """
     test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
     return test(pairs, margin=terms.policy.margin, level=terms.level, level_regressed=terms.level_regressed)

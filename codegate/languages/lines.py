@@ -1,8 +1,8 @@
 """Read tests as lines: the statements up to a check.
 
-A line is one straight run through a test function: there is one for each row of its tables and each of its subtests. A
-step of a line is a statement, or the expressions that an assertion checks. A probe is a generated test that runs a line
-and records the values of these expressions.
+A line has the statements that one execution of a test function runs, in order. A function has a line for each row of
+its tables (each set of arguments) and each subtest. A step of a line is a statement, or the expressions that an
+assertion checks. A probe is a generated test that runs a line and records the values of these expressions.
 """
 
 import re
@@ -56,15 +56,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Line:
-    """One straight run through a test, step by step.
+    """What one execution of a test runs, statement by statement.
+
+    A copy of a line has other literals than the test.
 
     Attributes:
         test: name or titles of the test function.
-        replaced: how many of the test's literals were replaced.
-        renamed: the test's own words and numbers, by their replacements.
-        others: new lines of the test's texts, by the test's own.
+        replaced: how many of the test's literals the copy replaces.
+        renamed: maps new words and numbers to those of the test that they replace.
+        others: maps lines of the test's texts to the lines that replace them.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
-        own: the steps before literals were replaced.
+        own: of a probe, the steps with the test's own literals.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
@@ -210,15 +212,16 @@ class Dialect(ABC):
 
     @abstractmethod
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        """Return, by path, test files that run ``probes``.
+        """Return, by path, texts of test files that run ``probes``.
 
-        The probes run in place of the tests in ``source``, or ``beside`` them.
+        ``source`` is the text of the test file at ``path``; the probes replace its tests, or run ``beside`` them. Each
+        key of ``probes`` becomes part of the name of a generated test, which runs the line.
         """
 
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """Return, by path, test files that run only ``probes``.
+        """Return, by path, texts of test files with only ``probes``.
 
-        They have only the imports and definitions that a reader of the example sees. ``base`` is the text of the file
+        Imports and definitions are only those that a reader of the example sees. ``base`` is the text of the file
         before the fix. Dialects with ``apart`` override this.
         """
         return self.files(path, source, probes)

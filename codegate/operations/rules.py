@@ -161,9 +161,11 @@ def check_made_by(manifest: RunManifest, project: Project) -> None:
 
 
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
-    """Return the project as configured at ``base`` or the workspace.
+    """Return the project that a gate decides on.
 
-    ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
+    The candidates are the workspace's. All other settings are those of the commit ``base``, or the workspace's if it is
+    None. ``scratch`` is an empty folder, into which files of the commit are written. Unless ``needs_candidates``, a
+    project may have no candidates.
 
     Raises:
         UsageError: something is missing or broken, or leads out of the workspace.

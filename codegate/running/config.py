@@ -100,9 +100,9 @@ class Concurrency(Strict):
 
 
 class ScoreWeights(Strict):
-    """Weights of the weighted score, and its two half-value points.
+    """How much each measure counts in the weighted score.
 
-    Weights are relative to their sum.
+    Each weight counts relative to the sum of all.
     """
 
     correctness: float = Field(default=0.30, ge=0, le=1, description="Weight of pass@1.")

@@ -79,15 +79,16 @@ class Gateway:
         call: makes a model call.
         limits: the attempt's limits.
         end: ends the agent; called when no further request can be answered.
-        paid: answers and dollars that an earlier start of the attempt paid; an answer counts, and costs nothing again.
-        parts: parts of the harness by name, each with the pattern of a line that shows in requests that it is used.
+        paid: answers and dollars that an earlier start of the attempt paid; such an answer counts against the limits,
+            and costs nothing again.
+        parts: by name of a part of the harness, the pattern of a line in requests that shows that the part is used.
 
     Attributes:
-        failure: the error that ended the calls; None if it was a limit of the attempt.
-        refused: how often something was not passed on to the model, by its name, which the agent may have written.
+        failure: the error that ended the calls; None if a limit of the attempt ended them.
+        refused: by name, how often a thing was not passed on to the model; the agent may have written the name.
         completions: the answers, in order.
-        conversation: the longest one with the candidate's own model, its last answer included.
-        used: parts of the harness that requests have shown.
+        conversation: the longest conversation with the candidate's own model, with the last answer.
+        used: names of the ``parts`` that requests have shown to be used.
         prompt: system prompt and tools of the first request to the candidate's own model that offers tools, else of its
             first request.
     """
@@ -133,11 +134,11 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of all calls, and those of waiting.
+        """Return the seconds of all calls, and of their waiting.
 
         A call waits for its turn, for a provider's retries and the like. Calls at the same time count once. Time counts
-        as waiting while no call is being answered; while the candidate's own model is called, answers of helpers do not
-        count.
+        as waiting while no model is answering; while the candidate's own model is called, answers of helper models do
+        not count.
         """
         now = time.monotonic()
         calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]

@@ -81,10 +81,7 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop tools that the provider would run; return their names.
-
-        They are in the request ``kept``.
-        """
+        """Drop ``kept``'s tools that the provider runs; return their names."""
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
@@ -111,9 +108,7 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """Drop forbidden parts from the conversation; return their names.
-
-        The conversation is in the request ``kept``.
+        """Drop forbidden parts of ``kept``'s conversation; return the parts' names.
 
         Raises:
             RequestRefused: the conversation holds something other than text, tool calls and their results.
@@ -237,7 +232,7 @@ def dicts(value: object) -> list[dict[str, Any]]:
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return a field's object with the candidate's effort set."""
+    """Return a request field's object with the candidate's effort set."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 

@@ -39,10 +39,11 @@ def driver_command(
 ) -> Command:
     """Return the command that runs a Python driver.
 
-    It has a records pipe, out of the repository's reach. The interpreter is isolated from variables, start-up files and
-    the folder that it is started in: only the driver runs until it lets something else in. The driver gets ``settings``
-    on standard input, as JSON, and ``places`` (see ``Command.argv``) behind the pipe's descriptor. If it is ``seeded``,
-    hashes have the seed ``PYTHONHASHSEED`` of the environment.
+    The driver answers through a pipe (``Command.records``), which code of the repository cannot reach. The interpreter
+    ignores Python's variables, start-up files and the current folder, so that it runs nothing but the driver until the
+    driver loads other code. The driver reads ``settings`` as JSON from standard input. Its arguments are the pipe's
+    descriptor and ``places`` (paths, see ``Command.argv``). If ``seeded``, the seed of hashes is the variable
+    ``PYTHONHASHSEED`` in ``environment``.
     """
     program = _program(driver, package)
     programs = (_program("seeded_driver", _OWN), program) if seeded else (program,)

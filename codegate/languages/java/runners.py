@@ -26,12 +26,13 @@ _CRASH: Final = "The forked VM terminated"
 
 
 class BuildTool(Runner):
-    """Runs the recipe's build tool once for each batch.
+    """Runs the recipe's build tool once for each module.
 
-    Ids are the declaring file's path, ``::`` and the method: ``src/test/java/org/shop/CartTest.java::Empty.total`` for
-    one of a nested class, ``::total(int)[2]`` for the second row of a method with parameters. Rows and methods of equal
-    names count as one test, which passes when all of them pass. A class whose virtual machine crashes has no results.
-    If the tool fails although no test did, no result can be trusted, so there are none.
+    A test id is the path of the file that declares the test, ``::`` and the method, such as
+    ``src/test/java/org/shop/CartTest.java::total``. It ends in ``::Empty.total`` in a nested class, and in
+    ``::total(int)[2]`` for the second set of arguments. Tests with equal ids count as one, which passes if all of them
+    pass. A class whose virtual machine crashes has no results. If the build tool fails although no test did, all
+    results are dropped, because none can be trusted.
     """
 
     program: ClassVar[str]

@@ -189,7 +189,10 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
 
 
 def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
-    """Return the proof, from the fix's grades and unfixed runs."""
+    """Return the proof that runs with and without fix give.
+
+    ``grades`` are those of the reference fix; ``reports`` are of the hidden tests on the base tree.
+    """
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
