@@ -139,7 +139,7 @@ def _is_above(link: str, root: str) -> bool:
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
     """Return the folders that pytest adds to ``sys.path``."""
-    # They are, for each test file, the first folder above it that is no package.
+    # For each test file that is the first folder above it that is no package.
     found = set()
     for file in problem.manifest.test_files:
         folder = file.rpartition("/")[0]
@@ -157,8 +157,8 @@ def _below_roots(path: str, roots: frozenset[str]) -> list[str]:
 
 def _modules(path: str, roots: frozenset[str]) -> set[str]:
     """Return the top-level modules that a path defines."""
-    # These are ``NAME.py`` or ``NAME/__init__.py`` in a root. A folder without ``__init__.py`` hides no module, because
-    # modules of its name come before it wherever they are on the path.
+    # A module is ``NAME.py`` or ``NAME/__init__.py`` in a root. A folder without ``__init__.py`` hides no module:
+    # modules of the folder's name come first, wherever they are on the path.
     found = (_MODULE.fullmatch(place) for place in _below_roots(path, roots))
     return {match[1] for match in found if match is not None}
 

@@ -112,8 +112,7 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
 
 
 def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
-    """Return the contents of test and conftest files, by path."""
-    # These are the test files, and the conftest files above them.
+    """Return contents of ``files`` and conftest files above, by path."""
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -127,7 +126,6 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
     Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
     environment.
     """
-    # It has their time, their failure, and changes of watched files.
     report = TestReport(results={})
     if not selection.before:
         return report
@@ -165,8 +163,8 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 def _programs(sandbox: Sandbox) -> set[str]:
     """Return a line per file that test drivers may execute."""
-    # And for the target of each link. New byte code does not count, because imports make it, but nothing removes or
-    # rewrites any.
+    # The target of each link has a line too. New byte code does not count, because imports make it, but nothing removes
+    # or rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     return set(lines) if done.ok and not done.truncated else {f"{secrets.token_hex(8)} it cannot be listed"}
@@ -222,7 +220,7 @@ def _run_batch(
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
     """Return the report with a result for each service expectation."""
-    # It replaces a test's result of the same id.
+    # An expectation's result replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
         results[test] = TestResult(id=test, status="passed")

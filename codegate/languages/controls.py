@@ -318,7 +318,6 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     """Return replacements for a number, with as many trailing zeros."""
-    # They have as many trailing zeros.
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []

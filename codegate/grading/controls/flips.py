@@ -112,7 +112,6 @@ def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
     load with marks, if a marked test fails with the fix or passes without leaving all of its marks, or if a marked
     fail-to-pass test passes without the fix (it may read its own source).
     """
-    # A test fails with them, or passes with them and without the fix.
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if unproven.passes(test)}

@@ -88,8 +88,6 @@ class Unpacker:
         A file that is no archive is yielded itself. ``every``: all members; else only those named like the answer's
         files.
         """
-        # A file that is no archive is one text. Of an archive, all members are read (``every``), or those whose names
-        # are like the answer's.
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
             yield name, data[:LARGEST_TEXT]
@@ -201,10 +199,9 @@ class KnownAnswer:
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
         """Return how much of the fix a file has.
 
-        The number counts lines or changed places; it is 0 if the file does not have the fix. The text describes the
-        finding.
+        The file is not in the base tree. The number counts lines or changed places; 0: the file lacks the fix. The text
+        describes the finding.
         """
-        # The file is outside of the base tree. The number is 0 if it does not repeat the fix.
         lines = lines_of(patched(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
@@ -232,7 +229,6 @@ class KnownAnswer:
 
         The number is 0 if these are fewer than half. The text describes the finding.
         """
-        # The number is 0 if these are fewer than half.
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
         after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""

@@ -169,7 +169,6 @@ def _names(node: "Node") -> list[str]:
 
     There are none if the call declares neither a test nor a group.
     """
-    # There are none if a call declares no test or group.
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
         return []

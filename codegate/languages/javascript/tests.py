@@ -225,7 +225,6 @@ class JavaScriptDialect(Dialect):
 
         It declares them, or sets undeclared ones: ``if (x) y = require('y')``. Statements that declare tests bind none.
         """
-        # It declares them, or sets undeclared ones: ``if (x) y = require('y')``.
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()
         own = self.bound(text_of(statement))

@@ -81,7 +81,6 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 def _giving(definition: "Node") -> "list[Node]":
     """Return the decorators except pytest's marks and tables."""
-    # These are all except pytest's marks and tables.
     return [node for node in decorators_of(definition) if not _is_mark(node) and not is_table(node)]
 
 

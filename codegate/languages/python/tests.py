@@ -144,7 +144,6 @@ class PythonDialect(Dialect):
 
         Values that helper functions read are left out.
         """
-        # Values that helpers read are left out.
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
@@ -220,7 +219,6 @@ class PythonDialect(Dialect):
 
         None: readers of the example do not have one of them.
         """
-        # None: readers do not have it.
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
             found, new = (self.context(text, frozenset({name})) for text in (base, source))
@@ -362,7 +360,6 @@ def _head(test: "Node", base: str | None) -> str:
 
     It is the class in ``base``, if given; "" if the test has none.
     """
-    # It is the class in ``base``, if given.
     around = class_of(test)
     if around is None:
         return ""

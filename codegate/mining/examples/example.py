@@ -124,7 +124,7 @@ class Example:
         """Return a sort key; the clearest example has the smallest.
 
         ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
-        ``renamed`` has the test's own words and numbers by their replacements. Another number may be no version and no
+        ``renamed`` maps replacements to the test's own words and numbers. Another number may be no version and no
         pattern: with 2 as ``renumbered`` numbers in texts were replaced, with 1 only others.
         """
         values = zip(own, (self.observed, self.expected), strict=True)

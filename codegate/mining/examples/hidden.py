@@ -20,7 +20,7 @@ _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 
 @dataclass(frozen=True)
 class TestFile:
-    """A test file, and its probes by their numbers.
+    """A test file, and its probes by number.
 
     Attributes:
         source: the file after the fix.
@@ -54,7 +54,7 @@ class ProbeDifference:
     before: Value
     after: Value
     own: tuple[Value, Value]
-    """Both values with the test's own literals."""
+    """The values before and after the fix, with the test's own literals."""
 
     @property
     def values(self) -> tuple[Value, Value]:
@@ -152,7 +152,7 @@ def _value_of(assignment: str) -> str:
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
     """Return a lower-case value with the test's own words.
 
-    ``renamed`` has them by their replacements. A word may be part of another one, and a number may have commas.
+    ``renamed`` maps replacements to these words. A word may be part of another one, and a number may have commas.
     """
     text = re.sub(r"(?<=\d),(?=\d)", "", value.lower())
     others = sorted(renamed, key=len, reverse=True)

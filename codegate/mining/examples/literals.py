@@ -143,7 +143,7 @@ class Pieces:
         phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
         initial: whether only the first letter of a word changes.
-        others: lines of texts by the lines that they replace.
+        others: maps lines of texts to their replacements.
         count: how many literals were replaced.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
     """
@@ -166,7 +166,7 @@ class Pieces:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Return the replaced words and numbers, by their replacements."""
+        """Map replacements to the words and numbers that they replace."""
         return {other: own for own, other in self._known.items() if other != own}
 
     def due(self) -> bool:

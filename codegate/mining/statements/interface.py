@@ -101,7 +101,6 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
 
     The third value is whether only the bare name is known, which must be new to the whole base as well.
     """
-    # A bare name must be new to the whole base as well.
     old: dict[str, set[str]] = {}
     for each in before:
         old.setdefault(each.qualified, set()).update(each.parameters)  # of all overloads together

@@ -94,7 +94,7 @@ def declared(workspace: str, files: list[str]) -> dict[str, str]:
 
 def has_main(folder: str) -> bool:
     """Return whether a package's test files define ``TestMain``."""
-    # It may fail though no test does.
+    # ``TestMain`` may fail though no test does.
     for name in os.listdir(folder):
         if name.endswith("_test.go"):
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
@@ -170,7 +170,7 @@ def build_failure(words: str) -> dict[str, Any]:
 
 def module_of(workspace: str, folder: str) -> str:
     """Return the folder of a package's Go module."""
-    # Both are relative to the workspace.
+    # Both folders are relative to the workspace.
     while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
         folder = os.path.dirname(folder)
     return folder

@@ -69,7 +69,6 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
     The first of ``programs`` counts; None if there is none. Only options in ``valued`` (with a value) or that match
     ``plain`` (without one) are returned.
     """
-    # The first of ``programs`` counts. None: there is none of them.
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
         return None

@@ -90,8 +90,6 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
     Return two functions: the first returns the tokens since its last call, the second whether a test is an altered copy
     or has one (these look alike, because the code under test may read everything that this process has).
     """
-    # The first returns the tokens since its last call. The second returns whether a test has copies or is one: these
-    # are alike here, because the code under test may read everything that this process has.
     if "copies" not in settings:
         return list, lambda _name: False
     seen: set[str] = set()

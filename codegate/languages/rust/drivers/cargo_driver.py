@@ -149,7 +149,6 @@ class Cargo:
 
         Also return Cargo's output. The start is None if Cargo fails.
         """
-        # The start is None if Cargo fails.
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
         package = [] if chosen or target.package in default else ["-p", target.package]
