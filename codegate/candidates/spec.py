@@ -42,7 +42,7 @@ _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,20
 def _no_runner_variable(name: str) -> str:
     """Return ``name``; raise ValueError for variables of GitHub's runner.
 
-    They hold the runner's tokens.
+    Such variables hold the runner's tokens.
     """
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
         message = f"{name} is a variable of the runner, not a provider's key"
@@ -308,7 +308,7 @@ class CandidateSpec(Strict):
     def destination(self) -> tuple[object, ...]:
         """Return all fields that decide where a key is sent.
 
-        These are address, key source, headers and parameters.
+        The fields are address, key source, headers and parameters.
         """
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
@@ -352,7 +352,7 @@ class CandidateSpec(Strict):
     def key(self) -> str:
         """Return 16 digits that identify the candidate.
 
-        They are the digest of all fields that can change its answers.
+        The digits begin the digest of all fields that can change the candidate's answers.
         """
         where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})
@@ -399,7 +399,7 @@ class CandidateSpec(Strict):
 def parse_candidate(text: str) -> CandidateSpec:
     """Parse a candidate from its short form ``provider:model[@base_url]``.
 
-    Its model's name is still unchecked: see ``check_snapshot``.
+    The model's name is still unchecked: see ``check_snapshot``.
 
     Raises:
         UsageError: as ``read_short_form``.

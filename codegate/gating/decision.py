@@ -234,7 +234,7 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
 def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
     """Return a warning if many samples were lost, else None.
 
-    It names the verdict with these samples counted as failed.
+    The warning names the verdict with the lost samples counted as failed.
     """
     share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:

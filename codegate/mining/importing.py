@@ -290,7 +290,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
     """Return the ``hidden`` files that are test files.
 
-    They are named by the row's test ids, or collected by test runners.
+    The row's test ids name such a file, or a test runner collects it.
     """
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)

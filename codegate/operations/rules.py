@@ -95,7 +95,7 @@ class Project:
     def floors(self) -> GatePolicy | None:
         """Return the gate's policy if it decides without a baseline.
 
-        It does if it has critical floors and no lock pins a baseline; else None.
+        The policy does if it has critical floors and no lock pins a baseline; else None.
         """
         return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
@@ -226,7 +226,7 @@ def _changed(
 ) -> tuple[str, ...]:
     """Return what the work tree changes in suite and configuration.
 
-    It is compared with the commit ``base``; of the configuration the changed keys are named.
+    The work tree is compared with the commit ``base``. Of the configuration, the changed keys are named.
     """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
@@ -289,7 +289,7 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a candidate with prices that the proposal cannot lower.
 
-    They are those in ``known``, else the list prices, else its own.
+    The prices are those in ``known``, else the list prices, else the candidate's own.
     """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}

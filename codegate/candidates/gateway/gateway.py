@@ -122,10 +122,7 @@ class Gateway:
 
     @property
     def limited(self) -> str | None:
-        """Return the limit that ended the calls, or None.
-
-        It is ``calls``, ``tokens`` or ``usd``.
-        """
+        """Return the reached limit (``calls``, ``tokens`` or ``usd``), or None."""
         return self._meter.reached
 
     @property

@@ -103,7 +103,7 @@ class Meter:
     def take(self, request_bytes: int, usage: Usage) -> None:
         """Count an answer that an earlier start paid for.
 
-        Its dollars are counted already, and not in vain.
+        The answer's dollars are counted already, and not in vain.
         """
         with self._lock:
             self._lost = max(self._lost - self._cost(request_bytes, usage), Decimal(0))

@@ -159,7 +159,7 @@ class Copies:
     def settings(self) -> dict[str, object]:
         """Return settings for the test driver.
 
-        They do not say which variants are copies and which are original tests.
+        The settings do not say which variants are copies and which are original tests.
         """
         return {"mark": self.mark, "variants": sorted(self.variants)}
 

@@ -175,7 +175,7 @@ class _Search:
     def next(self) -> dict[Key, list[Flips]]:
         """Return the copies to run next, by unit.
 
-        They flip known good sites in further ways, and new sites of tests that have no good one yet.
+        The copies flip known good sites in further ways, and new sites of tests that have no good one yet.
         """
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():

@@ -193,8 +193,7 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
 def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
     """Return test files in which tests without copies are flipped.
 
-    These are tests that have no copy in ``beside``. They are for a separate run, because the tests themselves are
-    changed.
+    Such tests have no copy in ``beside``. The files are for a separate run, because the tests themselves are changed.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}

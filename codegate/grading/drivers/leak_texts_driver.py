@@ -176,7 +176,7 @@ def is_packed(data: bytes) -> bool:
 class KnownAnswer:
     """Recognises the answer in a file's content.
 
-    Its lines and names come from the search request of ``codegate.mining.proving.leak``.
+    The answer's lines and names come from the search request of ``codegate.mining.proving.leak``.
     """
 
     def __init__(self, wanted: dict[str, Any]) -> None:

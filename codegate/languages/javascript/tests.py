@@ -223,7 +223,8 @@ class JavaScriptDialect(Dialect):
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
         """Return the names that a top-level statement binds.
 
-        It declares them, or sets undeclared ones: ``if (x) y = require('y')``. Statements that declare tests bind none.
+        Such a statement declares names, or sets undeclared ones: ``if (x) y = require('y')``. Statements that declare
+        tests bind none.
         """
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()

@@ -65,8 +65,8 @@ class ProbeDifference:
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """Return a difference as an example, None if not allowed.
 
-    It is not allowed if it repeats a call of a hidden test, or needs code that cannot be shown. No hidden file has the
-    drawn literals, so it repeats a call only if the literals have no effect.
+    An example is not allowed if it repeats a call of a hidden test, or needs code that cannot be shown. No hidden file
+    has the drawn literals, so an example repeats a call only if the literals have no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
@@ -101,7 +101,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a hidden test makes the same call.
 
-    It does if the replaced literals have no effect. A word that is only repeated in the value has none.
+    A hidden test does if the replaced literals have no effect. A word that is only repeated in the value has none.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))

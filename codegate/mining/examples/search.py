@@ -193,7 +193,7 @@ def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Foun
 def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
     """Return test files that run the examples as probes.
 
-    They run alone, or ``beside`` the files' own tests.
+    The probes run alone, or ``beside`` the files' own tests.
     """
     files: dict[str, TreeFile] = {}
     for path in dict.fromkeys(each.path for each in found):
@@ -208,10 +208,7 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
-    """Return examples whose values in ``report`` differ.
-
-    They are compared with the values after the fix.
-    """
+    """Return examples whose values in ``report`` are not the fix's."""
     seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example

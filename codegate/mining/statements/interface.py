@@ -143,7 +143,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 def _place(path: str, cut: Cut) -> str:
     """Return the prefix of a file's signatures.
 
-    It is the Python module, or the path of a new file of another language.
+    The prefix is the Python module, or the path of a new file of another language.
     """
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""

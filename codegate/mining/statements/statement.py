@@ -244,8 +244,8 @@ def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interf
 def _where(cut: Cut, rules: LeakRules, file: str, function: str) -> str:
     """Return a clause like `` in `f` of `a.py` ``.
 
-    It names the place that raised an exception. "" if the file is not in the base tree, or if ``rules`` find that the
-    clause would tell the fix.
+    The clause names the place that raised an exception. "" if the file is not in the base tree, or if by the
+    ``rules`` the clause would tell the fix.
     """
     if file not in cut.base or "`" in file:
         return ""

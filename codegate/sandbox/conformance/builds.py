@@ -144,7 +144,7 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 def build_network(subject: Subject) -> None:
     """Check that a build reaches its relay only.
 
-    It reaches no network, and sees no file or variable of the host.
+    The build reaches no network, and sees no file or variable of the host.
     """
     program = f"""
 import json, os, socket, sys

@@ -56,7 +56,7 @@ def faithful_files(subject: Subject) -> None:
 def replacing(subject: Subject) -> None:
     """Check that a later file replaces an earlier one.
 
-    It has its own mode. Links are replaced and not followed.
+    The later file has a mode of its own. Links are replaced and not followed.
     """
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("a", b"long old content", "100755"), SandboxFile("target", b"kept")))

@@ -180,7 +180,7 @@ def hold() -> None:
 def _running(mark: str) -> bool:
     """Return whether this machine runs ``sleep MARK``.
 
-    It never does if the sandbox is on a remote daemon.
+    This machine never does if the sandbox is on a remote daemon.
     """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):

@@ -181,7 +181,7 @@ def limit_findings(seen: dict[str, Any], description: Description) -> tuple[Wall
 def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
     """Test every limit except the disk's.
 
-    Those that may end the sandbox come last.
+    Limits that may end the sandbox come last.
     """
     wanted = {
         "processes": LIMITS.pids * 2 if description.process_limit else 0,

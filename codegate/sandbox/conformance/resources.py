@@ -46,7 +46,7 @@ def full_disk(subject: Subject) -> None:
 def crashes(subject: Subject) -> None:
     """Check that a crash is reported by its signal.
 
-    It leaves nothing behind.
+    The crashed process leaves nothing behind.
     """
     with subject.sandbox() as sandbox:
         done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")

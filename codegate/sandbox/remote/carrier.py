@@ -80,7 +80,7 @@ class Carrier:
     def ask(self, *argv: str) -> IO[bytes]:
         """Run a program outside the sandbox; return its output.
 
-        It runs on the machine as root, one at a time.
+        The program runs on the rented machine as root, one at a time.
 
         Raises:
             SandboxError: the machine went away.
