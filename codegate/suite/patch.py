@@ -12,6 +12,7 @@ from codegate.suite.git import GitError, git, object_id, read_blobs
 from codegate.suite.gitstore import open_store, set_index, store_trees
 from codegate.suite.repair import (
     PatchError,
+    is_exact,
     prefix_depth,
     read_sections,
     repaired,
@@ -69,7 +70,7 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
         store_trees(store, [named])
         set_index(store, entries)
         try:
-            if not all(section.for_git for section in sections):
+            if not is_exact(sections, base, depth):
                 raise PatchError("the patch does not apply: the counts of a hunk are wrong, or it has no context.")
             _apply(store, text.encode("utf-8", "surrogateescape"), depth)
         except PatchError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from codegate.errors import CodegateError
-from codegate.suite.tree import Tree
+from codegate.suite.tree import Tree, TreeFile
 
 _NUMBERED: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -62,14 +62,10 @@ class Section:
     after: str | None
     hunks: list[Hunk] = field(default_factory=list)
 
-    @property
-    def for_git(self) -> bool:
-        """Return whether git applies the hunks where they belong.
-
-        It puts a hunk without context at the end of the file, whatever line the header names.
-        """
-        whole = self.before is None or self.after is None
-        return all(hunk.counted and (whole or any(line[0] == " " for line in hunk.lines)) for hunk in self.hunks)
+    def file(self, base: Tree, depth: int) -> tuple[str | None, TreeFile | None]:
+        """Return the old name, and its file in ``base``."""
+        name = _stripped(self.before) if self.before and depth else self.before
+        return name, base.get(name) if name is not None else None
 
 
 def without_carriage_returns(patch: str) -> str:
@@ -127,6 +123,21 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
     return 1 if all(_PREFIX.match(name) for name in names) else 0
 
 
+def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
+    """Return whether git applies every hunk where it belongs.
+
+    It puts a hunk that has no context, and is not the whole file, at the file's end, whatever line the header names.
+    """
+    for section in sections:
+        _, file = section.file(base, depth)
+        lines = file.data.count(b"\n") + (file.data[-1:] not in {b"", b"\n"}) if file is not None else 0
+        for hunk in section.hunks:
+            whole = file is None or section.after is None or len(hunk.old) == lines
+            if not hunk.counted or not (whole or any(line[0] == " " for line in hunk.lines)):
+                return False
+    return True
+
+
 def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
     """Return the patch with correct headers, line ends and encoding.
 
@@ -143,8 +154,7 @@ def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> byt
     split: dict[str, list[bytes]] = {}
     grown: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)  # places, and by how many lines
     for section in sections:
-        name = _stripped(section.before) if section.before and depth else section.before
-        file = base.get(name) if name is not None else None
+        name, file = section.file(base, depth)
         for hunk in section.hunks:
             out += [_encoded(line) for line in lines[done : hunk.line - 1]]
             done = hunk.end

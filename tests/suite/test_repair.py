@@ -83,6 +83,19 @@ def test_a_hunk_without_context_applies_at_its_line(text: str, hunk: str, made: 
     assert apply_patch(tree(text), f"{NAMES}{hunk}") == {CALC: TreeFile(made.encode())}
 
 
+@pytest.mark.parametrize(
+    ("text", "hunk"),
+    [("1.0\n", "@@ -1 +1 @@\n-1.0\n+1.1\n"), ("", "@@ -0,0 +1 @@\n+1.1\n")],
+)
+def test_a_hunk_that_is_a_whole_file_costs_no_other_its_place(text: str, hunk: str) -> None:
+    same = "def fN():\n    x = 1\n    return x\n\n\n" * 6
+    near = "@@ -18,3 +18,3 @@\n     x = 1\n-    return x\n+    return x + 1\n \n"  # one line too far
+    files = Tree({CALC: TreeFile(same.encode()), "VERSION": TreeFile(text.encode())})
+    found = apply_patch(files, f"{NAMES}{near}--- a/VERSION\n+++ b/VERSION\n{hunk}")
+    assert found[CALC] == apply_patch(files, f"{NAMES}{near}")[CALC]
+    assert set(found) == {CALC, "VERSION"}
+
+
 @pytest.mark.parametrize("header", ["@@ -0,0 +1,2 @@", "@@ -0,0 +1,9 @@", "@@ -1,3 +1,4 @@", "@@", "@@ -0,0 +1,5 @@"])
 @pytest.mark.parametrize("mode", ["", "diff --git a/two.py b/two.py\nnew file mode 100755\n"])
 def test_a_new_file_is_made_whole(header: str, mode: str) -> None:
