@@ -221,6 +221,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
+    reason = ""
     for entry in entries:
         if entry.run in pinned or entry.at < since:
             continue
@@ -230,12 +231,11 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
                 left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
             continue
         latest = entry
-        if differing:
-            left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
-        elif reason := _lost_too_many(entry):
+        reason = f"made under other conditions: {_named(differing)}" if differing else _lost_too_many(entry)
+        if not reason and entry.model != baseline.samples.model:
+            reason = f"{entry.model} answered"
+        if reason:
             left_out.append((entry.run, reason))
-        elif entry.model != baseline.samples.model:
-            left_out.append((entry.run, f"{entry.model} answered"))
         else:
             by_day[entry.at[:10]].append(entry)
     days = sorted(by_day)
@@ -245,12 +245,12 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         for last in range(max(len(days) - _SHOWN, 0), len(days))
         if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
     ]
-    alarms = _alarms(baseline, found, latest, dict(left_out))
+    alarms = _alarms(baseline, found, latest, reason)
     result = Watch(tuple(found), tuple(left_out), alarms)
-    reason = _unwatched(baseline, compared=bool(found), runs=bool(left_out or by_day))
-    if not reason or result.pages:
+    cause = _unwatched(baseline, compared=bool(found), runs=bool(left_out or by_day))
+    if not cause or result.pages:
         return result
-    warning = Alarm("unwatched", "warn", f"{baseline.samples.model} is not watched: {reason}.")
+    warning = Alarm("unwatched", "warn", f"{baseline.samples.model} is not watched: {cause}.")
     return replace(result, alarms=(*alarms, warning))
 
 
@@ -287,8 +287,9 @@ def _named(differing: Sequence[Mismatch]) -> str:
 
 
 def _alarms(
-    baseline: Baseline, nights: Sequence[Night], latest: HistoryEntry | None, left_out: dict[str, str]
+    baseline: Baseline, nights: Sequence[Night], latest: HistoryEntry | None, left_out: str
 ) -> tuple[Alarm, ...]:
+    # `left_out` is why the latest run was not compared, or "".
     alarms: list[Alarm] = []
     model = baseline.samples.model
     # Without a graded sample no response may have named a model: the entry then has the configured name.
@@ -307,8 +308,8 @@ def _alarms(
     if len(bad) == 2:
         text = f"{model} was worse two nights in a row: {_drop_words(bad[-1].alone)} the second time."
         alarms.append(Alarm("two_nights", "warn", text))
-    if latest is not None and latest.run in left_out and not another:
-        alarms.append(Alarm("conditions", "warn", f"run {latest.run} was not compared: {left_out[latest.run]}."))
+    if latest is not None and left_out and not another:
+        alarms.append(Alarm("conditions", "warn", f"run {latest.run} was not compared: {left_out}."))
     return tuple(alarms)
 
 

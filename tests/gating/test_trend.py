@@ -152,6 +152,7 @@ def test_a_watch_that_compares_nothing_is_an_alarm() -> None:
     assert found.left_out == (("other", "made with other settings: max_output_tokens 9000, pinned 8192"),)
     assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("unwatched", "warn")]
     assert watch(baseline, [night, other]).alarms == (), "the pinned candidate is watched"
+    assert watch(baseline, [night, other.model_copy(update={"run": "night"})]).alarms == (), "in one run with another"
     assert not watch(baseline, []).unwatched, "before the first night"
     ahead = baseline.model_copy(update={"runs": (baseline.runs[0].model_copy(update={"finished": "2999-01-01T00Z"}),)})
     (alarm,) = watch(ahead, [night]).alarms
