@@ -29,7 +29,7 @@ from codegate.running import (
 from codegate.running.attempt import Setup
 from codegate.running.gate import gate_digest, settled_candidates
 from codegate.running.scheduler import execute
-from codegate.running.session import plan_shards
+from codegate.running.session import check_same_plan, plan_shards
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
@@ -222,6 +222,24 @@ def test_floors_bind_a_run_as_a_baseline_does(suite: Suite, tmp_path: Path) -> N
     for by, cause in ((None, "neither a baseline nor a critical floor is given"), (low, "another baseline or gate")):
         with pytest.raises(UsageError, match=cause):
             run_suite(replace(spec, resume=folder, floors=by), lambda step: None, lambda text: None)
+
+
+def test_an_ungated_run_is_continued_under_floors_but_under_no_baseline(suite: Suite, tmp_path: Path) -> None:
+    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
+    spec = RunSpec(suite.folder, SPECS[:1], 1, floors=floors)
+    folder = Journal.create(tmp_path / "r", plan_run(suite, spec.candidates, 1, "bwrap", "r")).folder
+    baseline = Gate(all_solved(suite, SPECS[0], 2), GatePolicy())
+    refused = set()
+    for name, by in {
+        "none": replace(spec, floors=None),
+        "floors": spec,
+        "baseline": replace(spec, gate=baseline),
+    }.items():
+        try:
+            check_same_plan(folder, by)
+        except UsageError as error:
+            refused.add((name, error.cause))
+    assert refused == {("baseline", "run r was planned otherwise: gated_by.")}
 
 
 @pytest.mark.bwrap
