@@ -125,18 +125,22 @@ def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[s
 def _resolved(path: str, links: Mapping[str, str]) -> str:
     """Return a path without symbolic links.
 
-    It is "" for a loop of links. Raises UsageError if the path depends on more than the repository.
+    It is "" for a loop of links, and for a path that leaves the repository.
     """
-    for _ in range(_MAX_LINKS):
-        link = next((place for place in (*reversed([*_above(path)]), path) if place in links), None)
-        if link is None:
-            return path
-        target = links[link]
-        back = [posixpath.normpath(target).split("/").count(".."), target.split("/").count("..")]
-        if posixpath.isabs(target) or back[0] != back[1]:  # of `a/..` only the machine knows what `a` is
-            raise UsageError(f"{shown(link)} is a symbolic link to {shown(target)}.")
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(link), target, path[len(link) + 1 :]))
-    return ""
+    left, place, followed = path.split("/")[::-1], "", 0
+    while left:
+        part = left.pop()
+        if part == ".." and not place:
+            return ""
+        inside = posixpath.normpath(posixpath.join(place, part))  # `place` has no links, so that `..` is its folder
+        place = "" if inside == _EVERYTHING else inside
+        if (target := links.get(place)) is not None:
+            followed += 1
+            if posixpath.isabs(target) or followed > _MAX_LINKS:
+                return ""
+            left += target.split("/")[::-1]
+            place = posixpath.dirname(place)
+    return place
 
 
 def _below(file: str, path: str) -> str:

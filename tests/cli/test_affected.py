@@ -116,6 +116,24 @@ def test_a_harness_in_a_linked_folder_makes_every_change_matter(
     assert all("symbolic link" in reason for reason in found.values())
 
 
+@pytest.mark.parametrize("target", ["/etc/hosts", "src/../real", "../../outside", "missing/../../real"])
+def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: HistoryBuilder, target: str) -> None:
+    (history.folder / "docs").mkdir()
+    (history.folder / "docs/fixture").symlink_to(target)
+    claude = {**CLAUDE, "version": "2.1.330", "harness": "."}
+    history.commit("agents", {"codegate.yml": config(candidates=[claude]), "CLAUDE.md": "", "real/style.md": "Short."})
+    history.branch("change")
+    history.commit("source", {"src/a.py": "x = 2\n"})
+    assert named("main", "change", cwd=history.folder) == {}
+    (history.folder / "CLAUDE.md").unlink()
+    (history.folder / "CLAUDE.md").symlink_to(target)
+    history.commit("its instructions", {"src/a.py": "x = 3\n"})
+    reason = "the gate reads over the symbolic link CLAUDE.md"
+    assert named("main", "change", cwd=history.folder) == {
+        "CLAUDE.md": "a file of a candidate's harness", "src/a.py": reason
+    }  # fmt: skip
+
+
 def test_what_only_the_base_changed_since_is_not_the_pull_requests(history: HistoryBuilder) -> None:
     history.branch("change")
     history.commit("source", {"src/a.py": "x = 2\n"})
