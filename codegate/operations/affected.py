@@ -5,6 +5,7 @@ cannot make a file irrelevant by no longer naming it.
 """
 
 import posixpath
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from codegate.suite.reader import MAX_YAML_BYTES
 
 _EVERYTHING: Final = "."
 _MAX_LINKS: Final = 40  # on one path, as Linux has it
+_MAX_LINKED: Final = 100_000  # paths through links
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,17 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths, through a linked folder, of its files."""
+    """Yield the paths, through a linked folder, of its files.
+
+    Raises UsageError if they are too many: each link may lead to every file.
+    """
+    names, count = sorted(names), 0
     for link in links.keys() & names:
         folder = f"{_resolved(link, links)}/"
-        yield from (f"{link}/{name.removeprefix(folder)}" for name in names if name.startswith(folder))
+        below = names[bisect_left(names, folder) : bisect_left(names, f"{folder[:-1]}0")]  # "0" comes after "/"
+        if (count := count + len(below)) > _MAX_LINKED:
+            raise UsageError(f"over {_MAX_LINKED} paths lead through symbolic links.")
+        yield from (f"{link}/{name.removeprefix(folder)}" for name in below)
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:

@@ -134,6 +134,21 @@ def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: Histo
     }  # fmt: skip
 
 
+def test_with_too_many_paths_through_links_every_change_matters(history: HistoryBuilder) -> None:
+    (history.folder / "links").mkdir()
+    for number in range(320):
+        (history.folder / f"links/{number}").symlink_to("../real")
+    claude = {**CLAUDE, "version": "2.1.330", "harness": "."}
+    history.commit("agents", {
+        "codegate.yml": config(candidates=[claude]), **{f"real/{number}.md": "" for number in range(320)},
+    })  # fmt: skip
+    history.branch("change")
+    history.commit("source", {"src/a.py": "x = 2\n"})
+    [(path, reason)] = named("main", "change", cwd=history.folder).items()
+    assert path == "src/a.py"
+    assert reason.endswith("over 100000 paths lead through symbolic links")
+
+
 def test_what_only_the_base_changed_since_is_not_the_pull_requests(history: HistoryBuilder) -> None:
     history.branch("change")
     history.commit("source", {"src/a.py": "x = 2\n"})
