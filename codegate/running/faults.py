@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from codegate.candidates import ProviderError
+from codegate.candidates.gateway import DollarsLost
 from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
 from codegate.running.outcome import Fault, Outcome
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
@@ -58,6 +59,7 @@ FAULTS: Final[dict[str, FaultRule]] = {
     "sandbox": FaultRule(retries=2, wait=0.5, by_answer=True),
     "sandbox.files": FaultRule(retries=0, by_answer=True),
     "agent": FaultRule(retries=0, by_answer=True),
+    "agent.dollars_lost": FaultRule(retries=0),
     "environment": FaultRule(retries=1, wait=1.0),
     "could_not_run_here": FaultRule(retries=0),
 }
@@ -82,6 +84,8 @@ def cause_of(error: InfrastructureError) -> str:
     """
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
+    if isinstance(error, DollarsLost):
+        return "agent.dollars_lost"
     if isinstance(error, FilesRefused):
         return "sandbox.files"
     if isinstance(error, SandboxError):

@@ -32,7 +32,7 @@ from codegate.candidates import (
     open_provider,
 )
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps, MakeCall, gateway
-from codegate.candidates.gateway.meter import LimitReached, Meter
+from codegate.candidates.gateway.meter import DollarsLost, LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.errors import InfrastructureError
 from codegate.running import Journal, RunOptions, faults
@@ -653,17 +653,35 @@ def test_calls_that_wait_when_their_agent_ends_are_never_made(
 
 
 def test_dollars_of_an_attempt_are_never_exceeded_by_repeated_requests(
-    one_at_once: ModelCalls, monkeypatch: pytest.MonkeyPatch
+    one_at_once: ModelCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
     spec = {"prices": Prices(input=Decimal(9), output=Decimal(20)), "sampling": Sampling(max_output_tokens=100)}
     limits = AgentLimits(calls=9, usd=Decimal("0.05"))  # at most two cents a request
-    with door("chat", FIXING, limits, one_at_once, spec=spec, status=502, failures=99) as opened:
-        assert opened.post("/v1/chat/completions", ASKED)[0] == 400
-        assert len(opened.model.requests) == 2
-        assert isinstance(opened.gateway.failure, InfrastructureError)
-        assert "requests that failed or were interrupted may have cost $0.04" in str(opened.gateway.failure)
-        assert opened.gateway.limited is None, "failed requests are no fault of the agent"
+    for requests, failures in ((2, 99), (0, 0)):  # a second start finds the dollars used up
+        paid = PaidAnswers(tmp_path / "a", Redactor(""))
+        with door("chat", FIXING, limits, one_at_once, paid, spec, status=502, failures=failures) as opened:
+            assert opened.post("/v1/chat/completions", ASKED)[0] == 400
+            assert len(opened.model.requests) == requests
+            failure = opened.gateway.failure
+            assert isinstance(failure, faults.Faulted)
+            assert failure.fault.cause == "agent.dollars_lost"
+            assert not faults.FAULTS[failure.fault.cause].by_answer, "failed requests are no fault of the agent"
+            assert "requests that failed or were interrupted may have cost $0.04" in str(failure)
+            assert "Resuming cannot complete this attempt" in str(failure)
+            assert opened.gateway.limited is None
+
+
+def test_dollars_of_requests_that_the_provider_declined_are_the_agents_own() -> None:
+    prices = Prices(input=Decimal(9), output=Decimal(20))
+    spec = CandidateSpec(provider="openai", model=MODEL, prices=prices, sampling=Sampling(max_output_tokens=100))
+    meter = Meter(spec, AgentLimits(calls=9, usd=Decimal("0.05")), KeepsNothing())
+    for fault in ("bad_request", "overloaded"):
+        meter.begin(10)
+        meter.settle(10, Usage(), fault)
+    with pytest.raises(InfrastructureError) as caught:
+        meter.begin(10)
+    assert not isinstance(caught.value, DollarsLost)
 
 
 def test_dollars_of_an_attempt_are_never_exceeded_by_starting_it_again(tmp_path: Path) -> None:

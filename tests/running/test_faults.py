@@ -34,7 +34,10 @@ def at_once(fault: ProviderFault) -> ProviderError:
 
 def test_every_fault_a_provider_can_name_has_a_row_and_no_row_is_dead() -> None:
     rows = {f"provider.{fault}" for fault in get_args(ProviderFault)}
-    assert rows | {"agent", "sandbox", "sandbox.files", "environment", "could_not_run_here"} == FAULTS.keys()
+    assert (
+        rows | {"agent", "agent.dollars_lost", "sandbox", "sandbox.files", "environment", "could_not_run_here"}
+        == FAULTS.keys()
+    )
     assert {name for name, rule in FAULTS.items() if rule.ends is not None} == {*FATAL, "provider.bad_request"}
     assert {name for name, rule in FAULTS.items() if rule.ends is not None and rule.in_a_row == 1} == FATAL
     for fault in get_args(ProviderFault):

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import h11
 
-from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, Usage
+from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, ProviderFault, Usage
 from codegate.candidates.gateway.meter import AgentLimits, Ledger, LimitReached, Meter
 from codegate.candidates.gateway.prompt import agent_prompt
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
@@ -246,7 +246,7 @@ class Gateway:
                 answer = self._provider.forward(self._protocol.name, sent, headers)
             except ProviderError as error:
                 timed.sent = None
-                self._settle(len(body), error.usage, failed=True)
+                self._settle(len(body), error.usage, error.fault)
                 raise
             answers.append(answer if timed.own else _by_helper(answer, model))
             self._settle(len(body), answers[-1].completion.usage)
@@ -294,10 +294,10 @@ class Gateway:
                 raise LimitReached
             self._meter.begin(request_bytes)
 
-    def _settle(self, request_bytes: int, usage: Usage, *, failed: bool = False) -> None:
+    def _settle(self, request_bytes: int, usage: Usage, failed: ProviderFault | None = None) -> None:
         with self._lock:
             if self._records:
-                self._meter.settle(request_bytes, usage, failed=failed)
+                self._meter.settle(request_bytes, usage, failed)
 
     @property
     def _records(self) -> bool:

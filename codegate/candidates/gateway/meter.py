@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
-from codegate.candidates.conversation import Usage
+from codegate.candidates.conversation import ProviderFault, Usage
 from codegate.candidates.prices import cost, worst_case_call_cost
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import InfrastructureError
@@ -22,6 +22,10 @@ class AgentLimits:
 
 class LimitReached(Exception):
     """A limit of the attempt refuses a request."""
+
+
+class DollarsLost(InfrastructureError):
+    """Failed or interrupted requests used up an attempt's dollars."""
 
 
 class Ledger(Protocol):
@@ -54,6 +58,7 @@ class Meter:
         self._tokens = 0
         self._usd = ledger.spent
         self._lost = ledger.spent  # the part of requests that failed or were interrupted
+        self._declined = False
         self.reached: str | None = None
 
     def admit(self) -> bool:
@@ -69,7 +74,8 @@ class Meter:
 
         Raises:
             LimitReached: a limit is reached.
-            InfrastructureError: no dollars are left, because of failed or interrupted requests.
+            InfrastructureError: no dollars are left, because of failed or interrupted requests; ``DollarsLost`` if the
+                agent caused none of the failures.
         """
         tokens, usd, worst = self._limits.tokens, self._limits.usd, self._worst(request_bytes)
         with self._lock:
@@ -77,26 +83,29 @@ class Meter:
                 self.reached = "tokens"
             elif self.reached is None and usd is not None and self._usd + worst > usd:
                 if self._usd - self._lost + worst <= usd:
-                    raise InfrastructureError(
+                    raise (InfrastructureError if self._declined else DollarsLost)(
                         f"requests that failed or were interrupted may have cost ${self._lost:.2f} of the attempt's "
                         f"${usd}, and the next may cost ${worst:.2f}.",
-                        "Raise `usd` of the candidate in codegate.yml.",
+                        "Resuming cannot complete this attempt: raise `usd` of the candidate in codegate.yml and start "
+                        "a new run.",
                     )
                 self.reached = "usd"
             if self.reached is not None:
                 raise LimitReached
             self._spend(worst)
 
-    def settle(self, request_bytes: int, usage: Usage, *, failed: bool = False) -> None:
+    def settle(self, request_bytes: int, usage: Usage, failed: ProviderFault | None = None) -> None:
         """Replace a request's reserved cost by the real one.
 
-        An unknown cost stays as reserved. Tokens of a ``failed`` request do not count.
+        An unknown cost stays as reserved. Tokens of a request that ``failed`` do not count.
         """
         paid = self._cost(request_bytes, usage)
         with self._lock:
             self._spend(paid - self._worst(request_bytes))
-            if failed:
+            if failed is not None:
                 self._lost += paid
+                # The agent wrote the request, so the fault counts as one that the answer may have caused.
+                self._declined = self._declined or failed == "bad_request"
             else:
                 self._tokens += self._most_tokens(request_bytes, usage)
 
