@@ -12,16 +12,17 @@ from collections.abc import Callable
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from codegate.candidates import Completion, Forwarded, Redactor
 from codegate.durable import append_line
 from codegate.errors import UsageError
 from codegate.solving.attempt import ModelCall
 
-_PRICE: Final = TypeAdapter(Decimal)  # refuses NaN and infinity
+_MOST_USD: Final = 10**9  # of one line; a number with a huge exponent overflows when it is added
+_PRICE: Final = TypeAdapter(Annotated[Decimal, Field(ge=-_MOST_USD, le=_MOST_USD)])  # refuses NaN and infinity
 
 
 class PaidAnswers:
@@ -104,7 +105,8 @@ def _read(path: Path) -> tuple[list[tuple[str, Forwarded]], Decimal]:
                 if not line.endswith(b"\n"):
                     break
                 if isinstance(entry, str):
-                    usd += _PRICE.validate_python(entry)
+                    # A correction never exceeds what was recorded before it, except in a file that was changed.
+                    usd = max(usd + _PRICE.validate_python(entry), Decimal(0))
                 else:
                     request, content, streamed, completion = entry
                     answer = Forwarded(base64.b64decode(content), bool(streamed), Completion.model_validate(completion))

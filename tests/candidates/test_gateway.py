@@ -716,6 +716,20 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_starting_it_again(tmp_path:
         assert opened.gateway.limited is None
 
 
+@pytest.mark.parametrize(
+    "amounts", [["-1000"], ["-1000", "0.02"], ["1e9999999"], ["9e999999", "9e999999"], ["-9e999999", "-9e999999"]]
+)
+def test_a_changed_file_of_dollars_gives_no_credit_and_no_traceback(amounts: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("".join(f"{json.dumps(amount)}\n" for amount in amounts))
+    paid = PaidAnswers(path, Redactor(""))
+    assert paid.spent == (Decimal("0.02") if "0.02" in amounts else 0)
+    spec = CandidateSpec(provider="openai", model=MODEL, prices=Prices(input=Decimal(9), output=Decimal(20)))
+    meter = Meter(spec, AgentLimits(calls=9, usd=Decimal("0.01")), paid)
+    with pytest.raises((LimitReached, InfrastructureError)):
+        meter.begin(1)
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_the_output_of_a_stream_is_what_its_end_says(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message that begins a stream counts one token, whatever follows."""
