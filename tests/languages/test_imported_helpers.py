@@ -1,10 +1,13 @@
 """Asserting helpers of a Python test that stand in other files."""
 
+from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from codegate.languages.lines import dialect_of
+from codegate.languages.python import imported
 from codegate.suite import Tree, TreeFile
 
 TEST = "tests/unit/test_price.py"
@@ -88,3 +91,38 @@ def test_what_a_helper_needs_is_imported(head: str, shown: str) -> None:
 def test_what_may_be_something_else_is_not_read(test: str) -> None:
     helper = f"@contextmanager\n{CHECK}\n\n{CASE}"
     assert checked(test, {"tests/unit/case.py": helper}) == set()
+
+
+def counted(function: str, most: int, monkeypatch: pytest.MonkeyPatch) -> "Counter[object]":
+    """Return how often the function is called with each argument; it raises after ``most`` calls."""
+    calls, inner = Counter[object](), getattr(imported, function)
+
+    def call(argument: Any, *others: Any) -> Any:
+        calls[argument] += 1
+        assert calls.total() <= most, f"{function} is called too often"
+        return inner(argument, *others)
+
+    monkeypatch.setattr(imported, function, call)
+    return calls
+
+
+def test_a_module_is_parsed_once_for_all_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, names = counted("parse", 200, monkeypatch), [f"check{number}" for number in range(40)]
+    module = "".join(f"def {name}(given):\n    pass\n" for name in names)
+    read(f"from case import {', '.join(names)}\n\n{USES}", {"case.py": module})
+    assert parsed[module] == 1
+
+
+def test_a_base_class_that_many_classes_share_is_read_once_for_each_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = [[f"C{level}{number}" for number in range(10)] for level in range(5)]
+    bases = {name: above for above, level in zip([[], *levels], levels, strict=False) for name in level}
+    counted("methods_of", len(bases) ** 2, monkeypatch)
+    text = "".join(f"class {name}({', '.join(above)}):\n    x = 1\n" for name, above in bases.items())
+    assert read(text, {}) == text
+
+
+def test_a_file_with_too_many_base_classes_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"C{number}" for number in range(100)]
+    counted("text_of", 20_000, monkeypatch)
+    text = "".join(f"class {name}({', '.join(names[:50])}):\n    x = 1\n" for name in names)
+    assert read(text, {}) == text

@@ -10,7 +10,7 @@ from os.path import commonpath
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.python.around import definitions, methods_of
-from codegate.languages.python.names import bare, defining, imported, origin_of, used
+from codegate.languages.python.names import bare, defining, imported, origins, used
 from codegate.languages.python.statements import asserts, can_be_written_out, dedented, shifted
 from codegate.languages.syntax import children_of, decode, field, parse, spliced, text_of
 from codegate.suite import Tree
@@ -20,40 +20,85 @@ if TYPE_CHECKING:
 
 _MAX_STEPS: Final = 4
 """Most imports, and most base classes, between a test and its helper."""
+_MAX_LOOKUPS: Final = 10_000
+"""Most names to look up for one test file: base classes of base classes multiply."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file's content, parsed at most once."""
+
+    data: bytes
+
+    @cached_property
+    def root(self) -> "Node":
+        return parse(decode(self.data), "python")
+
+    @cached_property
+    def definitions(self) -> "dict[str, Node]":
+        return dict(definitions(self.root))
+
+    @cached_property
+    def origins(self) -> dict[str, str]:
+        return origins(self.root)
+
+
+@dataclass
+class _Sources:
+    """A tree's files, and how many lookups are left."""
+
+    files: dict[str, _File]
+    lookups: int = _MAX_LOOKUPS
 
 
 @dataclass(frozen=True)
 class _Module:
     """A Python file, and the module name that tests import."""
 
-    tree: Tree
+    sources: _Sources
     path: str
     name: str = ""
 
-    @cached_property
+    @property
+    def file(self) -> _File:
+        return self.sources.files[self.path]
+
+    @property
     def root(self) -> "Node":
-        return parse(decode(self.tree[self.path].data), "python")
+        return self.file.root
 
     def find(self, name: str, steps: int = _MAX_STEPS) -> "tuple[_Module, Node] | None":
         """Return a class or function with its module, or None."""
-        own = dict(definitions(self.root)).get(name)
+        self.sources.lookups -= 1
+        if self.sources.lookups < 0:
+            return None
+        own = self.file.definitions.get(name)
         if own is not None:
             return self, own
         head, dot, rest = name.partition(".")
-        module, _, last = (origin_of(self.root, head) + dot + rest).rpartition(".")
+        module, _, last = (self.file.origins.get(head, "") + dot + rest).rpartition(".")
         stem = f"/{module.lstrip('.').replace('.', '/')}"
-        paths = [path for path in self.tree if f"/{path}".endswith((f"{stem}.py", f"{stem}/__init__.py"))]
+        paths = [path for path in self.sources.files if f"/{path}".endswith((f"{stem}.py", f"{stem}/__init__.py"))]
         if not (paths and steps) or (self.name and module.startswith(".")):
             return None  # what is relative to another file has no such name here
         nearest = max(paths, key=lambda path: len(commonpath([path, self.path])))
-        return _Module(self.tree, nearest, module).find(last, steps - 1)
+        return _Module(self.sources, nearest, module).find(last, steps - 1)
 
-    def methods(self, around: "Node", steps: int = _MAX_STEPS) -> "Iterator[tuple[_Module, Node]]":
-        """Yield a class's methods, then those of its base classes."""
-        yield from ((self, method) for method in methods_of(around).values())
+    def methods(
+        self, around: "Node", seen: "dict[Node, int]", steps: int = _MAX_STEPS
+    ) -> "Iterator[tuple[_Module, Node]]":
+        """Yield a class's methods, then those of its base classes.
+
+        ``seen`` has the most steps that were left at each class. A class is followed again only if more are left now.
+        """
+        if seen.get(around, -1) >= steps:
+            return
+        if around not in seen:
+            yield from ((self, method) for method in methods_of(around).values())
+        seen[around] = steps
         for base in children_of(around, "superclasses") if steps else ():
             found = self.find(text_of(base))
-            yield from found[0].methods(found[1], steps - 1) if found is not None else ()
+            yield from found[0].methods(found[1], seen, steps - 1) if found is not None else ()
 
     def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
         """Yield each helper function, with its module and target.
@@ -62,7 +107,7 @@ class _Module:
         """
         for around in map(bare, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
-            yield from ((body, *found) for found in self.methods(around)) if body is not None else ()
+            yield from ((body, *found) for found in self.methods(around, {})) if body is not None else ()
         found = map(self.find, imported(self.root))
         yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
 
@@ -76,7 +121,11 @@ class _Module:
 
 def with_helpers(path: str, tree: Tree) -> str:
     """Return a test file that contains its imported asserting helpers."""
-    test, imports, edits = _Module(tree, path), dict[str, str](), list[tuple[int, int, bytes]]()
+    test, imports, edits = (
+        _Module(_Sources({each: _File(file.data) for each, file in tree.items()}), path),
+        dict[str, str](),
+        list[tuple[int, int, bytes]](),
+    )
     seen: set[tuple[Node, str]] = set()
     for place, module, helper in test.helpers():
         name, around = text_of(field(helper, "name")), helper.parent

@@ -91,14 +91,16 @@ def imported(module: "Node") -> set[str]:
     return {name for node in module.named_children if node.type in _IMPORTS for name in _imported(node)}
 
 
-def origin_of(module: "Node", name: str) -> str:
-    """Return the dotted origin of an imported name, or ""."""
+def origins(module: "Node") -> dict[str, str]:
+    """Return the dotted origin of each imported name."""
+    found = dict[str, str]()
     for statement in module.named_children:
         for each in statement.children_by_field_name("name") if statement.type in _IMPORTS else ():
-            if _bound_by(statement, each) == name:
-                package, own = text_of(field(statement, "module_name")), text_of(field(each, "name"))
-                return f"{package}{'' if package.endswith('.') or not package else '.'}{own or name}"
-    return ""
+            name, own = _bound_by(statement, each), text_of(field(each, "name"))
+            package = text_of(field(statement, "module_name"))
+            dot = "" if package.endswith(".") or not package else "."
+            found.setdefault(name, f"{package}{dot}{own or name}")
+    return found
 
 
 def _is_star(node: "Node") -> bool:
