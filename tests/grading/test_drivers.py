@@ -1,8 +1,11 @@
 """The programs that are sent into sandboxes, as texts."""
 
 import ast
+import os
+import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +41,19 @@ def test_what_a_program_imports_comes_before_it_once() -> None:
     text = driver_command("unittest_driver", {}, package=PYTHON).argv[5]
     assert (text.count("class Channel:"), text.count("def explain(")) == (1, 1)
     assert text.index("class Channel:") < text.index("def explain(") < text.index("def make_result_class(")
+
+
+def test_many_watched_files_are_compared_in_one_pass(tmp_path: Path) -> None:
+    content, kept = b"x" * 2_000, [f"test_{number}.py" for number in range(3)]
+    for name in kept:
+        (tmp_path / name).write_bytes(content)
+    names = [*kept, *(f"gone_{number}.py" for number in range(20_000))]
+    given = b"".join(b"%s\0%d\0%s" % (name.encode(), len(content), content) for name in names)
+    program, (answers, sink) = driver_command("watched_driver", {}).argv[5], os.pipe()
+    subprocess.run(  # if each file copied the rest, 20 000 times 20 MB took minutes
+        [sys.executable, "-I", "-S", "-B", "-c", program, str(sink)],
+        input=given, cwd=tmp_path, pass_fds=[sink], check=True, timeout=30,
+    )  # fmt: skip
+    os.close(sink)
+    with os.fdopen(answers, "rb") as records:
+        assert records.read().decode().split("\0")[:-1] == names[3:23]
