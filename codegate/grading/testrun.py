@@ -7,7 +7,7 @@ environment too.
 
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,7 @@ _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
 _LISTED: Final = 64 << 20
 _LOOK_SECONDS: Final = 30.0
+_LOOK_BYTES: Final = 16 << 20
 _LIST: Final = """
 import os, sys
 print("interpreter", os.path.realpath(sys.argv[1]))
@@ -233,14 +234,26 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, bytes]) -> TestReport:
     """Return the report, as tampering if watched files changed."""
     command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
-    heads = (f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape") for path, data in watched.items())
-    given = b"".join(map(bytes.__add__, heads, watched.values()))
-    done = sandbox.run(replace(command, stdin=given))
-    if not done.ok:
-        return replace(report, complete=False)
-    if changed := done.records.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        return replace(report, tampering=f"the run rewrote {', '.join(changed)}")
+    for given in _inputs(watched):
+        done = sandbox.run(replace(command, stdin=given))
+        if not done.ok:
+            return replace(report, complete=False)
+        if changed := done.records.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            return replace(report, tampering=f"the run rewrote {', '.join(changed)}")
     return report
+
+
+def _inputs(watched: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Yield inputs of the watched driver, a few megabytes each."""
+    parts, size = list[bytes](), 0
+    for path, data in watched.items():
+        part = b"".join((f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"), data))
+        if parts and size + len(part) > _LOOK_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+        parts.append(part)
+        size += len(part)
+    yield b"".join(parts)
 
 
 def _last_part(text: str) -> str:

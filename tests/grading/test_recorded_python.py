@@ -14,6 +14,7 @@ from codegate.grading.controls.copies import Copies, make_copies, read_texts
 from codegate.grading.inspection import inspect
 from codegate.sandbox import Lease, Sandbox, SandboxLimits, Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.supervisor_host import MESSAGE_BYTES
 from codegate.suite import Tree
 from tests.grading.worlds import Files, tree
 from tests.kit.layer import make_layer, opener
@@ -358,6 +359,16 @@ def test_commands_before_the_tests_that_touch_these_are_tampering(opened: Opener
     assert what in report.tampering
     assert report.results == {}
     assert not report.proven
+
+
+def test_watched_files_larger_than_a_message_are_compared_in_parts(opened: Opener) -> None:
+    folders = ["", "a/", "a/b/", "a/b/c/", "a/b/c/d/"]
+    content = {f"{folder}conftest.py": "#" * (14 << 20) + "\n" for folder in folders}
+    file = "a/b/c/d/test_it.py"
+    text = f"def test_it():\n    open('{folders[-1]}conftest.py', 'a').write('#')\n"
+    assert sum(map(len, content.values())) > MESSAGE_BYTES
+    assert run(opened, {**content, file: "def test_it(): pass\n"}, "", file).proven
+    assert run(opened, {**content, file: text}, "", file).tampering == "the run rewrote a/b/c/d/conftest.py"
 
 
 ASSERTING = """\
