@@ -58,7 +58,10 @@ class Instant:
     def take(self, _request: str) -> None:
         return None
 
-    def keep(self, _request: str, _answer: Forwarded) -> None:
+    def prepare(self, _request: str, _answer: Forwarded) -> bytes:
+        return b""
+
+    def keep(self, _prepared: bytes) -> None:
         pass
 
 

@@ -47,13 +47,17 @@ class PaidAnswers:
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
-    def keep(self, turn: str, answer: Forwarded) -> None:
-        """Append an answer to the file, without secrets."""
+    def prepare(self, turn: str, answer: Forwarded) -> bytes:
+        """Return the line that stores an answer, without secrets."""
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
         line = [turn, content, answer.streamed, completion.model_dump(mode="json")]
+        return json.dumps(line).encode("ascii")
+
+    def keep(self, prepared: bytes) -> None:
+        """Append an answer that ``prepare`` returned to the file."""
         with self._lock:
-            append_line(self._path, json.dumps(line).encode("ascii"))
+            append_line(self._path, prepared)
 
     def spend(self, usd: Decimal) -> None:
         """Append dollars to the file, or a correction."""
@@ -75,7 +79,7 @@ class PaidAnswers:
             completion = call(action, request_bytes)
             # A provider wants its reasoning back with the next turn, and no other file has it.
             reasoning = json.dumps(self._redactor.clean(completion.reasoning)).encode()
-            self.keep(turn, Forwarded(reasoning, streamed=False, completion=completion))
+            self.keep(self.prepare(turn, Forwarded(reasoning, streamed=False, completion=completion)))
             return completion
 
         return answer

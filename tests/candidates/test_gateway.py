@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -639,8 +639,8 @@ def test_calls_that_wait_when_their_agent_ends_are_never_made(
         assert go.wait(60)
         return Say("ok")
 
-    kept: list[str] = []
-    monkeypatch.setattr(KeepsNothing, "keep", lambda _, turn, answer: kept.append(turn))
+    kept: list[bytes] = []
+    monkeypatch.setattr(KeepsNothing, "keep", lambda _, prepared: kept.append(prepared))
     with door("chat", held, call=one_at_once) as opened, ThreadPoolExecutor(4) as threads:
         posts = [threads.submit(opened.post, "/v1/chat/completions", ASKED) for _ in range(4)]
         assert under_way.wait(60)
@@ -714,6 +714,30 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_starting_it_again(tmp_path:
         assert not opened.model.requests
         assert "or were interrupted may have cost $0.02" in str(opened.gateway.failure)
         assert opened.gateway.limited is None
+
+
+def test_a_call_does_not_wait_until_another_answer_is_redacted(
+    one_at_once: ModelCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redacting, go, clean = threading.Event(), threading.Event(), Redactor.clean_model
+
+    def first_waits(redactor: Redactor, model: Any) -> Any:
+        if not redacting.is_set():
+            redacting.set()
+            assert go.wait(60)
+        return clean(redactor, model)
+
+    monkeypatch.setattr(Redactor, "clean_model", first_waits)
+    paid = PaidAnswers(tmp_path / "a", Redactor(""))
+    with door("chat", call=one_at_once, paid=paid) as opened, ThreadPoolExecutor(2) as threads:
+        posts = [threads.submit(opened.post, "/v1/chat/completions", ASKED)]
+        assert redacting.wait(60)
+        posts.append(threads.submit(opened.post, "/v1/chat/completions", ASKED))
+        wait(posts, timeout=5, return_when=FIRST_COMPLETED)
+        answered = [post.done() for post in posts]
+        go.set()
+        assert [post.result()[0] for post in posts] == [200, 200]
+    assert answered == [False, True]
 
 
 @pytest.mark.parametrize(

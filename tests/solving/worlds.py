@@ -120,7 +120,10 @@ class KeepsNothing:
     def take(self, request: str) -> Forwarded | None:
         return None
 
-    def keep(self, request: str, answer: Forwarded) -> None:
+    def prepare(self, request: str, answer: Forwarded) -> bytes:
+        return b""
+
+    def keep(self, prepared: bytes) -> None:
         pass
 
 

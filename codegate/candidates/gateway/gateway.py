@@ -62,8 +62,12 @@ class Keeps(Ledger, Protocol):
         """Remove and return a turn's next answer, or None."""
         ...
 
-    def keep(self, turn: str, answer: Forwarded) -> None:
-        """Store an answer to a turn."""
+    def prepare(self, turn: str, answer: Forwarded) -> bytes:
+        """Return a turn's answer as ``keep`` stores it."""
+        ...
+
+    def keep(self, prepared: bytes) -> None:
+        """Store an answer that ``prepare`` returned."""
         ...
 
 
@@ -262,9 +266,11 @@ class Gateway:
                 self._meter.take(len(body), kept.completion.usage)
             else:
                 self._call(once, len(body), lambda: self._begin(len(body)))
+                # Redacting takes long, and every call that is about to be sent waits for the lock.
+                prepared = self._paid.prepare(turn, answers[-1])
                 with self._lock:
                     if self._records:
-                        self._paid.keep(turn, answers[-1])
+                        self._paid.keep(prepared)
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
             conversation = (*self._protocol.conversation(asked), said)
