@@ -56,8 +56,8 @@ NO_INTERFACE: Final = Interface()
 def interface_of(cut: Cut) -> Interface:
     """Return the new names that hidden tests use, with signatures.
 
-    Declarations are disclosed by their qualified names. Members of which only the bare name is known, keyword
-    arguments, command-line options and environment variables are disclosed only if no file of the base has the name.
+    A function or class is listed by its qualified name. A name without a known owner, a keyword argument, a
+    command-line option or an environment variable is listed only if no file of the base tree contains it.
     """
     tests, sources = uses_of_tests(cut), [read(path, file) for path, file in cut.hidden.items()]
     own = {each.name for source in sources if source is not None for each in source.declarations() if not each.bare}
@@ -97,9 +97,10 @@ def interface_of(cut: Cut) -> Interface:
 
 
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
-    """Yield each new name that tests use, with its signature.
+    """Yield new names that tests use, with their signatures.
 
-    The third value is whether only the bare name is known, which must be new to the whole base as well.
+    The third value is True if the name's owner is unknown. The caller then lists it only if no file of the base tree
+    has it.
     """
     old: dict[str, set[str]] = {}
     for each in before:
@@ -128,9 +129,9 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
 
 
 def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options and environment variables that tests use.
+    """Yield options and environment variables with their descriptions.
 
-    ``texts`` are those of the fix, ``used`` those of tests. Each comes with its description.
+    Only those in both ``texts`` (literals of the fix) and ``used`` (literals of the tests) are yielded.
     """
     words = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
     for text in sorted(texts & words):
@@ -141,9 +142,9 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(path: str, cut: Cut) -> str:
-    """Return the prefix of a file's signatures.
+    """Return the module or path to show before a signature.
 
-    The prefix is the Python module, or the path of a new file of another language.
+    A file of another language than Python has a prefix only if the fix adds it.
     """
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
@@ -154,5 +155,4 @@ def _place(path: str, cut: Cut) -> str:
 
 
 def _line(signature: str) -> str:
-    """Return a signature as one code span, without back quotes."""
     return " ".join(normalise(signature, 4 * _MAX_SIGNATURE).replace("`", "'").split())[:_MAX_SIGNATURE]

@@ -52,8 +52,9 @@ class LeakRules:
         hidden: literals that only the failing tests have.
         exact: texts that a right fix must give word for word, so the statement discloses them.
         internal: names in changed lines that tests and documentation lack; they would show where the fix is.
-        replaced: the lines that the fix replaces, without blanks.
-        means: stems of names that the fix's code begins to use; words like them may say how the bug was fixed.
+        replaced: the lines that the fix replaces, without spaces.
+        means: stems of the names that the changed files use only after the fix. Words with these stems may say how the
+            bug was fixed.
         changed: names in the lines that the fix changes, in lower case.
         tested: names in the lines that the hidden tests add, in lower case.
     """
@@ -75,15 +76,15 @@ class LeakRules:
     def tells_means(self, text: str, shown: str) -> str:
         """Return why ``text`` may tell the fix, or "".
 
-        Words that ``shown``, another part of the statement, has are allowed.
+        Words that also occur in ``shown``, another part of the statement, are ignored.
         """
         found = (self.means & stems([text])) - stems([shown])
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
 
     def names_the_fix_alone(self, text: str) -> bool:
-        """Return whether ``text`` names only what the fix changes.
+        """Return whether ``text`` names only code that the fix changes.
 
-        Words on a symptom name what was called, which the fix need not change or the tests call, too.
+        False if the hidden tests use all of its names, or if it has none.
         """
         names = _folded(_NAMING.findall(text))
         return bool(names) and names <= self.changed and not names <= self.tested
@@ -120,7 +121,10 @@ _RULES: Final[tuple[tuple[str, Callable[[LeakRules, str], str]], ...]] = (
 
 
 def leak_rules_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> LeakRules:
-    """Return one problem's leak rules; names in ``interface`` are allowed."""
+    """Return one problem's leak rules.
+
+    Names in ``interface`` and literals in ``public``, the text of the base files, may be shown.
+    """
     hidden = failing_literals(cut, outcomes.fail_to_pass, public) | _plain_literals(cut, public)
     added = added_text(cut)
     whole = whole_literals(hidden, added)
@@ -141,7 +145,6 @@ def leak_rules_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public
 
 
 def _inserted(new: TreeFile, old: TreeFile | None) -> Iterator[str]:
-    """Yield inserted and changed lines, by their place."""
     before, after = (decode(file.data).splitlines() if file is not None else [] for file in (old, new))
     for tag, _, _, begin, end in SequenceMatcher(None, before, after).get_opcodes():
         yield from after[begin:end] if tag != "equal" else ()
@@ -152,9 +155,10 @@ def _after_escape(text: str, message: str) -> bool:
 
 
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
-    """Yield added messages that hidden tests have and ``public`` lacks.
+    """Yield messages of the fix that hidden tests expect.
 
-    ``VALUE`` stands for the values formatted into a message. The longest part between values is compared.
+    Their values are replaced by ``VALUE``. The longest part between values must be in the hidden tests and not in
+    ``public``.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
@@ -166,14 +170,14 @@ def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
 
 
 def longest_words(text: str) -> str:
-    """Return the longest part of a text without ``VALUE``."""
+    """Return the longest part of ``text`` between ``VALUE`` placeholders."""
     return max(text.split(VALUE), key=len)
 
 
 def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
-    """Return literals of hidden files in languages without ``Dialect``.
+    """Return literals of hidden tests in languages without a ``Dialect``.
 
-    Literals that ``public`` has, or that are too short, are left out.
+    Literals in ``public`` and short ones are left out.
     """
     read = {path for path in cut.hidden if dialect_of(path) is not None}
     texts = (decode(file.data) for path, file in cut.hidden.items() if file is not None and path not in read)
@@ -181,7 +185,6 @@ def _plain_literals(cut: Cut, public: str) -> frozenset[str]:
 
 
 def _internal_names(cut: Cut) -> frozenset[str]:
-    """Return names in changed lines that tests and documentation lack."""
     changed: set[str] = set()
     for path, file in cut.fix.items():
         new = decode(file.data).splitlines() if file is not None else []

@@ -82,7 +82,6 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
 
 
 def _others(entries: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return the entries whose words are new."""
     keys = set(map(_key, known))
     return [entry for entry in entries if _key(entry) not in keys]
 
@@ -99,7 +98,6 @@ def _texts(data: object) -> Iterator[str]:
 
 
 def _entries(text: str) -> list[str]:
-    """Return a changelog's list items, each on one line."""
     found: list[list[str]] = []
     indent = -1
     for line in text.splitlines():

@@ -85,8 +85,8 @@ class Quotation:
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
     """Return the first title allowed in a statement, with source.
 
-    ``refused`` returns why a text may not be shown, or "". Both results are "" if there is none. If ``short``, a title
-    of one or two words, or one that lost its reference at the end, is returned if there is no other.
+    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". If ``short``, a title of
+    one or two words, or one that ended with an issue number, is returned if no other is allowed.
     """
     few = ("", "")
     for title, source in titles:
@@ -104,9 +104,9 @@ def quote_texts(
 ) -> list[Quotation]:
     """Return quotations from ``texts`` until they say enough.
 
-    ``texts`` come with their sources, the best first. Sentences that say the same as ``known`` are not quoted, nor
-    those for which ``refused`` returns a reason. With ``beginnings``, a message is quoted up to its first sentence that
-    cannot be: what follows often refers to it, and tells the fix.
+    ``texts`` come with their sources, the best first. Sentences that repeat ``known``, and sentences for which
+    ``refused`` returns a reason, are left out. With ``beginnings``, the quotation of a message ends before the first
+    refused sentence, because the next ones often describe the fix.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -178,17 +178,12 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs and list items, each on one line."""
     for paragraph in _PARAGRAPH.split(scrub_text("", _OTHERS.sub("", text))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
 
 
 def _stems(text: str) -> set[str]:
-    """Return the stems of a text's words, and its numbers.
-
-    "fix" and "Fixed" have the same stem; words of one or two letters are left out.
-    """
     words = _SIGN.findall(_key(text))
     return {word[:_STEM] if word.isalpha() else word for word in words if not _SHORT.fullmatch(word)}
 

@@ -33,12 +33,12 @@ def rewrite_statement(
 ) -> tuple[StatementText | None, Usage]:
     """Return a statement that a model reworded, and its usage.
 
-    The model sees the finished statement alone; ``form``, its section of required names and texts, is added to the
-    answer unchanged. The answer must keep the same rules as every sentence of a statement, repeat each example as it
-    was executed, and add no link or reference. Otherwise the result is None; the user pays for the tokens either way.
+    The model sees the statement without ``form``, its section of required names and texts, which is added to the answer
+    unchanged. The statement is None if the answer is incomplete, breaks ``rules``, changes an example, or adds a link
+    or reference. The usage is returned either way.
 
     Raises:
-        UsageError: a floating alias, a candidate that writes nothing, no key, or an address that is not allowed.
+        UsageError: the candidate is a floating alias, has no model or no key, or its address is not allowed.
         ProviderError: no answer came.
     """
     provider = open_provider(candidate, Path())

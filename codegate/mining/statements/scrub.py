@@ -178,7 +178,6 @@ def _without_patches(lines: list[str]) -> Iterator[str]:
 
 
 def _is_replacement(lines: list[str], number: int) -> bool:
-    """Return whether a ``+`` line is beside a ``-`` line."""
     if not _PATCH_LINE.match(lines[number]):
         return False
     sign = lines[number].lstrip()[0]
@@ -220,7 +219,6 @@ def _without_references(line: str) -> str:
 
 
 def _code_without_references(code: str) -> str:
-    """Return inline code with references replaced by "…", or ""."""
     if _REFERENCE_ROLE.fullmatch(code):
         return ""
     bare = _CODE_REFERENCE.sub("…", code)
@@ -232,7 +230,7 @@ def _unless_decorator(mention: re.Match[str]) -> str:
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Yield lines without headings and sections such as checklists."""
+    """Yield the lines outside of headings, checklists and similar sections."""
     skipping: int | None = None
     in_label = False
     for number, line in enumerate(lines):
@@ -268,6 +266,5 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _heading_words(heading: str) -> str:
-    """Return the words of a heading, without emoji and numbering."""
     words = re.sub(r"[^\w' /-]+", " ", re.sub(r":\w{1,40}:", " ", heading.replace("\u2019", "'")))
     return " ".join(re.sub(r"^[\d\s.)-]+", "", words).split())

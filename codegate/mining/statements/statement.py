@@ -65,7 +65,7 @@ class StatementText:
         mode: ``sources``: from the repository's texts and executed examples; ``rewrite``: by a model.
         words: number of words in ``text``.
         sources: kinds of sources of its words (``issue``, ``commit`` …), each once.
-        dropped: why texts may not be shown, for people.
+        dropped: reasons why texts were left out.
         model: the model snapshot that rewrote it.
     """
 
@@ -145,9 +145,8 @@ def _words(
 ) -> _Words | str:
     """Return words to quote, or why they say too little.
 
-    Words that may tell the fix are left out, unless there is no example and too little would be left. ``titles`` and
-    ``texts`` have the source of each. ``crash_beside`` gets the words, and returns a sentence on the exception that
-    failing tests raise if the words do not name that exception.
+    ``titles`` and ``texts`` come with their sources. ``crash_beside`` returns a sentence on the exception that failing
+    tests raise, or nothing if its argument names that exception.
     """
     code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
     dropped: list[str] = []
@@ -204,9 +203,9 @@ def count_words(text: str) -> int:
 
 
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
-    """Return a section on required names and texts, or "".
+    """Return the section on required names and texts, or "".
 
-    A solver cannot guess them.
+    Of ``exact``, texts that ``statement`` contains already are left out.
     """
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")
@@ -221,8 +220,8 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
 def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interface, quoted: str) -> list[str]:
     """Return a sentence on the exception that failing tests raise.
 
-    Empty unless half of the tests raise one, or if ``quoted`` names the exception already. An exception about a new
-    name that is not there yet does not count.
+    The list is empty if fewer than half of the tests raise one, if ``quoted`` names it, or if its message is about a
+    new name.
     """
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
@@ -242,10 +241,9 @@ def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interf
 
 
 def _where(cut: Cut, rules: LeakRules, file: str, function: str) -> str:
-    """Return a clause like `` in `f` of `a.py` ``.
+    """Return where an exception was raised, as part of a sentence.
 
-    The clause names the place that raised an exception. "" if the file is not in the base tree, or if by the
-    ``rules`` the clause would tell the fix.
+    Return "" if the base tree lacks the file, or if the words break ``rules``.
     """
     if file not in cut.base or "`" in file:
         return ""
@@ -268,7 +266,7 @@ def _exception_of(result: TestResult) -> str:
 
 
 def _difference(example: Example) -> str:
-    """Return a heading: an example's call, wrong and right result."""
+    """Return a title: the example's call, actual and expected result."""
     last = next((line for line in reversed(example.code.splitlines()) if line.strip()), "")
     printed = _PRINTED.fullmatch(example.expression)
     expression = printed[1] if printed is not None else example.expression or last.strip()
@@ -293,7 +291,6 @@ def _difference(example: Example) -> str:
 
 
 def _example_block(example: Example, *, first: bool) -> list[str]:
-    """Return an example as Markdown: code, actual and expected result."""
     value = example.expression
     lines = "\n".join(part for part in (example.code, value) if part)
     fence = code_fence(lines, least=3)

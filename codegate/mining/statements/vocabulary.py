@@ -71,20 +71,23 @@ def added_text(cut: Cut) -> str:
 
 
 def replaced_text(cut: Cut) -> str:
-    """Return all base lines that the fix replaces, without blanks."""
+    """Return all base lines that the fix replaces, without spaces."""
     replaced = (line for path, file in cut.fix.items() for line in new_lines(cut.base.get(path), file))
     return "\n".join("".join(line.split()) for line in replaced)
 
 
 def stems(texts: Iterable[str]) -> frozenset[str]:
-    """Return the lower-case beginnings of words and name parts."""
+    """Return lower-case stems of words and of parts of names.
+
+    A stem is the first four letters; shorter words are left out.
+    """
     return frozenset(part[:_STEM].lower() for text in texts for part in _PART.findall(text) if len(part) >= _STEM)
 
 
 def new_stems(cut: Cut) -> frozenset[str]:
-    """Return the stems of names that changed files newly use.
+    """Return stems of names used only after the fix.
 
-    Names that they declare are not among them: authors often name a new function after the bug.
+    Names that changed files declare are left out: authors often name a new function after the bug.
     """
     old, new = set[str](), set[str]()
     for path, file in cut.fix.items():
@@ -121,10 +124,7 @@ def gives_fix_away(text: str, known: FixVocabulary) -> bool:
 
 
 def _as_read(text: str) -> str:
-    """Return ``text`` as a reader sees it.
-
-    Lookalike letters, invisible characters, escapes and code marks are replaced.
-    """
+    """Return ``text`` with lookalike letters and escapes replaced."""
     if text.isascii() and not set("&\\`") & set(text):
         return text
     text = _ENTITY.sub(_character, _ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
@@ -140,10 +140,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether ``words`` quote a part of the fix.
-
-    They do if ``RUN`` words in a row are in the fix, but not in the base's files.
-    """
+    """Return whether ``RUN`` consecutive words are new in the fix."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
@@ -156,7 +153,6 @@ def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
 
 
 def _added_blocks(cut: Cut) -> Iterator[str]:
-    """Yield each block of neighbouring added lines as one text."""
     left = _MAX_ADDED
     for path, file in cut.fix.items():
         old = cut.base.get(path)
