@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.candidates.conversation import Completion, ProviderError, StopReason, ToolCall, Usage
+from codegate.candidates.faults import Faults, limit_reset
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import Calls, Faults, limit_reset
+from codegate.candidates.wire import Calls
 from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000

@@ -13,10 +13,11 @@ from codegate.candidates.answer import AnswerReader, as_document, call_model, to
 from codegate.candidates.conversation import Completion, ListedModel, ProviderError
 from codegate.candidates.declined import blames_output_limit, error_object, fields_to_drop
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.faults import Faults, SdkErrors
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.contract import dicts
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import CONNECT_SECONDS, Calls, Faults, SdkErrors, bounded_client
+from codegate.candidates.wire import CONNECT_SECONDS, Calls, bounded_client
 from codegate.errors import CodegateError
 
 LIST_SECONDS: Final = 5.0

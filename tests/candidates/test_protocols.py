@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from codegate.candidates import ProviderError, Sampling
 from codegate.candidates.answer import AnswerReader
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.faults import Faults, SdkErrors
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
-from codegate.candidates.wire import Faults, SdkErrors
 
 WORDS = [
     "messages", "input", "role", "content", "type", "text", "tools", "tool_calls", "function", "name", "arguments",

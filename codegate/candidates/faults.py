@@ -1,0 +1,236 @@
+"""Convert the errors of model calls to faults, with redacted messages."""
+
+import email.utils
+import math
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from codegate.candidates.conversation import NO_USAGE, ProviderError, ProviderFault, Usage
+from codegate.candidates.declined import (
+    FAULT_OF_KIND,
+    error_parts,
+    fault_of_status,
+    setting_named,
+    stop_named,
+    wants_responses,
+)
+from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.redaction import Redactor
+from codegate.candidates.wire import CONNECT_SECONDS, MAX_ANSWER_BYTES, AnswerTooLargeError
+
+MESSAGE_CHARACTERS: Final = 300
+LONGEST_RESET_SECONDS: Final = 60.0
+"""Limits are per minute. What OpenAI names is when the whole limit is free again; one request is earlier."""
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+_DECLINING: Final = frozenset({503, 529})
+"""Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
+
+
+@dataclass(frozen=True)
+class SdkErrors:
+    """The exception classes of an SDK, by kind."""
+
+    status: type[Exception]
+    timeout: type[Exception]
+    connection: type[Exception]
+    base: type[Exception]
+
+
+class Faults:
+    """Converts errors of a call to redacted ``ProviderError``.
+
+    ``charges_declined`` as for ``SdkProvider``.
+    """
+
+    def __init__(
+        self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors, *, charges_declined: bool = False
+    ) -> None:
+        self._where = f"{provider} ({model} at {endpoint.base_url})"
+        self._variable = endpoint.key_variable
+        self._errors = errors
+        self._redactor = Redactor(endpoint.key)
+        self._charges_declined = charges_declined
+
+    def of(self, error: Exception, seconds: float) -> ProviderError | None:
+        """Return an SDK's error as a ``ProviderError``; None for others."""
+        chain = _chain(error)
+        if any(isinstance(link, AnswerTooLargeError) for link in chain):
+            return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+        # Names, not classes: which httpx an SDK stands on depends on its version.
+        names = {type(link).__name__ for link in chain}
+        if "DecodingError" in names:
+            return self.malformed("the answer's compression is broken")
+        if isinstance(error, ConnectionAbortedError):
+            return self._error("connection", "the call was cut because the provider was closed")
+        if isinstance(error, self._errors.status):
+            return self._of_status(error)
+        if "ConnectTimeout" in names:
+            return self._unsent(f"no connection within {min(seconds, CONNECT_SECONDS):g} s")
+        if isinstance(error, (TimeoutError, self._errors.timeout)):
+            return self._error(
+                "timeout",
+                f"no answer within {seconds:g} s",
+                "Raise `timeout_seconds` of the candidate if the model needs longer.",
+            )
+        if isinstance(error, self._errors.connection):
+            what = f"the connection failed: {self._text(_root(chain))}"
+            return self._unsent(what) if "ConnectError" in names else self._error("connection", what)
+        if isinstance(error, self._errors.base):
+            return self.malformed(self._text(error))
+        return None
+
+    def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
+        """Return the error about an answer that violates the protocol.
+
+        The message shows the answer's first characters, and the offending ``value`` after ``what``.
+        """
+        if value is not None:
+            what = f"{what} {self._clean(str(value), 40)!r}"
+        shown = self._clean(content[:4096].decode("utf-8", "replace"), 120)
+        return self._error(
+            "malformed",
+            f"malformed answer: {what}" + (f"; it begins {shown!r}" if shown else ""),
+            "Check that the address speaks this API.",
+        )
+
+    def refused(self, message: str, kind: str, usage: Usage) -> ProviderError:
+        """Return the error for a refusal with HTTP status 200.
+
+        ``usage`` is what the answer has beside it: the model may have worked before it failed.
+        """
+        fault = FAULT_OF_KIND.get(kind, "malformed")
+        found = self._error(fault, f"an error with status 200: {self._clean(message)}")
+        found.stop, found.usage = stop_named(message), usage
+        return found
+
+    def has_key(self, text: str) -> bool:
+        """Return whether a text holds the key."""
+        return self._redactor.redact_whole(text) != text
+
+    def visible(self, text: str) -> str:
+        """Return a model's text without the key and lone surrogates."""
+        return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+    def _of_status(self, error: Exception) -> ProviderError:
+        response: Any = getattr(error, "response", None)
+        status: int = response.status_code
+        body = getattr(error, "body", None)
+        kind, message = error_parts(body)
+        raw = response.content[:4096].decode("utf-8", "replace")
+        message = message or raw
+        retry_after = _retry_after(response.headers)
+        if 300 <= status < 400:
+            return self._error(
+                "not_found",
+                f"status {status} redirects to {self._clean(response.headers.get('location', 'nowhere'))}, "
+                "and redirects are not followed",
+                "Give the final address as `base_url` of the candidate in codegate.yml.",
+            )
+        fault = fault_of_status(status, kind, message)
+        setting = setting_named(body, message) if fault == "bad_request" else None
+        remedy = {
+            "authentication": f"Check the key in {self._variable} and what it may use; `api_key_env` of the candidate "
+            "in codegate.yml names another variable.",
+            "not_found": "The model does not exist or was retired, or the address is wrong: check `model` and "
+            "`base_url` of the candidate in codegate.yml.",
+            "quota": "The account behind the key is out of credit or quota.",
+            "rate_limit": f"The server asks to wait {retry_after:.0f} s." if retry_after else "",
+            "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",
+        }.get(fault, "")
+        if fault in {"bad_request", "not_found"} and wants_responses(message):
+            remedy = "Set `protocol: responses` for the candidate in codegate.yml."
+        text = self._clean(message)
+        found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
+        found.stop = stop_named(raw) if fault == "bad_request" else None
+        found.setting = setting
+        worked = fault == "overloaded" and status >= 500 and status not in _DECLINING
+        # A filter reads the prompt, and may be the model's own.
+        if worked or found.stop == "content_filter" or (found.stop is not None and self._charges_declined):
+            found.usage = Usage()
+        return found
+
+    def _unsent(self, what: str) -> ProviderError:
+        """Return the error for a request that was never sent."""
+        found = self._error("connection", what)
+        found.usage = NO_USAGE
+        return found
+
+    def _error(
+        self, fault: ProviderFault, what: str, remedy: str = "", retry_after: float | None = None
+    ) -> ProviderError:
+        cause = self._redactor.redact(f"{self._where}: {what.rstrip('.')}.")
+        return ProviderError(fault, cause, remedy, retry_after=retry_after)
+
+    def _text(self, error: BaseException) -> str:
+        return self._clean(str(error) or type(error).__name__)
+
+    def _clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
+        """Return untrusted text as one printable line, without the key."""
+        text = self._redactor.redact(text[:8192])
+        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of ``retry-after-ms`` or ``retry-after`` (RFC 9110)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+            except (ValueError, TypeError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def limit_reset(headers: Mapping[str, str]) -> float:
+    """Return the seconds until a used-up rate limit resets.
+
+    At most a minute; 0 if no limit is used up. ``x-ratelimit-remaining-requests: 0`` goes with
+    ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and ``anthropic-ratelimit-requests-remaining: 0`` with
+    ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
+    """
+    resets = (
+        headers.get(name.replace("remaining", "reset"), "")
+        for name, left in headers.items()
+        if "ratelimit" in name and left.strip() == "0"
+    )
+    return min(max((_seconds_until(reset) for reset in resets), default=0.0), LONGEST_RESET_SECONDS)
+
+
+def _seconds_until(reset: str) -> float:
+    if parts := _DURATION.findall(reset):
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return max(0.0, datetime.fromisoformat(reset).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and len(chain) < 16:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    return chain
+
+
+def _root(chain: list[BaseException]) -> BaseException:
+    """Return the innermost error that has a message.
+
+    Without one, return the outermost.
+    """
+    return next((link for link in reversed(chain) if str(link)), chain[0])
