@@ -3,26 +3,23 @@
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
+from codegate.environments.indirect import ASSIGNED, ELSEWHERE, below, indirect_texts
 from codegate.environments.recipe import Recipe
-from codegate.environments.sessions import nox_commands, tox_commands
 from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, short
-from codegate.suite import Tree, is_plain_path
-from codegate.suite.declared import at, mapping, read_json, read_plain_yaml, read_text, read_toml, strings
+from codegate.suite import Tree
 
 _DEEPEST: Final = 5  # levels of scripts and targets that call each other
 _MOST_LINES: Final = 400
-_ELSEWHERE: Final = "-"  # a folder outside the tree
 _LONGEST: Final = 4000  # characters that are read of a line
 _PIECE: Final = re.compile(
     rf"\$\{{\{{.{{0,1000}}?\}}\}}|{QUOTED}|\\.|\$\([^()]*\)|\d?>&\d?|&>>?|&&|\|\||[;&|]|[^;&|'\"\\$>\d]+|.", re.DOTALL
 )
 _LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command)\s+)+")
-_ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SET: Final = re.compile(
     rf"\s*([A-Za-z_]\w*=(?:\$\{{\{{.{{0,1000}}?\}}\}}|\$\([^()]*\)|{QUOTED}|\\.|[^\s'\"\\])*+)(?=\s)"
 )
@@ -98,12 +95,12 @@ class Commands:
                 if piece.startswith(("cd ", "export ")):
                     words = _split(piece)
                     if words[:1] == ["cd"] and len(words) == 2:
-                        folder = _below(folder, words[1])
+                        folder = below(folder, words[1])
                     if words[:1] == ["export"] and not line.startswith((" ", "\t")):
-                        assigned = (_ASSIGNED.fullmatch(word) for word in words[1:] if "$" not in word)
+                        assigned = (ASSIGNED.fullmatch(word) for word in words[1:] if "$" not in word)
                         reader = replace(reader, env={**reader.env, **{one[1]: one[2] for one in assigned if one}})
                     continue
-                for one in reader._resolve(piece, folder, depth) if folder != _ELSEWHERE else ():
+                for one in reader._resolve(piece, folder, depth) if folder != ELSEWHERE else ():
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
                     left_out = one.left_out
                     if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
@@ -142,13 +139,13 @@ class Commands:
             led_by = " ".join(words)[: match.start()].split()
             idle = not set(_ABSENT).isdisjoint(led_by) or words[-1] in {"--version", "--help"}
             return [] if idle or (match["jvm"] and not _builds(words)) else [_tests_alone(here)]
-        for text, where, place in self._indirect_texts(words, folder) if depth else ():
+        session = _session_index(words)
+        texts = indirect_texts(self.tree, words, session, folder, self.python, self.env)
+        for text, where, place in texts if depth else ():
             found = self.tests_in(text, where, depth - 1)
             if found:
                 return [_within(one, env, place, left_out) for one in found]
-        is_test = _session_index(words) >= 0 or any(
-            re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2]
-        )
+        is_test = session >= 0 or any(re.search(r"(?i)(?:^|[\W_])tests?(?:$|[\W_])", word) for word in words[:2])
         return [replace(here, known=False)] if is_test and set(_ABSENT).isdisjoint(words) else []
 
     def _expand(self, text: str, left_out: list[str]) -> str:
@@ -168,105 +165,6 @@ class Commands:
             return match[3] or ""
 
         return _VARIABLE.sub(value, text)
-
-    def _indirect_texts(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the shell texts that a command runs indirectly.
-
-        Each comes with the folder that it runs in, and with where it is written. The command may be tox, nox, a package
-        manager, make, a task runner, or a script.
-        """
-        program, *rest = words
-        session = _session_index(words)
-        if session >= 0:
-            arguments = words[session + 1 :]
-            if words[session] == "tox":
-                yield from tox_commands(self.tree, folder, arguments, self.python, self.env)
-            else:
-                yield from nox_commands(self.tree, folder, arguments)
-        elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
-            tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
-            if program in tables:
-                yield from self._pyproject_script(tables[program], rest[1], rest[2:], folder)
-            yield shlex.join(rest[1:]), folder, ""
-        elif program in {"poe", "poetry-poe"} and rest:
-            yield from self._pyproject_script(("tool", "poe", "tasks"), rest[0], rest[1:], folder)
-        elif program in {"npm", "pnpm", "yarn", "bun"}:
-            yield from self._script(rest, folder)
-        elif program in {"make", "gmake", "just"}:
-            yield from self._target(program, rest, folder)
-        elif program in {"task", "go-task"} and rest:
-            table = mapping(at(read_plain_yaml(self.tree, _below(folder, "Taskfile.yml")), "tasks", rest[0]))
-            commands = table.get("cmds")
-            texts = [one for one in commands if isinstance(one, str)] if isinstance(commands, list) else []
-            text = re.sub(r"\{\{.*?\}\}", "", "\n".join(texts))
-            yield text, folder, f"`{_below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
-        else:
-            name = rest[0] if program in {"sh", "bash"} and rest else program
-            path = _below(folder, name)
-            text = read_text(self.tree, path) if "/" in name or name != program else ""
-            if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
-                yield text, folder, f"`{path}`"
-
-    def _pyproject_script(
-        self, table: tuple[str, ...], name: str, arguments: list[str], folder: str
-    ) -> Iterator[tuple[str, str, str]]:
-        """Yield the script ``name`` of a table in ``pyproject.toml``.
-
-        Like ``_indirect_texts``: text, folder and place.
-        """
-        path = _below(folder, "pyproject.toml")
-        found: Any = at(read_toml(self.tree, path), *table, name)
-        texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
-        if texts:
-            yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
-
-    def _script(self, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the ``package.json`` script that ``npm`` arguments run.
-
-        Like ``_indirect_texts``: text, folder and place.
-        """
-        end = words.index("--") if "--" in words else len(words)
-        arguments = words[end + 1 :]
-        plain: list[str] = []
-        queue = iter(words[:end])
-        for word in queue:
-            if word in {"--prefix", "-C", "--dir", "--cwd"}:
-                folder = _below(folder, next(queue, ""))
-            elif not plain and word.startswith("-") and word not in {"-s", "--silent", "--bun"}:
-                return
-            elif word not in {"run", "run-script", "--silent"} or len(plain) > 0:
-                plain.append(word)
-        words = [word for word in plain if word not in {"-s", "--bun"}]
-        if not words:
-            return
-        name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
-        path = _below(folder, "package.json")
-        scripts = mapping(read_json(self.tree, path).get("scripts"))
-        texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]
-        if isinstance(scripts.get(name), str):
-            yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
-
-    def _target(self, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the commands of make or just targets, dependencies first.
-
-        Like ``_indirect_texts``: text, folder and place.
-        """
-        names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
-        variables = {}
-        targets = []
-        queue = iter(words)
-        for word in queue:
-            if word == "-C":
-                folder = _below(folder, next(queue, ""))
-            elif match := _ASSIGNED.fullmatch(word):
-                variables[match[1]] = match[2]
-            elif not word.startswith("-"):
-                targets.append(word)
-        for path in (_below(folder, name) for name in names):
-            text = read_text(self.tree, path)
-            for target in targets if text else ():
-                lines = list(_recipe_lines(text, target, variables, set()))
-                yield "\n".join(lines), folder, f"`{path}`, target `{target[:60]}`"
 
 
 def prefetch(command: TestCommand, tree: Tree) -> list[str]:
@@ -355,37 +253,6 @@ def _tests_alone(command: TestCommand) -> TestCommand:
     return replace(command, words=tuple(words), left_out=(*command.left_out, clause), rewritten=True)
 
 
-def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield a make target's shell lines; computed variables are empty."""
-    found = re.search(
-        rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
-    )
-    if found is None or target in seen or len(seen) > 20:
-        return
-    seen.add(target)
-    for other in re.sub(r"[#;].*|[|&@]", "", found[1]).split():
-        yield from _recipe_lines(text, other, given, seen)
-    variables = {**dict(re.findall(r"^(?:export\s+)?(\w+)\s*[:?]{0,2}=[ \t]*(.*)$", text, re.MULTILINE)), **given}
-
-    def value(match: re.Match[str], depth: int = 4) -> str:
-        name = (match[1] or "").strip()
-        if match[0] == "$$":
-            return "$"
-        if name.startswith("shell "):
-            return f"$({name[6:]})"
-        return _MADE.sub(lambda inner: value(inner, depth - 1), variables.get(name, "")) if depth else ""
-
-    for line in one_line_each(found[2]).splitlines():
-        yield re.sub(r"\{\{.*?\}\}", "", _MADE.sub(value, line.strip().lstrip("@-+")))
-
-
-_MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
-
-
-def _with(texts: list[str], arguments: list[str]) -> str:
-    return "\n".join([*texts[:-1], " ".join([texts[-1], *map(shlex.quote, arguments)])])
-
-
 def _pieces(line: str) -> list[str]:
     """Return a line's commands, split at ``&&``, ``;`` and pipes."""
     found = [""]
@@ -410,12 +277,3 @@ def _split(piece: str) -> list[str]:
     ):
         words[-1] = words[-1][:-1]
     return words
-
-
-def _below(folder: str, name: str) -> str:
-    """Return ``folder/name``, or ``_ELSEWHERE`` if outside of the repository."""
-    # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
-    if folder == _ELSEWHERE:
-        return _ELSEWHERE
-    path = posixpath.normpath(posixpath.join(folder, name))
-    return "" if path == "." else path if is_plain_path(path) else _ELSEWHERE

@@ -1,0 +1,272 @@
+"""Read the commands that tools, targets and scripts run.
+
+Their files are read as data. The set-up of tox and nox goes into the recipe's own environment.
+"""
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from codegate.environments.steps import one_line_each
+from codegate.suite import Tree, is_plain_path
+from codegate.suite.declared import at, mapping, read_ini, read_json, read_plain_yaml, read_text, read_toml, strings
+
+ELSEWHERE: Final = "-"  # a folder outside the tree
+ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
+_FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
+_FOR: Final = re.compile(r"^([\w.,-]+):\s+(.*)$")
+
+
+def indirect_texts(
+    tree: Tree, words: list[str], session: int, folder: str, python: str, env: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the shell texts that a command runs indirectly.
+
+    Each comes with the folder that it runs in, and with where it is written. The command may be tox, nox, a package
+    manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox``, or -1.
+    """
+    program, *rest = words
+    if session >= 0:
+        arguments = words[session + 1 :]
+        if words[session] == "tox":
+            yield from _tox_commands(tree, folder, arguments, python, env)
+        else:
+            yield from _nox_commands(tree, folder, arguments)
+    elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
+        tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
+        if program in tables:
+            yield from _pyproject_script(tree, tables[program], rest[1], rest[2:], folder)
+        yield shlex.join(rest[1:]), folder, ""
+    elif program in {"poe", "poetry-poe"} and rest:
+        yield from _pyproject_script(tree, ("tool", "poe", "tasks"), rest[0], rest[1:], folder)
+    elif program in {"npm", "pnpm", "yarn", "bun"}:
+        yield from _script(tree, rest, folder)
+    elif program in {"make", "gmake", "just"}:
+        yield from _target(tree, program, rest, folder)
+    elif program in {"task", "go-task"} and rest:
+        table = mapping(at(read_plain_yaml(tree, below(folder, "Taskfile.yml")), "tasks", rest[0]))
+        commands = table.get("cmds")
+        texts = [one for one in commands if isinstance(one, str)] if isinstance(commands, list) else []
+        text = re.sub(r"\{\{.*?\}\}", "", "\n".join(texts))
+        yield text, folder, f"`{below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
+    else:
+        name = rest[0] if program in {"sh", "bash"} and rest else program
+        path = below(folder, name)
+        text = read_text(tree, path) if "/" in name or name != program else ""
+        if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
+            yield text, folder, f"`{path}`"
+
+
+def _pyproject_script(
+    tree: Tree, table: tuple[str, ...], name: str, arguments: list[str], folder: str
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the script ``name`` of a table in ``pyproject.toml``.
+
+    Like ``indirect_texts``: text, folder and place.
+    """
+    path = below(folder, "pyproject.toml")
+    found: Any = at(read_toml(tree, path), *table, name)
+    texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
+    if texts:
+        yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
+
+
+def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the ``package.json`` script that ``npm`` arguments run.
+
+    Like ``indirect_texts``: text, folder and place.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    arguments = words[end + 1 :]
+    plain: list[str] = []
+    queue = iter(words[:end])
+    for word in queue:
+        if word in {"--prefix", "-C", "--dir", "--cwd"}:
+            folder = below(folder, next(queue, ""))
+        elif not plain and word.startswith("-") and word not in {"-s", "--silent", "--bun"}:
+            return
+        elif word not in {"run", "run-script", "--silent"} or len(plain) > 0:
+            plain.append(word)
+    words = [word for word in plain if word not in {"-s", "--bun"}]
+    if not words:
+        return
+    name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
+    path = below(folder, "package.json")
+    scripts = mapping(read_json(tree, path).get("scripts"))
+    texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]
+    if isinstance(scripts.get(name), str):
+        yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
+
+
+def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the commands of make or just targets, dependencies first.
+
+    Like ``indirect_texts``: text, folder and place.
+    """
+    names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
+    variables = {}
+    targets = []
+    queue = iter(words)
+    for word in queue:
+        if word == "-C":
+            folder = below(folder, next(queue, ""))
+        elif match := ASSIGNED.fullmatch(word):
+            variables[match[1]] = match[2]
+        elif not word.startswith("-"):
+            targets.append(word)
+    for path in (below(folder, name) for name in names):
+        text = read_text(tree, path)
+        for target in targets if text else ():
+            lines = list(_recipe_lines(text, target, variables, set()))
+            yield "\n".join(lines), folder, f"`{path}`, target `{target[:60]}`"
+
+
+def _tox_commands(
+    tree: Tree, folder: str, words: list[str], python: str, env: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the commands that ``tox`` runs after installing.
+
+    Each is a command text with its folder and place. tox installs into its own environment; here that is the recipe's,
+    and the project is installed as editable.
+    """
+    given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
+    name = given.partition(",")[0]
+    name = f"py{python.replace('.', '')}" if python and name in {"", "py", "python3"} else name or "py"
+    inside = f"{folder}/" if folder else ""
+    sections = read_ini(tree, f"{inside}tox.ini")
+    own = {**sections.get("testenv", {}), **sections.get(f"testenv:{name}", {})}
+    lines = [line for key in ("commands_pre", "commands") for line in _lines(own.get(key, ""), name)]
+    variables = _lines(own.get("setenv", own.get("set_env", "")), name)
+    place, plain, tables = "tox.ini", True, ["testenv"]
+    for path, table in _tables(tree, inside).items() if not sections else ():
+        own = {**mapping(at(table, "env_run_base")), **mapping(at(table, "env", name))}
+        listed = own.get("commands")
+        commands: list[object] = listed if isinstance(listed, list) else []
+        lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
+        plain = "runner" not in own  # a plug-in's runner installs by the lock file
+        above = "tool.tox." if path == "pyproject.toml" else ""
+        # Which of the two counts depends on tox's version, and on whether the first is there.
+        place, tables = path, [f"{above}env.{name}", f"{above}env_run_base"]
+        if lines:
+            break
+    if lines:
+        options = " ".join(f"-x {one}.env_dir=$VIRTUAL_ENV -x {one}.package=editable" for one in tables)
+        install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
+        exports = [f"export {shlex.quote(line.replace(' = ', '=', 1))}" for line in variables if "=" in line]
+        yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"
+
+
+def _nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield a ``nox`` session's commands, if they are literals.
+
+    Each is a command text with its folder and place.
+    """
+    wanted = re.sub(r"(?:-|\()\d.*$", "", _argument(words, {"-s", "-e", "--session", "--sessions"}))
+    path = f"{folder}/noxfile.py" if folder else "noxfile.py"
+    try:
+        module = ast.parse(read_text(tree, path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for function in module.body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        names = {function.name} | {name for one in function.decorator_list for name in _named(one)}
+        if wanted in names if wanted else "test" in function.name:
+            calls = [call for call in ast.walk(function) if isinstance(call, ast.Call)]
+            lines = [_called(call) for call in sorted(calls, key=lambda call: call.lineno)]
+            if None not in lines:
+                yield "\n".join(filter(None, lines)), folder, f"`{path}`, session `{function.name}`"
+
+
+def _called(call: ast.Call) -> str | None:
+    """Return the shell command that a nox call runs.
+
+    It is "" for a call that runs nothing, and None if a part is not a literal.
+    """
+    verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if verb not in {"install", "run", "run_install", "run_always"}:
+        return ""
+    own = [one for one in call.args if not (isinstance(one, ast.Starred) and "posargs" in ast.unparse(one))]
+    words = [one.value for one in own if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    if len(words) < len(own) or not words:
+        return None
+    return shlex.join(["pip", "install", *words] if verb == "install" else words)
+
+
+def _named(decorator: ast.expr) -> Iterator[str]:
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+            yield str(keyword.value.value)
+
+
+def _argument(words: list[str], options: set[str]) -> str:
+    for option, value in zip(words, [*words[1:], ""], strict=False):
+        if option in options:
+            return value
+        if option.partition("=")[0] in options:
+            return option.partition("=")[2]
+    return ""
+
+
+def _lines(text: str, name: str) -> list[str]:
+    """Return the lines of tox's setting for environment ``name``."""
+    found = []
+    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+        match = _FOR.match(line.strip())
+        if match is not None and not any(set(one.split("-")) <= set(name.split("-")) for one in match[1].split(",")):
+            continue
+        found.append(_substituted(match[2] if match is not None else line.strip(), name).lstrip("- "))
+    return [line for line in found if line and not line.startswith("#")]
+
+
+def _substituted(text: str, name: str) -> str:
+    """Return tox's ``text`` with ``{…}`` filled in; unknown ones empty."""
+    known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
+    known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
+    return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()
+
+
+def _tables(tree: Tree, inside: str) -> Mapping[str, Mapping[str, object]]:
+    own = at(read_toml(tree, f"{inside}pyproject.toml"), "tool", "tox")
+    return {"tox.toml": read_toml(tree, f"{inside}tox.toml"), "pyproject.toml": own if isinstance(own, dict) else {}}
+
+
+def below(folder: str, name: str) -> str:
+    """Return ``folder/name``, or ``ELSEWHERE`` if outside of the repository."""
+    # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
+    if folder == ELSEWHERE:
+        return ELSEWHERE
+    path = posixpath.normpath(posixpath.join(folder, name))
+    return "" if path == "." else path if is_plain_path(path) else ELSEWHERE
+
+
+def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
+    """Yield a make target's shell lines; computed variables are empty."""
+    found = re.search(
+        rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
+    )
+    if found is None or target in seen or len(seen) > 20:
+        return
+    seen.add(target)
+    for other in re.sub(r"[#;].*|[|&@]", "", found[1]).split():
+        yield from _recipe_lines(text, other, given, seen)
+    variables = {**dict(re.findall(r"^(?:export\s+)?(\w+)\s*[:?]{0,2}=[ \t]*(.*)$", text, re.MULTILINE)), **given}
+
+    def value(match: re.Match[str], depth: int = 4) -> str:
+        name = (match[1] or "").strip()
+        if match[0] == "$$":
+            return "$"
+        if name.startswith("shell "):
+            return f"$({name[6:]})"
+        return _MADE.sub(lambda inner: value(inner, depth - 1), variables.get(name, "")) if depth else ""
+
+    for line in one_line_each(found[2]).splitlines():
+        yield re.sub(r"\{\{.*?\}\}", "", _MADE.sub(value, line.strip().lstrip("@-+")))
+
+
+def _with(texts: list[str], arguments: list[str]) -> str:
+    return "\n".join([*texts[:-1], " ".join([texts[-1], *map(shlex.quote, arguments)])])
