@@ -1,4 +1,4 @@
-"""Convert the errors of model calls to faults, with redacted messages."""
+"""Convert the errors of model calls to faults."""
 
 import email.utils
 import math
