@@ -241,7 +241,7 @@ def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interf
 
 
 def _where(cut: Cut, rules: LeakRules, file: str, function: str) -> str:
-    """Return where an exception was raised, as part of a sentence.
+    """Return words on where an exception was raised.
 
     Return "" if the base tree lacks the file, or if the words break ``rules``.
     """
