@@ -61,7 +61,7 @@ class SandboxTask(Protocol[Made_co]):
     """
 
     def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
-        """Do the work; return its result."""
+        """Work on ``problem`` in ``sandboxes``; return the result."""
         ...
 
 
@@ -78,6 +78,8 @@ class Engine(Protocol):
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
         """Run ``task`` on ``problem`` in sandboxes; return its result.
+
+        ``base`` loads a problem's base tree by its id.
 
         Raises:
             SandboxError: a sandbox, a daemon or the cluster failed.
@@ -99,11 +101,11 @@ class ThisMachine:
 
     @property
     def words(self) -> str | None:
-        """See ``Engine``."""
+        """Describe the sandboxes; None before the first task."""
         return self._sandboxes.words
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """See ``Engine``."""
+        """Run ``task`` in this machine's sandboxes; return its result."""
         return task(problem, base(problem.id), sandboxes=self._sandboxes)
 
     def stop(self) -> None:
@@ -267,7 +269,7 @@ class Attempts:
     def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:
         """Run a task in sandboxes, with retries; return its result.
 
-        Each try adds its seconds to ``spent``, without the wait for a slot.
+        The seconds of each try are appended to ``spent``.
         """
 
         def run() -> Result:
@@ -277,9 +279,9 @@ class Attempts:
         return with_retries(run, self._stop)
 
     def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
-        """Run the tests that the answer adds; return their result.
+        """Run the tests that the model wrote; return their result.
 
-        None: it has no tests, or they could not be run.
+        None if it wrote none, or if they could not be run.
         """
         if not attempt.tests or problem.manifest.answer is not None:
             return None
@@ -291,7 +293,8 @@ class Attempts:
     def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
         """Run the full test suite; return what the patch breaks.
 
-        A fault if the suite could not be run; None if it was not requested, no time was left or it showed nothing.
+        None if that was not requested, no time was left or no test could be compared. A fault if the tests could not be
+        run.
         """
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None
@@ -312,10 +315,6 @@ class Attempts:
         return found
 
     def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
-        """Return the suite's tests that pass with the reference fix.
-
-        Answers are compared on these. A fault if they could not be run.
-        """
         try:
             return self._in_sandboxes(run_full_test_suite, problem, [])
         except Faulted as error:

@@ -62,9 +62,9 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCac
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return a caching ``show_context``.
+    """Return ``show_context`` with a cache, for the problems of ``suite``.
 
-    It ranks each problem's files once.
+    ``base`` loads a problem's base tree by its id.
     """
     problems = {problem.id: problem for problem in suite.problems}
     shown: ProblemCache[tuple[str, int | None], str] = ProblemCache(

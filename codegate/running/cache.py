@@ -20,8 +20,8 @@ from codegate.suite import read_json
 class AttemptCache:
     """Stores attempts in a folder, for reuse by later runs.
 
-    ``conditions`` are the run's. ``announce`` receives a line for each unusable file. Thread-safe, also beside other
-    runs, because files are replaced atomically.
+    Only attempts made under the same ``conditions`` are reused. ``announce`` receives a line for each unusable file.
+    Thread-safe, also beside other runs, because files are replaced atomically.
     """
 
     def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:
@@ -47,7 +47,7 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
-        """Store a finished attempt, if reuse makes sense."""
+        """Store a finished attempt, if it called a model."""
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))

@@ -30,8 +30,8 @@ _LINE: Final = re.compile(
 class Spending:
     """The number of a run's model calls, and their cost.
 
-    ``usd`` and ``unpriced`` also have calls that only check a candidate. ``unpriced`` counts the calls whose cost is
-    unknown, and not in ``usd``.
+    ``unpriced`` counts the calls of unknown cost, which ``usd`` leaves out. Calls that only check whether a candidate
+    answers count in ``usd`` and ``unpriced``, but not in ``calls``.
     """
 
     calls: int = 0
@@ -45,8 +45,8 @@ class Spending:
 class CallLog:
     """The file ``calls.log`` of one run.
 
-    Each line is written inside the context that ``writing`` returns. ``free`` has the keys of candidates whose calls
-    cost nothing.
+    ``writing`` returns the context in which each line is written. ``free`` has the keys of candidates whose calls cost
+    nothing.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class Pace:
     def failed(self, error: ProviderError, began: float) -> None:
         """Record a failed call, which began at ``began``.
 
-        Failures of calls that began before the last slow-down change the width no further.
+        Failures of calls that began before the last slow-down do not slow it down again.
         """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
@@ -123,9 +123,10 @@ class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
     At most ``options.models`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). A call
-    that waits for its retry does not count. The limit of calls counts requests, failed tries included. The most that a
-    call can cost is reserved from the budget before it is made. Earlier executions' calls count against both. No call
-    is made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for it.
+    that waits for its retry is not one of them. The limit of calls counts every request, also failed ones. The most
+    that a call can cost is reserved from the budget before it is made. Calls of earlier executions count against the
+    limit and the budget. No call is made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for
+    it.
     """
 
     def __init__(
@@ -156,8 +157,8 @@ class ModelCalls:
     ) -> Completion:
         """Make a model call with ``action``; return the completion.
 
-        ``begin`` is called before each request, when its turn has come, and may raise to end the call. ``lost`` as for
-        ``with_retries``.
+        ``begin`` is called before each request, and may raise to end the call. ``lost`` collects retried faults that an
+        answer may have caused.
 
         Raises:
             Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.

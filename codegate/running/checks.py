@@ -64,7 +64,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
-    """Return the dollar limit that lacks a price, or None."""
+    """Say which dollar limit needs the candidate's prices, or None."""
     own = candidate.agent is not None and candidate.agent.usd is not None
     if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
         return None
@@ -75,8 +75,8 @@ def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
 def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str], None]) -> RunOptions:
     """Return the options, less what was spent before.
 
-    These are a confirmation's calls, and for the month's budget those of other runs. With a budget, calls of unknown
-    cost are announced: it does not count them.
+    The calls of a confirming run are subtracted and, from a month's budget, the cost of other runs. With a budget,
+    calls of unknown cost are announced, because it does not count them.
     """
     if (again := journal.confirmation()) is not None:
         options = options.model_copy(update={"spent_before": again.calls.spending()})
@@ -115,12 +115,13 @@ def check_answering(
 ) -> None:
     """Test by a small call whether each candidate answers.
 
-    Helpers are tested, too. All calls run at once. Candidates that are ``settled``, have answered or have no call to
-    make are left out. A temporary failure is announced and ends nothing.
+    Helper models are tested, too. Candidates are left out if ``settled`` has their key, they have answered before, or
+    they need no call. A temporary failure is only announced. ``resume`` is the command that continues the run, for
+    messages.
 
     Raises:
-        UsageError: a provider declined a key, a model or a parameter, or lists a dated form of a candidate's model; or
-            the budget allows no call.
+        UsageError: a provider declined a key, a model or a parameter, or lists a dated snapshot of a candidate's model;
+            or the budget allows no call.
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
     """
     unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
@@ -245,9 +246,7 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
 def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
     """Return a small test request to a candidate's model.
 
-    Returned are the function that sends it, its bytes and its output limit. Its tools and parameters are those of all
-    requests; only the output limit is lower. For an agent, its provider gets a request in the agent's protocol; no
-    agent starts.
+    The result is a function that sends it, its size in bytes and its output limit.
     """
     sampling = candidate.sampling
     # A budget for thinking has to be below the limit.

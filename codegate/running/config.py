@@ -280,7 +280,8 @@ def priced_as(
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
 
-    The price of a candidate with the same model comes first, then as for ``priced``. Its own, of a file, are ignored.
+    They are those of a candidate with the same model, else of ``prices``, else list prices. Prices in the baseline file
+    are ignored.
     """
     same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
     known = next((known for known in same if known is not None), None)
@@ -304,7 +305,7 @@ def config_file(given: Path | None) -> Path | None:
 
 
 def config_above() -> str:
-    """Name a configuration in a folder above, or return ""."""
+    """Say where a parent folder has a configuration, or ""."""
     above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
     there = os.path.relpath(above / CONFIG_NAME) if above is not None else ""
     return f"{CONFIG_NAME} is looked for in this folder only, and there is {there}." if there else ""
@@ -352,10 +353,7 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a candidate for each combination of its matrix values.
-
-    Each is in the long form.
-    """
+    """Yield a candidate for each combination of its matrix values."""
     base = {name: value for name, value in entry.items() if name != "matrix"}
     sampling = base.pop("sampling", None) or {}
     matrix = _checked_matrix(entry["matrix"], base, sampling)

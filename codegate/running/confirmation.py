@@ -32,8 +32,8 @@ def open_pinned(
     """Return the baseline's model, ready to be sampled again.
 
     Its provider is added to ``providers``. If it cannot get fresh samples, the reason is announced and None returned. A
-    baseline file must not direct an API key: its address and key source are used only if a candidate of the user has
-    the same. Prices in it are ignored.
+    baseline file must not decide where an API key is sent: its address and key source are used only if a configured
+    candidate has the same. Prices in it are ignored.
     """
     spec = gate.baseline.spec
     pinned = priced_as(spec, candidates, prices)

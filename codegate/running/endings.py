@@ -33,7 +33,7 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Return the grade of an answer to a question.
+    """Grade the answer to a problem that is a question.
 
     A truncated or refused answer counts as empty.
     """
@@ -42,9 +42,9 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade, with its failure replaced by its cause.
+    """Return the grade with the failure class that explains it.
 
-    The attempt's ending has the cause, for example a truncated answer.
+    For example, a truncated answer with an incomplete patch fails because it was truncated.
     """
     if result.resolved or result.failure == "tampering":
         return result
@@ -69,7 +69,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return advice on raising limits, by failure in ``CUT``."""
+    """Return advice on raising limits, by class of truncation failure."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -109,7 +109,7 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 def _reached_own_limit(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
     """Return whether the candidate's own output limit was reached.
 
-    If not, a lower limit of the server truncated the answer. True if the tokens are unknown.
+    If not, a lower limit of the server truncated the answer.
     """
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
@@ -182,7 +182,7 @@ def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
-    """Return the share (0-1) of the fix in a harness."""
+    """Return the share (0-1) of fix lines in a harness."""
     if harness is None:
         return None
     return _share(base, fix, {line for file in harness.laid or () for line in _lines(file.content())})
@@ -209,7 +209,10 @@ def _lines(data: bytes) -> set[bytes]:
 
 
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
-    """Raise if a first request failed and retries cannot help."""
+    """Raise if a first request failed and retries cannot help.
+
+    ``faults`` has pairs of a candidate's label and its fault.
+    """
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:
         return
@@ -225,9 +228,9 @@ def is_cut(outcome: Outcome | None) -> bool:
 
 
 def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
-    """Raise UsageError because a limit truncated all first answers.
+    """Raise UsageError: a limit truncated a candidate's first answers.
 
-    They are answers of one candidate; the message has advice.
+    The message advises which limit to raise. ``resume`` is the command that continues the run.
     """
     classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]

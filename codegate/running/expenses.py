@@ -83,7 +83,8 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 class Prompts:
     """Sizes in bytes of a candidate's first prompts, by problem.
 
-    ``texts`` without and ``requests`` with the JSON around them. ``only``: an answer takes no further request.
+    ``texts`` are the sizes of the prompts, ``requests`` those of the JSON around them as well. ``only``: an answer
+    takes one request.
     """
 
     texts: tuple[int, ...]
@@ -120,8 +121,8 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 class SampleDollars:
     """Expected and highest cost of one sample, without retries.
 
-    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is the most that a mean sample
-    can cost: every possible call at the most that a budget reserves for it; None if there is no bound.
+    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is the highest cost on average
+    over the problems, with every possible call at the cost that a budget reserves for it; None if there is no bound.
     """
 
     expected: Estimate
@@ -134,7 +135,7 @@ def sample_dollars(
 ) -> SampleDollars:
     """Return the cost of one sample, measured or assumed.
 
-    It is measured if ``expense`` is.
+    It is measured if ``expense`` has dollars from earlier runs.
     """
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:

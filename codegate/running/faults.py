@@ -66,9 +66,9 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def lost_answers(outcome: Outcome) -> Counter[str]:
-    """Count a sample's answers that faults kept from a grade.
+    """Count a sample's answers lost to faults, by cause.
 
-    Keys are the faults' causes. Only faults that an answer may cause are counted.
+    Only faults that an answer may have caused are counted.
     """
     lost = Counter(outcome.lost)
     rule = FAULTS.get(outcome.fault.cause) if outcome.fault is not None else None

@@ -128,7 +128,7 @@ class Gate:
 def gate_digest(by: Gate | GatePolicy | None) -> str | None:
     """Return the digest of a run's gate, None without one.
 
-    A policy is one whose floors decide alone.
+    A policy alone is a gate if its floors, such as a least pass rate, decide.
     """
     if isinstance(by, Gate):
         return by.digest
@@ -246,7 +246,8 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 def check_finished(run: Run, settled: Collection[str] = (), name: str = "", folder: Path | None = None) -> None:
     """Raise UsageError if a planned outcome is missing.
 
-    ``settled`` candidates need none. ``name`` names the run in the message, ``folder`` is what continues it.
+    Candidates whose keys are ``settled`` need none. The message names the run ``name`` and says how to continue it in
+    ``folder``.
     """
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
@@ -273,8 +274,8 @@ def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
 def check_planned_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if the run was planned for another gate.
 
-    A gate is a baseline with a policy, or a policy whose floors decide alone. ``gate`` None: the run must have been
-    planned without one. Floors may also decide a run that was planned without a gate.
+    A gate is a baseline with a policy, or a policy alone, whose floors decide. ``gate`` None: the run must have been
+    planned without one. A policy alone may also decide a run that was planned without a gate.
     """
     if gate_digest(gate) == manifest.gated_by:
         return
@@ -349,7 +350,6 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
 
 
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:
-    """Return a warning if a run is compared with itself."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
     # Many models give the same wrong answer; only one that does no worse may be the baseline itself.
@@ -361,8 +361,8 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, ver
 def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str] = ()) -> ExitCode:
     """Return the exit code of a run: its worst verdict's.
 
-    Without verdicts: 4 if an outcome is missing or ended with a fault, else 3 if the keys ``settled`` name a candidate
-    that no sample can help, which needs no outcome, else 0.
+    Without verdicts: 4 if an outcome is missing or ended with a fault, else 3 if ``settled`` has the key of a
+    candidate, else 0. Outcomes of ``settled`` candidates are not missing.
     """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:

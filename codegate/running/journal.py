@@ -68,7 +68,7 @@ RUN_FILES: Final = re.compile(
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a file exists, outside of linked folders."""
+    """Return whether ``path`` exists, and its folder is no link."""
     return not path.parent.is_symlink() and os.path.lexists(path)
 
 
@@ -158,8 +158,8 @@ class Journal:
         """Return the recorded outcomes, one per (candidate, problem, sample).
 
         They are in the order in which they finished. A graded outcome wins over a fault, whichever came first; of two
-        faults the later one counts. The counted outcome also carries the lost answers of the others; an attempt that
-        was kept and graded later was not lost.
+        faults the later one counts. The returned outcome also has the lost answers of the sample's earlier outcomes,
+        except an answer that was graded later.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the
@@ -188,7 +188,6 @@ class Journal:
         return tuple(outcome for _, outcome in counted.values())
 
     def _numbered_outcomes(self) -> Iterator[tuple[int, Outcome]]:
-        """Yield line number and outcome of each line."""
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -302,10 +301,7 @@ class Journal:
         return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
 
     def record_soundness(self, record: SoundnessRecord) -> None:
-        """Record which problems can be graded on this machine.
-
-        The record is for the whole run.
-        """
+        """Record which problems can be graded on this machine."""
         self._write_record(_SOUNDNESS, record)
 
     def _write_record(self, name: str, record: SandboxRecord | SoundnessRecord) -> None:

@@ -30,9 +30,10 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
 ) -> Iterator[dict[str, Provider | None]]:
-    """Connect to the candidates' providers for the block.
+    """Open the candidates' providers; yield them by candidate key.
 
-    Yielded are the providers by candidate key.
+    Paths of ``replay`` candidates are relative to ``folder``. ``keyless`` has the keys of candidates whose calls carry
+    no API key.
     """
     providers: dict[str, Provider | None] = {}
     try:

@@ -201,7 +201,7 @@ class RunManifest(Strict):
         excluded: by problem id, why it does not run.
         clusters: by problem id, the change that it was mined from, if several problems came from that change.
         plain: by problem id, the digest without the controls that validation adds, if there are any.
-        proved: places in which the suite was proved to grade alike, this run's own among them.
+        proved: places (sandbox, base images, interpreters) where every problem of the suite was proved.
         shard: None for a whole run. A shard's manifest has only its own problems in the fields of ``BY_PROBLEM``.
         part: to which problems the run is restricted, as text; such a run is not gated.
         no_gate: the run was started with ``--no-gate``, and stays ungated when it is resumed.
@@ -315,7 +315,7 @@ class SoundnessRecord(Strict):
 
 
 class SandboxRecord(Strict):
-    """``sandbox.json``: the checked assurances of a run's sandboxes."""
+    """``sandbox.json``: the tested isolation of a run's sandboxes."""
 
     sandbox_schema: Literal["codegate.sandbox/1"] = Field(default="codegate.sandbox/1", alias="schema")
     assurances: tuple[Assurance, ...] = Field(max_length=200)

@@ -1,7 +1,7 @@
 """Keep an unfinished attempt's paid answers on disk.
 
-They are for runs that are killed: a resumed run starts the attempt again, answers the turns that were paid before from
-here, and sends all others to the model.
+If a run is killed, the resumed run starts the attempt again. It takes the answers to turns that were paid before from
+disk, and sends the other turns to the model.
 """
 
 import base64
@@ -60,15 +60,14 @@ class PaidAnswers:
             append_line(self._path, prepared)
 
     def spend(self, usd: Decimal) -> None:
-        """Append dollars to the file, or a correction."""
+        """Append dollars to the file; negative ones are a correction."""
         with self._lock:
             append_line(self._path, json.dumps(str(usd)).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
         """Return a model call that answers paid turns from disk.
 
-        Other turns use ``call``. It is for one conversation. A turn is identified by its number, because the test
-        output in it differs each time.
+        Other turns are sent by ``call``. Use one for each conversation: turns are identified by their number.
         """
         turns = count()
 
@@ -95,7 +94,6 @@ def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
 
 
 def _read(path: Path) -> tuple[list[tuple[str, Forwarded]], Decimal]:
-    """Return the answers, and the sum of the dollars."""
     # The file is truncated before a line that a crash cut off.
     found: list[tuple[str, Forwarded]] = []
     usd = Decimal(0)

@@ -123,7 +123,7 @@ class AttemptJob:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return candidate, problem and sample, as of the outcome."""
+        """Return candidate key, problem id and sample, as in ``Outcome.key``."""
         return (self.candidate.key(), self.problem.id, self.sample)
 
 
@@ -209,7 +209,7 @@ def origin_of(found: Provenance) -> ProblemOrigin:
 
 
 def suite_model(suite: Suite) -> RateModel:
-    """Return a typical distribution of pass rates over the suite."""
+    """Return the pass rates to assume when power is computed."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -217,10 +217,6 @@ def suite_model(suite: Suite) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the pull request or commit behind each problem.
-
-    Problems that share theirs with no other problem are left out.
-    """
     projects = {_project(problem) for problem in problems}
 
     def source(problem: Problem) -> str | None:
@@ -291,7 +287,7 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 class CallNeeds:
     """The most model calls that baseline and gate can need.
 
-    The gate includes its confirming run. Retries are not counted.
+    ``gate`` includes the calls of a confirming run. Retries are not counted.
     """
 
     baseline: int

@@ -2,7 +2,7 @@
 
 Model calls, budgets and the journal stay in this process. A task takes one CPU of a node and the memory of its
 problem's limit, and opens its sandboxes on the node. If the cluster can grow, waiting tasks make it start nodes. A task
-whose node is lost fails as with any sandbox and is retried by the same rule (``faults``), never by Ray.
+whose node is lost fails with a SandboxError and is retried by the fault table, never by Ray.
 
 Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
 """
@@ -96,7 +96,7 @@ class RayCluster:
             return "; ".join(self._words)[:1000] or None
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
-        """See ``Engine``."""
+        """Run ``task`` on a cluster node; return its result."""
         memory = _memory(problem)
         with self._lock:
             if self._stopped:

@@ -63,8 +63,8 @@ def check_installed(
 ) -> None:
     """Raise UsageError if the sandbox lacks what recipes need.
 
-    That is a toolchain, a package or an image. A mined environment costs only its problems, unless these are too many
-    of the run's ``total``: an old commit may ask for what is no longer available.
+    That is a toolchain, a package or an image. If only mined environments lack one, their problems are left out, unless
+    they are too many of the run's ``total``.
     """
     known: dict[str, NotInstalled | None] = {}
     lacking: list[tuple[Environment, NotInstalled]] = []
@@ -137,8 +137,9 @@ def check_soundness(
 ) -> dict[str, Fault]:
     """Record which problems can be graded here; return faults.
 
-    A problem is sound if the reference fix passes and the unchanged tree fails. The faults of problems that could not
-    be checked are by problem id.
+    A problem is sound if the reference fix passes and the unchanged tree fails. The returned faults, by problem id, are
+    of problems that could not be checked. ``checked`` is called with the numbers of checked problems and of all to
+    check.
 
     Raises:
         CallLimitReached: no time is left; the problems found sound so far are recorded.

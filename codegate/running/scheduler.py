@@ -234,7 +234,6 @@ class _Execution:
         self.work([job for job in left if job.key not in made], len(made), 0)
 
     def close(self) -> None:
-        """Close the unused sandboxes, unless an interrupt does."""
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
 
@@ -307,7 +306,6 @@ class _Execution:
         self._doing.preparing = ""
 
     def _fault(self, problem: Problem) -> Fault | None:
-        """Return the fault that keeps ``problem`` from running, or None."""
         return self._broken.get(problem.environment.id) or self._not_run.get(problem.id)
 
     def _work(self, pending: "queue.SimpleQueue[AttemptJob]") -> None:

@@ -51,7 +51,7 @@ class RunSpec:
         keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
-        floors: policy whose floors decide alone if ``gate`` is None.
+        floors: policy whose floors decide if ``gate`` is None.
         no_gate: a new run is to stay ungated, also when it is resumed; a run that was planned for a gate is resumed
             without it only if this is set.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
@@ -325,9 +325,9 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
 
 
 def settled_unsampled(suite: Suite, shard: RunManifest, gate: Gate) -> frozenset[str]:
-    """Return keys of candidates that a shard does not sample.
+    """Return keys of candidates that a shard need not sample.
 
-    The whole run cannot be compared or passed, whatever its samples are.
+    No sample can change the whole run's verdict on them: it cannot be compared, or cannot pass.
     """
     whole = plan_run(suite, shard.candidates, shard.samples, shard.sandbox, shard.id)
     whole = whole.model_copy(update={"conditions": shard.conditions, "proved": shard.proved})
@@ -344,10 +344,6 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
 
 
 def _connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> Callable[..., Engine] | None:
-    """Connect to the cluster; return the engine's class to use.
-
-    None for this machine.
-    """
     # Ray handles SIGTERM from then on, so this comes before signals are caught.
     if name == "local":
         return None
