@@ -1,8 +1,8 @@
 """Decide whether a candidate is worse than the baseline.
 
 ``compare`` takes the ``CandidateSamples`` of the baseline and of a candidate and returns a ``Verdict``, without random
-numbers. What one command needs is in its module: ``baseline`` (files), ``pinning``, ``drift``, ``history``, ``trend``,
-``power`` (with a seed). ``statistics`` is pure.
+numbers. Single commands use ``baseline`` (files), ``pinning``, ``drift``, ``history``, ``trend`` and ``power``
+(simulations with a seed).
 """
 
 from codegate.gating.baseline import Baseline, Lock, Transport, load_lock, load_pinned

@@ -86,9 +86,9 @@ def problems_of(cohort: Cohort) -> str:
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the share of a cohort that the candidate solves.
+    """Return the candidate's pass rate on a cohort, as text.
 
-    It is text. A cohort with a floor has the interval of the rate, too.
+    With the rate's interval if the cohort has a floor.
     """
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
@@ -99,7 +99,7 @@ def solved_words(cohort: Cohort) -> str:
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
     """Return tags with a floor that no compared problem has.
 
-    Each has the end of a sentence: a similar tag as suggestion, or a full stop.
+    Each value ends a sentence about the tag: with a similar tag as suggestion, or with a full stop.
     """
     unseen = sorted(policy.cohorts.keys() - {*carried, ALL})
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}

@@ -50,7 +50,7 @@ class Differences:
         mismatches: differences that forbid a comparison.
         changes: differences that are allowed and shown with the verdict.
         controlled: problems that differ only by the controls that a validation has added since.
-        unproved: places that could differ if the suite were proved to grade the same there; the baseline's first.
+        unproved: places (sandbox, images) without the proof that would allow the difference; the baseline's first.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -64,8 +64,8 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
     A problem is the field ``problem <id>``; the model is not listed. Conditions and problems must be equal; places may
     differ if the suite was proved to grade the same in both. Settings may differ if ``compared`` is ``candidate``, and
-    only those that name the model if it is ``model``. An agent whose harness was not recorded read what each problem's
-    commit held, and is compared with no other.
+    only those that name the model if it is ``model``. If only one side's agent has a recorded harness, the comparison
+    is forbidden.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -96,16 +96,15 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
 
 def _parts_that_differ(harness: Mismatch) -> Mismatch:
-    """Return the harness mismatch, reduced to files that differ."""
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return what differs in the agents' system prompts and tools.
+    """Return the changes in agents' system prompts and tools.
 
-    Nothing if one of them is unknown.
+    None are returned if one side's are unknown.
     """
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
@@ -122,7 +121,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if a name now serves another model."""
+    """Return a warning if the model behind a name changed."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -184,7 +183,7 @@ def without_changed(
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
     """Return both sides with identical problems only, and the exclusions.
 
-    The suite's own digest is no condition any more: any change of a problem changes it.
+    The suite's digest is removed from the conditions, because it differs if any problem does.
     """
     old, new = baseline.problem_digests, candidate.problem_digests
     gone: dict[str, str] = {}
@@ -209,7 +208,7 @@ def _without_both(
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
     """Return the samples without the problems in ``gone``.
 
-    ``gone`` has the reason of each.
+    ``gone`` has a reason for each problem.
     """
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 

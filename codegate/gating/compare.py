@@ -84,7 +84,6 @@ class _Comparison:
         return unseen_floors(carried, self.terms.policy)
 
     def verdict(self, kind: VerdictKind, reason: str, **evidence: Any) -> Verdict:
-        """Return a verdict of this comparison; ``evidence`` sets other fields."""
         terms = self.terms
         return Verdict(
             kind=kind,
@@ -170,10 +169,6 @@ def compare(
 
 
 def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str, Any]) -> Verdict:
-    """Return the verdict on comparable samples.
-
-    Copied answers count once.
-    """
     terms, policy = sides.terms, sides.terms.policy
     baseline, candidate = without_copies(sides.baseline), without_copies(sides.candidate)
     warnings = [*served_otherwise(sides.baseline, sides.candidate)]
@@ -287,7 +282,7 @@ def _demands(
 ) -> tuple[Decision, str] | None:
     """Return the decision that floors and ``must_pass`` force, or None.
 
-    The second value is the end of its reason.
+    Its second part is the end of a sentence with the reason.
     """
     policy = sides.terms.policy
     if broken := broken_floors(groups):

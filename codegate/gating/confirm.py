@@ -30,8 +30,8 @@ def confirm(
 
     Arguments are those of ``compare``. If fresh and stored samples differ (exact stratified test, two-sided p below 1
     %), the candidate is compared with the fresh samples alone, otherwise with both pooled. The regression is confirmed
-    if that comparison finds it again: on the suite at the full alpha, with a measured drop of at least three quarters
-    of the margin, and of half of it against the fresh samples alone; else the verdict is inconclusive. A floor or a
+    if that comparison finds it again, at the full alpha, with a measured drop of at least three quarters of the margin,
+    and of half the margin against the fresh samples alone. If not, the verdict is inconclusive. A floor or a
     ``must_pass`` problem counts only if the pinned model still meets it. Any verdict but a regression is returned
     unchanged.
     """
@@ -66,10 +66,7 @@ def confirm(
 def _unconfirmed_alone(
     fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy
 ) -> str | None:
-    """Return why fresh samples alone do not confirm a regression.
-
-    None if they do.
-    """
+    """Return why fresh samples alone do not confirm, or None."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None
@@ -134,8 +131,8 @@ def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolic
 def _conclusion(drift: Drift, unconfirmed: str | None, *, confirmed: bool, both: bool) -> str:
     """Return a sentence on whether fresh samples confirm a regression.
 
-    ``unconfirmed``: why they do not, compared alone. ``both``: the candidate was compared with stored and fresh samples
-    pooled.
+    ``unconfirmed``: why the fresh samples alone do not confirm it. ``both``: the candidate was compared with stored and
+    fresh samples pooled.
     """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "

@@ -164,8 +164,8 @@ _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is sh
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
     """Return a verdict if too few samples are graded.
 
-    The next look samples lost ones again. The verdict is ``infrastructure`` after the last look, and before it if most
-    problems have no sample.
+    Before the last look it is ``inconclusive``, because the next look repeats lost samples, unless most problems have
+    none. Otherwise it is ``infrastructure``.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
@@ -211,7 +211,7 @@ def survives_losses(
 ) -> bool:
     """Return whether the verdict stays pass if lost samples failed.
 
-    Problems without a graded sample always count as failed, single samples as in ``with_losses``.
+    Problems without a graded sample count as failed, too.
     """
     pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
@@ -266,10 +266,10 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return counts with each sample that lost answers as failed.
+    """Return counts in which samples with lost answers failed.
 
-    A sample's first try counts, whatever a later one showed: counting tries until a grade would favour those that fail.
-    With ``every``, samples without a grade count as failed too.
+    A later try that passed does not count, because the answer that a fault lost may have been a wrong one. With
+    ``every``, samples without a grade count as failed too.
     """
 
     def held(name: str, pair: Pair) -> Pair:
@@ -293,8 +293,8 @@ def judge_limits(
 ) -> tuple[VerdictKind, str]:
     """Make the verdict inconclusive if truncated answers decide it.
 
-    They decide it if ``again``, the verdict on samples in which they passed, is another one. Returned are verdict and
-    reason, unchanged otherwise.
+    They decide it if ``again`` returns another verdict for samples in which they passed. The verdict and its reason are
+    returned.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))
@@ -312,10 +312,6 @@ def judge_limits(
 
 
 def _truncation_cause(sample: Sample) -> str | None:
-    """Return why an answer was truncated; None for whole answers.
-
-    It is the sample's failure class or fault.
-    """
     causes = [*sample.lost, *([sample.failure] if sample.passed is not None and sample.failure else [])]
     return next((cause for cause in causes if cause in CUT), None)
 

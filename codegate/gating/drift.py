@@ -65,10 +65,10 @@ def pass_rate(counts: Counts) -> Estimate:
 
 
 def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float] | None:
-    """Return the 95 % t interval of the differences' mean.
+    """Return the 95 % t interval of the mean difference.
 
-    The differences are in -1..1. None below two values or without any spread. ``floor`` is the least variance of a
-    value, because sampling alone makes some.
+    None below two values or without any variance. ``floor`` is the least variance of a difference, caused by sampling
+    alone.
     """
     n = len(values)
     if n < 2:

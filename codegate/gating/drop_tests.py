@@ -239,8 +239,8 @@ def population_test(
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
     """Return the chance to measure so small a loss.
 
-    The true drop is the margin. It breaks problems altogether, each with the chance margin/rate, so n problems lose no
-    more than -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers.
+    If the true drop is the margin, each problem is lost altogether with the chance margin/rate. Then the chance is
+    P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers.
     """
     if rate <= margin:
         return 1.0

@@ -121,8 +121,9 @@ def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
     """Return the ratio sum(a) / sum(b), with Fieller's interval.
 
-    ``pairs`` has one (a, b) per problem. Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a -
-    R b) / problems. If mean(b) may be 0, the interval is unbounded; if it is 0, the ratio is unknown.
+    ``pairs`` has one (a, b) per problem, from ``n`` values of what ``of`` names. Fieller 1954, JRSS B 16:175: the R
+    with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. If mean(b) may be 0, the interval is unbounded; if it
+    is 0, the ratio is unknown.
     """
     problems = len(pairs)
     top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)
@@ -166,8 +167,9 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
     """Return a quantile of all values, with its interval.
 
     The value is the one of nearest rank. With one value per problem the ends are the order statistics whose ranks the
-    binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels
-    are used for as many problems. An end is None if so few problems do not bound it: the upper end of the P95 takes 72.
+    binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several, the ranks for
+    the number of problems are scaled to the number of values. An end is None if so few problems do not bound it: the
+    upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)

@@ -24,9 +24,8 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     """Return the verdict by critical floors and ``must_pass`` alone.
 
     ``regressed``: below a critical floor beyond chance, or a ``must_pass`` problem was never solved. ``pass``: every
-    measured rate reaches its floor, with problems without a graded sample counted as failed, and lost samples as in
-    ``with_losses``. ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many candidates share
-    the error.
+    measured rate reaches its floor, also if lost samples and problems without a graded sample count as failed.
+    ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many candidates share the error.
 
     Raises:
         UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.

@@ -153,10 +153,6 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[History
 
 
 def _lines(path: Path) -> Iterator[HistoryEntry]:
-    """Yield each history entry, duplicate lines left out.
-
-    A merge of branches may duplicate lines.
-    """
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:

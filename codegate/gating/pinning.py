@@ -204,7 +204,7 @@ def _frozen(
 ) -> Baseline:
     """Make a baseline from ``samples``; record ``action`` in its history.
 
-    If ``before`` is a baseline, its provenance is kept, and its runs unless they are replaced.
+    If ``before`` is a baseline, its provenance is kept; ``refresh`` keeps its runs, too.
     """
     each = samples_each(samples)
     if each < min_samples:

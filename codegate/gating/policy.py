@@ -50,7 +50,7 @@ Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(Strict):
-    """The pass rate required of one tag's problems, or all."""
+    """The pass rate required of a tag's (or all) problems."""
 
     model_config = ConfigDict(strict=True)
 

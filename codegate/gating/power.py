@@ -39,8 +39,8 @@ class RateModel:
     """The distribution of the problems' true pass rates.
 
     It is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems are nearly
-    always or nearly never solved. ``clusters`` has the pull request of each problem, ``counts`` passes and samples of
-    its baseline, if there is one.
+    always or nearly never solved. ``clusters`` has the pull request of each problem, ``counts`` each problem's passes
+    and samples in the baseline, if there is one.
     """
 
     rate: float
@@ -135,7 +135,6 @@ def _count(model: RateModel) -> int:
 def _gates(
     model: RateModel, policy: GatePolicy, looks: tuple[int, ...] | None, candidates: int, drop: float
 ) -> Iterator[tuple[Decision, int]]:
-    """Simulate gates; yield each one's decision and samples per problem."""
     planned = looks or policy.looks
     terms = [Terms(policy, planned, samples, candidates) for samples in planned]
     random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
@@ -144,7 +143,6 @@ def _gates(
 
 
 def _one_gate(model: RateModel, looks: Sequence[Terms], drop: float, random_: random.Random) -> tuple[Decision, int]:
-    """Simulate a gate; return its decision and samples per problem."""
     if model.counts:
         stored = list(model.counts)
         rates = [model.draw(random_, passed, n - passed) for passed, n in stored]
@@ -194,7 +192,7 @@ class PowerStatement:
 
     @property
     def expected_samples(self) -> tuple[int, int]:
-        """Return the fewest samples to expect and the most possible."""
+        """Return the fewest expected and most possible samples in all."""
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 

@@ -38,7 +38,7 @@ class CandidateSamples(Strict):
         excluded: why the other problems of the suite were not run.
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
         plain: digests without controls by problem id, for problems with controls; known for a run only.
-        packages: digests of the versions that were installed for its agent, one for each set of them.
+        packages: a digest for each set of package versions that was installed for its agent.
         agent_prompt: digests of its agent's system prompt and of each tool, by part; {} if they are unknown.
         limits: by failure class or fault, which limit of the candidate to raise; known for a run only.
     """
@@ -61,7 +61,7 @@ class CandidateSamples(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return conditions and settings; samples are pooled if equal."""
+        """Return conditions and settings, which pooled samples have in common."""
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
@@ -136,7 +136,7 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 def copied(samples: CandidateSamples) -> tuple[int, int]:
     """Count the problems whose samples all repeat one answer.
 
-    The second number is of how many: only problems with several graded samples, all with known answers, are looked at.
+    The second number is how many problems were checked: those with several graded samples and known answers.
     """
     several = [
         {sample.answer for sample in entries}

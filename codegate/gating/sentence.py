@@ -1,6 +1,6 @@
-"""Write the sentences of a verdict, with numbers that agree.
+"""Write the sentences of a verdict.
 
-Rounding never turns a number to the other side of a limit.
+Rounding never moves a number across a limit.
 """
 
 import re
@@ -65,7 +65,6 @@ def _difference(found: Comparison, margin: float, which: str) -> str:
 
 
 def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
-    """Return the test's decision, as the end of a sentence."""
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
@@ -186,7 +185,6 @@ def controls_words(problems: tuple[str, ...]) -> str:
 
 
 def _proof_commands(unproved: Sequence[Mapping[str, str]]) -> str:
-    """Return the commands that prove that these places grade alike."""
     if not unproved:
         return ""
     commands = " and ".join(f"`{_command(place)}`" for place in unproved)

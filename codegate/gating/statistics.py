@@ -45,7 +45,7 @@ class Comparison:
     A unit is a problem or a pull request. Rates and differences are in 0..1. The p-values are one-sided, of "there is
     no drop", "the drop is the margin or more" and "there is no gain". The interval's upper end is below 0 exactly when
     ``p_regression`` is below its level, its lower end above -margin exactly when ``p_noninferior`` is, or when the
-    baseline solves less than the margin. All four are None below two units.
+    baseline solves less than the margin. The p-values and the interval are None below two units.
     """
 
     n: int
@@ -78,9 +78,8 @@ def consistent(
 ) -> tuple[float, float]:
     """Adjust an interval so that it agrees with the tests.
 
-    An end is on the side of 0 or of -margin that the test decided. It already is up to rounding, except if a bound on
-    the p-value decided, not the test itself. Both stay within what is possible: a baseline of ``rate`` cannot lose more
-    than that, nor gain more than the rest.
+    ``high`` is put below 0 exactly if ``dropped``, ``low`` above -margin exactly if ``ruled_out``. Both are limited to
+    what is possible: a baseline of ``rate`` cannot lose more than that, nor gain more than 1 - ``rate``.
     """
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
@@ -119,7 +118,7 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
     """Return the exact interval of a binomial rate.
 
     Each end is one-sided at ``level`` (Clopper and Pearson 1934): the upper end is the rate at which so few passes have
-    the chance ``level``; it is above a true rate in at most that share of cases, also for a few trials. A sum of
+    the chance ``level``; it is below the true rate in at most that share of cases, also for few trials. A sum of
     per-problem rates may be fractional.
     """
 

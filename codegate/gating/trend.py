@@ -207,7 +207,7 @@ class Watch:
 
     @property
     def unwatched(self) -> bool:
-        """Return whether the runs can be compared with nothing."""
+        """Return whether no run could be compared with the baseline."""
         return any(alarm.kind == "unwatched" for alarm in self.alarms)
 
 
@@ -255,10 +255,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
-    """Return why no run can be compared.
-
-    It is "" if one was compared, and if none was made.
-    """
+    """Return why no run can be compared, or ""."""
     age = baseline.age()
     if age.state == "future":
         return f"of the baseline, {age.words()}"

@@ -24,8 +24,8 @@ EXIT_CODES: dict[VerdictKind, ExitCode] = {
 class Flip(Strict):
     """A problem with different pass rates on the two sides.
 
-    Rates are in 0..1, with their n. ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs.
-    Other single flips are noise.
+    Rates are in 0..1, with their n. ``beyond_chance``: an equal candidate would differ so much in fewer than 1 of 100
+    runs. Other single flips are noise.
     """
 
     problem: str
@@ -117,7 +117,7 @@ class Verdict(Strict):
         reason: for people, with n and uncertainty.
         baseline_label: None if absolute demands alone decided.
         population: what the comparison shows about bugs like these.
-        baseline_samples: mean samples per problem of the baseline, whose luck is in the verdict.
+        baseline_samples: mean samples per problem of the baseline.
         advisory: too few problems, or baseline samples, for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
         p_regression: one-sided p of "no drop"; small means a drop.
