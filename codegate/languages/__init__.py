@@ -31,6 +31,7 @@ __all__ = [
     "added_lines",
     "decode",
     "languages",
+    "module_of",
     "path_language",
     "read",
 ]
@@ -75,6 +76,12 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
         return None
     grammar = reader.grammars[suffix]
     return SourceFile(path, grammar, reader, parse(decode(file.data), grammar))
+
+
+def module_of(path: str) -> str | None:
+    """Return the path by which other files import ``path``, or None."""
+    reader = _readers().get(PurePosixPath(path).suffix)
+    return reader.module(path) if reader is not None and reader.module is not None else None
 
 
 @cache

@@ -89,11 +89,13 @@ class NameReader:
             captures names that do not count as ``words``.
         declarations: function that returns a tree's declarations; it gets the root, the file's path, and a prefix for
             names in signatures.
+        module: function that returns the path by which other files import a file; None: they import it by another name.
     """
 
     grammars: Mapping[str, Grammar]
     uses: str
     declarations: "Callable[[Node, str, str], Iterator[Declaration]]"
+    module: Callable[[str], str] | None = None
 
 
 def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None) -> Uses:

@@ -119,6 +119,7 @@ class Dialect(ABC):
         fence: language of a Markdown code block.
         suffixes: suffixes of source files, whose words may be names in a program.
         remark: text that begins a comment.
+        idle: a statement that does nothing, where a block must have one.
         ending: text that ends a statement; empty if the end of its line does.
         raising: word in front of a raised error in an example.
         probe: beginning of the name of a probe's test.
@@ -132,6 +133,7 @@ class Dialect(ABC):
     fence: str
     suffixes: tuple[str, ...]
     remark: ClassVar[str] = "//"
+    idle: ClassVar[str] = ""
     ending: ClassVar[str] = ""
     raising: ClassVar[str] = "throws"
     probe: ClassVar[str]
@@ -143,12 +145,24 @@ class Dialect(ABC):
         """Return the syntax tree of a file, or of statements."""
         return parse(text, self.grammar)
 
+    def parses(self, source: bytes) -> bool:
+        """Return whether a file has no syntax errors."""
+        return not self.parse(decode(source)).has_error
+
+    def function(self, test: str) -> str:
+        """Return a test's function, from its id without file."""
+        return test.rpartition("::")[2]
+
     def source(self, path: str, tree: Tree) -> str:
         """Return the text of a test file; "" if absent.
 
         A dialect may write asserting functions that it imports into it.
         """
         return decode(tree[path].data) if path in tree else ""
+
+    def beside(self, path: str, tree: Tree) -> Iterator[str]:  # noqa: ARG002
+        """Yield the texts of test files whose names ``path`` can use."""
+        yield from ()
 
     @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.durable import sha256
+from codegate.languages import module_of
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.kind import KindOf
 from codegate.mining.languages import RunnerSettings
@@ -134,5 +135,6 @@ def tier(lines: int, files: int, hunks: int) -> str:
 
 def component(path: str) -> str:
     """Return the first two folders of a source file's path."""
-    segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
+    inside = path.removeprefix("src/")
+    segments = (module_of(inside) or inside).split("/")
     return encodable("/".join(segments[:2]))

@@ -14,7 +14,8 @@ from typing_extensions import override
 from codegate.languages.go.statements import GoReader, asserts, struct_types, variables
 from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
 from codegate.languages.statements import asserting, lines_through
-from codegate.languages.syntax import arguments_of, children_of, edited, field, text_of, walk
+from codegate.languages.syntax import arguments_of, children_of, decode, edited, field, text_of, walk
+from codegate.suite import Tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,10 +92,23 @@ class GoDialect(Dialect):
     assignments: ClassVar = frozenset({"assignment_statement"})
 
     @override
+    def function(self, test: str) -> str:
+        return test.partition("/")[0]
+
+    @override
+    def beside(self, path: str, tree: Tree) -> Iterator[str]:
+        # Those of the same package.
+        folder, _, name = path.rpartition("/")
+        for other, file in tree.items():
+            at, _, own = other.rpartition("/")
+            if at == folder and own.endswith("_test.go") and own != name:
+                yield decode(file.data)
+
+    @override
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         # Tests have names such as ``TestParse/subtest``.
         wanted = tuple(tests)
-        names = {test.partition("/")[0] for test in wanted}
+        names = set(map(self.function, wanted))
         root = self.parse(source)
         data = (node for node in root.named_children if node.type == "var_declaration")
         plain = (node for node in data if not any(inner.type == "func_literal" for inner in walk(node)))

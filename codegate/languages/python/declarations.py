@@ -132,4 +132,5 @@ PYTHON: Final = NameReader(
         (comparison_operator . (string (string_content) @arguments))
     """,
     declarations=_declarations,
+    module=lambda path: path.rpartition(".")[0].removesuffix("/__init__"),
 )

@@ -40,7 +40,17 @@ from codegate.languages.python.statements import (
     shifted,
 )
 from codegate.languages.statements import fresh, lines_through
-from codegate.languages.syntax import arguments_of, children_of, compiles, edited, field, parse, text_of, walk
+from codegate.languages.syntax import (
+    arguments_of,
+    children_of,
+    compiles,
+    edited,
+    field,
+    parse,
+    parse_python,
+    text_of,
+    walk,
+)
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -90,9 +100,14 @@ class PythonDialect(Dialect):
     """
 
     remark: ClassVar = "#"
+    idle: ClassVar = "pass"
     raising: ClassVar = "raises"
     probe: ClassVar = "test_codegate_probe_"
     apart: ClassVar = True
+
+    @override
+    def parses(self, source: bytes) -> bool:
+        return parse_python(source) is not None
 
     @override
     def source(self, path: str, tree: Tree) -> str:

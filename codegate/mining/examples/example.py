@@ -265,7 +265,8 @@ def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Ex
 def function_of(test: str) -> str:
     """Return a test id without class, row and subtest: ``file::function``."""
     path, _, name = test.partition("[")[0].partition("::")
-    return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
+    dialect = dialect_of(path)
+    return f"{path}::{dialect.function(name) if dialect is not None else name.rpartition('::')[2]}"
 
 
 @dataclass(frozen=True)

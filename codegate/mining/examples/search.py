@@ -240,7 +240,8 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
             source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
-            lines = list(dialect.lines(source, names, base, _beside(cut, path)))
+            beside = dialect.beside(path, cut.base.overlay(cut.hidden))
+            lines = list(dialect.lines(source, names, base, beside))
             found = probes_of(dialect, lines, known, taken, seed, literals_of(dialect, base))
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
@@ -264,15 +265,6 @@ def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
 def _after(cut: Cut, path: str, dialect: Dialect) -> str:
     """Return a hidden test file's text, with its imported helpers."""
     return dialect.source(path, cut.base.overlay(cut.hidden))
-
-
-def _beside(cut: Cut, path: str) -> Iterator[str]:
-    """Yield the texts of the Go package's other test files."""
-    folder, _, name = path.rpartition("/")
-    for other, file in cut.base.overlay(cut.hidden).items():
-        at, _, own = other.rpartition("/")
-        if at == folder and own.endswith("_test.go") and own != name and name.endswith(".go"):
-            yield decode(file.data)
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:

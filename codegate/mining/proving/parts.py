@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
+from codegate.languages import path_language
 from codegate.languages.lines import dialect_of
-from codegate.languages.syntax import IDENTIFIER, parse_python, same_syntax
+from codegate.languages.syntax import IDENTIFIER
 from codegate.suite import Changes, Tree, TreeFile
 
 Item = TypeVar("Item")
@@ -167,19 +168,13 @@ def _without(part: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
         return {path: file for path, file in fix.items() if path != part}
     lines, file = texts.new[part.path], fix[part.path]
     assert file is not None  # noqa: S101 (a file with lines)
-    python = part.path.endswith(".py")
+    dialect, language = dialect_of(part.path), path_language(part.path)
+    same_layout = language.same_layout if language is not None else None
     blank = lines[part.begin][: _indent(lines[part.begin])] if part.begin < len(lines) else ""
-    for without in (part.without, (f"{blank}pass\n",)) if python else (part.without,):
+    idle = [(f"{blank}{dialect.idle}\n",)] if dialect is not None and dialect.idle else []
+    for without in (part.without, *idle):
         data = "".join([*lines[: part.begin], *without, *lines[part.end :]]).encode("latin-1")
-        if (_parses(part.path, data) or not _parses(part.path, file.data)) and not (
-            python and same_syntax(file.data, data)
-        ):
+        parses = dialect is None or dialect.parses(data) or not dialect.parses(file.data)
+        if parses and (same_layout is None or not same_layout(file.data, data)):
             return {**fix, part.path: TreeFile(data, file.mode)}
     return None
-
-
-def _parses(path: str, data: bytes) -> bool:
-    if path.endswith(".py"):
-        return parse_python(data) is not None
-    dialect = dialect_of(path)
-    return dialect is None or not dialect.parse(data.decode("utf-8", "replace")).has_error

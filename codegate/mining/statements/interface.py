@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.languages import IDENTIFIER, Declaration, Uses, decode, read
+from codegate.languages import IDENTIFIER, Declaration, Uses, decode, module_of, read
 from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.roots import import_roots
 from codegate.mining.statements.scrub import normalise
@@ -144,13 +144,13 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 def _place(path: str, cut: Cut) -> str:
     """Return the module or path to show before a signature.
 
-    A file of another language than Python has a prefix only if the fix adds it.
+    A file that is no module has a prefix only if the fix adds it.
     """
-    if not path.endswith((".py", ".pyi")):
+    if module_of(path) is None:
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
     root = next((root for root in roots if path.startswith(f"{root}/")), "")
-    place = path.removeprefix(f"{root}/").rpartition(".")[0].removesuffix("/__init__")
+    place = module_of(path.removeprefix(f"{root}/")) or ""
     return place.removeprefix("src/").replace("/", ".")
 
 
