@@ -7,7 +7,7 @@ from codegate.durable import sha256
 from codegate.languages import module_of
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.kind import KindOf
-from codegate.mining.languages import RunnerSettings
+from codegate.mining.languages import RunnerSettings, language_name
 from codegate.mining.proving.validation import Validated
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import Interface
@@ -16,6 +16,7 @@ from codegate.mining.units import Prospect
 from codegate.suite import (
     EVIDENCE,
     Base,
+    Changes,
     ControlAudit,
     Environment,
     Language,
@@ -61,7 +62,6 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
-    largest = max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
     manifest = ProblemManifest(
         id=mined_id(name, unit),
         base=Base(commit=unit.base),
@@ -93,7 +93,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
         controls=found.controls,
         tags={
             "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
-            "component": component(largest),
+            "component": component(main_file(parts.fix, found.language)),
             "year": str(unit.date.year),
             "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
             # Imported statements have no sources.
@@ -131,6 +131,11 @@ def tier(lines: int, files: int, hunks: int) -> str:
     """Return the size class of a fix, ``XS`` to ``XL``."""
     fitting = (name for name, most, many, parts in _TIERS if lines <= most and files <= many and hunks <= parts)
     return next(fitting, "XL")
+
+
+def main_file(fix: Changes, language: Language) -> str:
+    """Return a fix's largest file, of ``language`` if there is one."""
+    return max(fix, key=lambda path: (language_name(path) == language, len((fix[path] or _EMPTY).data), path))
 
 
 def component(path: str) -> str:
