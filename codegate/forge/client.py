@@ -22,9 +22,7 @@ Method = Literal["POST", "PATCH", "PUT", "DELETE"]
 
 
 class GitHub:
-    """Client of one repository on one GitHub.
-
-    Not for several threads at once.
+    """Client of one repository on one GitHub. Not thread-safe.
 
     Args:
         api_url: such as ``https://api.github.com`` or ``https://HOST/api/v3``.
@@ -47,14 +45,14 @@ class GitHub:
         self.repository = repository
 
     def repo(self, path: str) -> str:
-        """Return the API's path for ``path`` in the repository."""
+        """Return ``repos/OWNER/NAME/path``, a path of GitHub's API."""
         return f"repos/{self.repository}/{path}".rstrip("/")
 
     def get(self, path: str, **query: str | int) -> Any:
         """Return the JSON at ``path``, relative to the API's address.
 
         Raises:
-            GitHubError: there is no usable answer.
+            GitHubError: GitHub gave no answer, an error, or no JSON.
         """
         request = Request("GET", path, query)
         return _document(request, self._transport.ask(request))
@@ -85,7 +83,7 @@ class GitHub:
         """Send a change to GitHub; return the JSON answer.
 
         Raises:
-            GitHubError: GitHub did not make the change, or (``uncertain``) may have made it.
+            GitHubError: the request failed; ``uncertain`` tells whether GitHub may have made the change.
         """
         request = Request(method, path, {}, body, changes=method == "POST")
         return _document(request, self._transport.ask(request))

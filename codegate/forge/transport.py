@@ -1,7 +1,7 @@
 """Send a request to GitHub's REST API.
 
-The action runs on pages that anybody may write to. The token goes only to the API's own address: redirects are followed
-here, without it, no ``.netrc`` replaces it, and no error text has it. A request is repeated if the answer may differ
+The token goes only to the API's own address: this module follows redirects itself and sends no token to other
+addresses, reads no ``.netrc``, and removes the token from error texts. A request is repeated if the answer may differ
 the next time; a POST that changes something is repeated only if GitHub certainly did not carry it out. Protocol:
 docs.github.com/rest, "Best practices", "Rate limits" and "Troubleshooting".
 """
@@ -46,7 +46,7 @@ class GitHubError(InfrastructureError):
     """A request to GitHub failed.
 
     Attributes:
-        status: HTTP status of its last answer, if any.
+        status: HTTP status of GitHub's last answer, if any.
         uncertain: whether GitHub may have made the requested change.
     """
 
@@ -188,7 +188,7 @@ class Transport:
             time.sleep(seconds)
 
     def _follow(self, request: Request) -> Answer:
-        """Return the answer at the end of all redirects.
+        """Follow redirects; return the last answer.
 
         Requests to other addresses than the API's have no token.
         """
@@ -212,7 +212,7 @@ class Transport:
         raise GitHubError(f"{request} redirects without end.")
 
     def _refuse(self, request: Request, answer: Answer) -> None:
-        """Raise the error that an answer stands for, if any."""
+        """Raise GitHubError for an answer whose status is an error."""
         if answer.status in {200, 201, 202, 204}:
             return
         cause = f"{request} answered HTTP {answer.status}{self._reason(answer)}."
@@ -288,7 +288,7 @@ def _read(request: Request, response: "requests.Response") -> Answer:
 
 
 def _seconds_to_wait(answer: Answer) -> float | None:
-    """Return the seconds to wait for rate limits, or None."""
+    """Return the seconds until a rate limit ends, if any."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
     start = answer.body[:4096]
