@@ -1,7 +1,8 @@
 """codegate: does the new model still fix our past bugs?
 
-Rooms, from the bottom up (imports go down only): ``suite``, ``sandbox`` and ``candidates``; ``gating``;
-``solving`` and ``grading``; ``mining`` and ``running``; ``reporting``; ``github``; ``cli``.
+Rooms (packages), from the bottom up; imports go down only: ``suite``, ``sandbox``, ``candidates`` and ``forge``;
+``environments``; ``languages``; ``gating``; ``solving`` and ``grading``; ``mining`` and ``running``; ``reporting``;
+``operations``; ``github`` and ``cli``.
 """
 
 __version__ = "0.2.0"

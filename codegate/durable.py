@@ -79,7 +79,7 @@ def check_new_folder(path: Path) -> None:
 def append_line(path: Path, line: bytes) -> None:
     """Append ``line`` and a newline; wait for the disk.
 
-    One writer at a time. If the disk refuses, the part that was written is removed again.
+    Only one process may append to a file at a time. A failed write leaves the file as it was.
 
     Raises:
         InfrastructureError: the disk refused.
@@ -108,7 +108,7 @@ def drop_torn_line(path: Path, limit: int) -> None:
     """Remove a last line that a crash left incomplete.
 
     Raises:
-        UsageError: the file has more than ``limit`` bytes. (A sparse one would take forever.)
+        UsageError: the file has more than ``limit`` bytes.
         InfrastructureError: the disk refused.
     """
     try:

@@ -58,16 +58,16 @@ class InfrastructureError(CodegateError):
 
 
 class Interrupted(CodegateError):
-    """Ctrl-C or SIGTERM stopped the run; its journal stays."""
+    """Ctrl-C or SIGTERM stopped the command; a run's journal stays."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:
-    """End this process by signal ``number``; a signal handler.
+    """Handle a signal: end this process by it.
 
-    Commands handle a second signal by it: an exception that interrupts the handling of another one may leave a lock in
-    a state that looks like a bug.
+    Commands install this handler after their first signal. An exception instead could interrupt the clean-up and leave
+    a lock in a broken state.
     """
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

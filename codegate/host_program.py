@@ -1,4 +1,4 @@
-"""Run programs on the host, ended with the calling command."""
+"""Run programs on the host, outside of any sandbox."""
 
 import contextlib
 import logging
@@ -21,11 +21,11 @@ def run_program(
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run ``command`` without input; return its exit status and output.
 
-    Its descendants are killed after ``seconds``, and when codegate exits. Standard error has its addresses without user
-    names and passwords.
+    The command and its descendants are killed after ``seconds``, and when codegate exits. User names and passwords are
+    removed from addresses in standard error.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the command cannot be started.
         subprocess.TimeoutExpired: it took longer.
     """
     began = time.monotonic()
@@ -47,7 +47,7 @@ def run_program(
 def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) -> bytes:
     """Remove user names and passwords from addresses in ``printed``.
 
-    Of an address in ``env`` only the host is left, because a password may have any character and a path may be a token.
+    Addresses that a variable of ``env`` holds lose their path as well: it may be a token.
     """
     named = {part for value in (env or {}).values() for part in (value, *value.split()) if "://" in part}
     for address in sorted(named, key=len, reverse=True):
@@ -61,7 +61,6 @@ def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) ->
 
 
 def _kill(group: int) -> None:
-    """Kill a process group; wait a moment for its end."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
         for _ in range(100):

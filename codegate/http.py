@@ -1,6 +1,6 @@
 """Serve HTTP/1.1 on one connection from a sandbox.
 
-The host answers it, for an agent's gateway and for fake services. h11 parses strictly; sizes and time are limited here.
+An agent's gateway and fake services use it, on the host. h11 parses strictly; this module limits sizes and times.
 """
 
 import socket
@@ -31,9 +31,9 @@ class HttpRequest:
 
 
 class BodyRoom:
-    """A limit on the bytes of all request bodies; thread-safe.
+    """A limit on the bytes of one sandbox's requests. Thread-safe.
 
-    It is for one sandbox.
+    It counts the bodies of all requests together.
     """
 
     def __init__(self, most: int) -> None:
@@ -84,7 +84,7 @@ class HttpConnection:
         self._send(h11.EndOfMessage())
 
     def begin(self, content_type: str) -> None:
-        """Begin an answer of unknown length; ``send`` and ``finish`` follow."""
+        """Begin an answer of unknown length: call ``send``, then ``finish``."""
         self._send_head(200, content_type, [("transfer-encoding", "chunked")])
 
     def send(self, data: bytes) -> None:

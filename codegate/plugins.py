@@ -3,8 +3,8 @@
 Each is an entry point, declared as in https://packaging.python.org/en/latest/specifications/entry-points/ and in
 ``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any sandbox.
 
-Rooms below ``languages`` need parts of languages, too. They look up what a language registers here by name, and load it
-by its place; see ``codegate/languages/contract.py``.
+Rooms that cannot import ``codegate.languages`` load a language's parts here, by name; see
+``codegate/languages/contract.py``.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages"
 
 @cache
 def plugin_names(group: Group) -> tuple[str, ...]:
-    """Return the names of a group's entry points, unimported."""
+    """Return a group's entry point names, without importing any."""
     return tuple(sorted({entry.name for entry in entry_points(group=group)}))
 
 
@@ -64,9 +64,7 @@ def load_language(name: str) -> object:
 
 @cache
 def runner_places() -> Mapping[str, str]:
-    """Return where each test runner's object is, by runner name.
-
-    A place is ``module:object``.
+    """Return each test runner's ``module:object``, by runner name.
 
     Raises:
         UsageError: a language of another package cannot be loaded, or has no runners.
@@ -82,7 +80,7 @@ def runner_places() -> Mapping[str, str]:
 
 @cache
 def load_part(place: str) -> object:
-    """Import the object at ``place``: ``module:object``.
+    """Import ``place``, such as ``module:object``; return the object.
 
     Raises:
         UsageError: it cannot be imported.

@@ -33,7 +33,7 @@ _HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,998}[!-
 
 
 class ServiceCall(Strict):
-    """A pattern of calls."""
+    """A pattern of HTTP calls to the service."""
 
     method: Annotated[str, StringConstraints(pattern=r"^[A-Z]{1,20}$")]
     path: Annotated[str, StringConstraints(pattern=r'^/[!"$->@-~]{0,500}$')] = Field(
@@ -49,7 +49,7 @@ class ServiceCall(Strict):
     def matches(self, request: HttpRequest, document: object) -> bool:
         """Return whether ``request`` matches this pattern.
 
-        ``document`` is its body as JSON.
+        ``document`` is the request's body as JSON.
         """
         if (request.method, request.path) != (self.method, self.path):
             return False
@@ -61,7 +61,7 @@ class ServiceCall(Strict):
 
 
 class Answer(Strict):
-    """An answer of the service."""
+    """An HTTP answer of the service."""
 
     status: int = Field(default=200, ge=200, le=599)
     headers: dict[_HeaderName, _HeaderValue] = Field(default={}, description="Further headers, names in lower case.")
@@ -76,16 +76,16 @@ class Answer(Strict):
 
 
 class Route(ServiceCall):
-    """Calls with their answers, in turn.
+    """A pattern of calls, and the answers to them.
 
-    The n-th call gets the n-th answer; calls after the last answer get that.
+    The n-th matching call gets the n-th answer; later calls get the last answer.
     """
 
     answers: tuple[Answer, ...] = Field(default=(Answer(),), min_length=1)
 
 
 class Expectation(ServiceCall):
-    """How often the hidden tests must cause such calls.
+    """How often the hidden tests must make matching calls.
 
     The calls of all test files count together.
     """
@@ -124,7 +124,7 @@ class Expectation(ServiceCall):
 class Service(Strict):
     """The fake service of a problem at ``CODEGATE_SERVICE_URL``.
 
-    It has the answers to calls, and the calls that the hidden tests must cause.
+    It has the answers to calls, and the calls that the hidden tests must make.
     """
 
     routes: tuple[Route, ...] = Field(default=(), description="The first that matches answers; 404 if none does.")
@@ -173,9 +173,9 @@ class FakeService:
                 http.reply(answer.status, body, headers.pop("content-type"), headers.items())
 
     def judge(self) -> dict[str, str]:
-        """Return, by test id, why an expectation is not met.
+        """Return each expectation's failure in words, by test id.
 
-        "" if it is met.
+        The text is "" if the expectation is met.
         """
         with self._lock:
             found = dict.fromkeys(self._service.tests, f"the service was called more than {MAX_CALLS} times")
@@ -213,7 +213,7 @@ def _document(body: bytes) -> object:
 def _includes(whole: Any, part: JsonValue) -> bool:
     """Return whether the JSON ``whole`` includes ``part``.
 
-    Objects may have more keys; arrays are compared entry by entry.
+    Objects in ``whole`` may have more keys; arrays must have equal lengths.
     """
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and _includes(whole[key], part[key]) for key in part)

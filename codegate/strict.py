@@ -53,12 +53,10 @@ _CONTENT: Final = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^\[\]{},"])++', re.DOT
 
 @contextmanager
 def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
-    """Yield a regular file of limited size, open for reading.
-
-    Links are not followed.
+    """Yield a regular file, open for reading.
 
     Raises:
-        UsageError: missing, a link or other odd file, or too large.
+        UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes.
     """
     try:
         # Not to wait for the other end of a pipe, and not to follow a link.
@@ -87,7 +85,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
     """Return the bytes of a regular file.
 
     Raises:
-        UsageError: missing, a link or other odd file, or over ``limit`` bytes.
+        UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes.
     """
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
@@ -162,7 +160,10 @@ def parse_json(text: str, place: str) -> Any:
 
 
 def log_json(document: Any, indent: int | None = None) -> str:
-    """Return ``document`` as ASCII JSON without commands to GitHub's runner."""
+    """Return ``document`` as ASCII JSON, safe in GitHub's job log.
+
+    The runner would execute text such as ``##[group]`` as a command.
+    """
     text = json.dumps(document, indent=indent, ensure_ascii=True, allow_nan=False)
     return text.replace("##[", "#\\u0023[")
 
@@ -196,7 +197,7 @@ def _whole(digits: str) -> int:
 
 
 def shown(part: object, most: int = 200) -> str:
-    """Return at most ``most`` characters of untrusted text, escaped."""
+    """Return untrusted text, cut to ``most`` characters and escaped."""
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
@@ -211,7 +212,7 @@ def error_line(error: Exception, most: int = 200) -> str:
 class XmlElement:
     """An element of an XML document.
 
-    Its name has no namespace, and ``text`` has no text of the elements in it.
+    ``name`` has no namespace; ``text`` leaves out the text of child elements.
     """
 
     name: str

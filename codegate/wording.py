@@ -7,7 +7,7 @@ from collections.abc import Iterable
 def documentation(page: str) -> str:
     """Return the web address of a documentation page.
 
-    ``page`` may name a heading in it.
+    ``page`` is a file in ``docs/``, and may name a heading: ``gate.md#margin``.
     """
     return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
@@ -18,22 +18,22 @@ def count_of(n: int, what: str) -> str:
 
 
 def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
-    """Join the first ``most`` names, and count the others."""
+    """Join the first ``most`` names, and say how many more."""
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
     return separator.join(every[:most]) + more
 
 
 def encodable(text: str) -> str:
-    """Replace characters in ``text`` that UTF-8 cannot encode."""
+    """Replace characters in ``text`` that UTF-8 cannot encode by ``?``."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def escaped_bytes(text: str) -> str:
-    """Escape undecodable bytes in ``text``, which file names may have."""
+    """Write surrogates in ``text``, such as undecodable bytes, as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def code_fence(text: str, least: int = 1) -> str:
-    """Return a fence of backticks longer than any in ``text``."""
+    """Return a Markdown fence for ``text``: at least ``least`` backticks."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
