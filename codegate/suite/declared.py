@@ -83,19 +83,19 @@ def at(value: object, *keys: str) -> object:
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a mapping's entries with text keys; else {}."""
+    """Return a mapping's entries with text keys; otherwise {}."""
     return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
 
 
 def strings(value: object) -> list[str]:
-    """Return a list's texts or a text's lines; else []."""
+    """Return a list's strings, or a text's lines; otherwise []."""
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def lines(text: str) -> list[str]:
-    """Return the non-empty lines of ``text``, stripped and without comments."""
+    """Return the non-empty lines of ``text`` without ``#`` comments, stripped."""
     stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
     return [line for line in stripped if line]
 

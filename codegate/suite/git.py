@@ -140,7 +140,7 @@ def _exchanged(
 ) -> tuple[bytearray, bytearray]:
     """Send ``stdin`` to a process; return its output and errors.
 
-    It uses no threads, because a signal that arrives while a thread starts leaves it half started.
+    It uses no threads: a signal could interrupt the start of one.
     """
     output, errors, unsent = bytearray(), bytearray(), memoryview(stdin)
     written = {process.stdout: (output, limit), process.stderr: (errors, _MAX_ERRORS)}

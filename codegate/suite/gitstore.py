@@ -1,7 +1,6 @@
-"""Temporary git repositories without a work tree's files.
+"""Temporary git repositories that check no file out.
 
-Names, links and attributes of a tree have no effect, because no file is checked out: git sees only objects and an
-index of them.
+Git sees only objects and an index, so names, links and attributes of a tree have no effect.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ _YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held y
 
 @contextmanager
 def open_store(*, bare: bool = True) -> Iterator[Path]:
-    """Yield an empty repository; remove it afterwards.
+    """Yield a new, empty git repository; remove it afterwards.
 
     Raises:
         InfrastructureError: the disk is full.
@@ -51,7 +50,6 @@ def open_store(*, bare: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock; the kernel releases it on exit."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -62,7 +60,7 @@ def _held(folder: Path) -> Iterator[Path]:
 
 @cache
 def _sweep(place: Path) -> None:
-    """Remove the stores of killed processes, whose locks are free."""
+    """Remove repositories that killed processes left in ``place``."""
     for folder in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -101,8 +99,8 @@ def set_index(store: Path, entries: Mapping[str, tuple[FileMode, str]]) -> None:
 def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[str]:
     """Return the ``paths`` that git ignores.
 
-    ``rules`` has the ``.gitignore`` files, which are never in the result, and may overrule the patterns ``defaults`` (a
-    line each). Git does not track the paths.
+    The rules are the ``.gitignore`` files in ``rules``, which may overrule the patterns ``defaults`` (one on each
+    line). Files in ``rules`` are never ignored.
 
     Raises:
         GitError: the rules take too long.

@@ -42,7 +42,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Problem:
-    """One stripped bug fix, without its base tree (see ``load_base``).
+    """One past bug, without its base tree (see ``load_base``).
 
     ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
     tree. ``digest`` covers all that can change a grade (see ``make_problem``); ``plain_digest`` leaves out the
@@ -70,7 +70,10 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return a question's right answer, "" for other problems."""
+        """Return the right answer if the problem asks a question.
+
+        "" for other problems.
+        """
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.text if file is not None else ""
 
@@ -95,7 +98,7 @@ class Problem:
         )
 
     def expired(self, today: date) -> bool:
-        """Return whether the problem's quarantine is over."""
+        """Return whether the problem's quarantine is over by ``today``."""
         quarantine = self.manifest.quarantine
         return self.manifest.status == "quarantined" and quarantine is not None and quarantine.expires <= today
 
@@ -104,8 +107,8 @@ class Problem:
 class Suite:
     """A suite with its manifest, problems, environments and digest.
 
-    ``problems`` are in the manifest's order and ``environments`` by id. The digest covers everything that is graded,
-    and not ``proved``.
+    ``problems`` are in the manifest's order and ``environments`` by id. ``digest`` covers everything that is graded;
+    ``proved`` is the content of ``proved.json``.
     """
 
     folder: Path

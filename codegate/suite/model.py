@@ -84,7 +84,7 @@ class Base(Strict):
 
 
 class EnvironmentManifest(Strict):
-    """A recorded build, whose set-up ran once.
+    """An environment that was built once, with its versions recorded.
 
     ``environments/<id>/recipe.yml`` has the recipe, ``environments/<id>/resolved.txt`` the versions that it installed.
     """
@@ -116,7 +116,7 @@ class EnvironmentManifest(Strict):
 
 
 class Provenance(Strict):
-    """A problem's source, with the evidence for a bug fix."""
+    """A problem's source, and evidence that it fixes a bug."""
 
     kind: Literal["merge", "squash", "rebase", "direct", "imported", "handwritten"]
     commit: Commit | None = Field(default=None, description="The commit that has the fix.")
@@ -135,9 +135,9 @@ class Provenance(Strict):
 
 
 class LeakAudit(Strict):
-    """Places where a model could find the answer.
+    """Ways for a model to find the reference fix.
 
-    The tree is clean if all are 0 or false.
+    The problem is clean if all are 0 or false.
     """
 
     fix_lines: int = Field(default=0, ge=0, description="Distinctive lines of the fix found outside of it.")
@@ -203,7 +203,7 @@ class ControlAudit(Strict):
 
 
 class Quarantine(Strict):
-    """Why a problem or test is excluded, and how long."""
+    """Why a problem or test is excluded, and until when."""
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "untold", "manual"]
     evidence: str = Field(max_length=2000, description="What was observed.")

@@ -1,6 +1,7 @@
 """``proved.json``: the sandboxes on which a suite was proved.
 
-``codegate validate`` writes it. It is no part of the suite's digest.
+Proved means: ``codegate validate`` ran each problem there, and the hidden tests gave their required results with and
+without the fix. The file is no part of the suite's digest.
 """
 
 import os
@@ -29,39 +30,39 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Return the sandbox and its base images as one table.
+    """Return a *place*: the kind of sandbox and its images.
 
-    ``images`` are named by version of Python. Such a table is called a place.
+    ``images`` maps versions of Python to base images.
     """
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
 
 
 def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Return the base images in ``conditions``, by version of Python."""
+    """Return base images by Python version, from a run's conditions."""
     found = ((_IMAGE_FIELD.fullmatch(field), name) for field, name in conditions.items())
     return {match[1]: name for match, name in found if match}
 
 
 def is_place(field: str) -> bool:
-    """Return whether ``field`` is a key of ``place_of``'s table."""
+    """Return whether ``field`` is a key of a place (``place_of``)."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 
 def place_words(place: Mapping[str, str]) -> str:
-    """Return sandbox and images for messages: ``docker (python@sha256:…)``."""
+    """Return a place for messages: ``docker (python@sha256:…)``."""
     images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
     return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
 
 
 class ProvedEnvironment(Strict):
-    """The interpreter and packages in a sandbox of one environment."""
+    """An environment's interpreter and packages during a proof."""
 
     python: _Text = Field(description="Full version of the interpreter.")
     packages: Sha256 = Field(description="Digest of the installed packages and their versions.")
 
 
 class ProvedPlace(Strict):
-    """The newest proof with one sandbox and its base images."""
+    """The newest proof of a suite at one place."""
 
     place: dict[_Text, _Text] = Field(description="Kind of sandbox, and base images by digest.")
     validated: _Text = Field(description="UTC time, ISO 8601.")
@@ -78,13 +79,13 @@ class ProvedPlaces(Strict):
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return the suite's proofs, one for each place, newest last."""
+    """Return the newest proof for each place, oldest first."""
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to ``proved.json``, replacing the same place's."""
+    """Add a proof to ``proved.json``; replace the same place's."""
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
@@ -93,8 +94,8 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the places where every active problem was proved.
 
-    A place is a table of sandbox, base images and interpreters. If the suite was proved ``here`` as well, only places
-    with the same packages and minor versions of Python are returned; their patch releases may differ.
+    Each has the sandbox, base images and interpreters. If the suite was proved at ``here`` too, only places with the
+    same packages and minor versions of Python are returned.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

@@ -1,8 +1,7 @@
 """Read untrusted YAML and JSON into strict types.
 
-Size and depth are limited. Aliases, anchors, tags and duplicate keys are refused: no suite needs them, and each lets a
-small file mean something that its reader does not see. Files of other tools may have aliases that do not make them much
-larger.
+Size and depth are limited. Aliases, anchors, tags and duplicate keys are refused, because a person who reviews the file
+may misread them. Files of other tools may have aliases that do not make them much larger.
 """
 
 import math
@@ -112,7 +111,6 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Raise YAMLError for text nested too deeply or too large."""
     known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
     above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -184,7 +182,6 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return a message about one wrong key."""
     place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
@@ -203,7 +200,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return a remedy or the wrong key's description, or ""."""
+    """Return a remedy, or the key's description in the schema."""
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
@@ -220,7 +217,6 @@ def _nearest_key(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the possible schemas at ``place``, a path of keys."""
     tables = _tables(schema, schema)
     for part in place:
         inner = [
@@ -234,7 +230,6 @@ def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[
 
 
 def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the alternatives of ``part``, with references to ``schema`` resolved."""
     if "$ref" in part:
         return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
     return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]

@@ -1,7 +1,7 @@
-"""Read the hunks of foreign patches; write them for git.
+"""Read patches that models wrote, and repair them for git.
 
-The hunks' own lines decide: they are counted, and found in the file. Where they are ambiguous, the whole patch is
-refused with the number of the line.
+Wrong line numbers and counts are no error: a hunk's lines are counted, and searched for in the file. Where that is
+ambiguous, the whole patch is refused with the number of the line.
 """
 
 import re
@@ -32,11 +32,11 @@ class Hunk:
     """Consecutive lines of a patch.
 
     Attributes:
-        line: number of its header's line in the patch, from 1.
-        lines: its lines with their marks.
-        start: the first old line by its header; None for a header without numbers.
+        line: number of the hunk's header in the patch, from 1.
+        lines: the hunk's lines with their ``+``, ``-`` or blank.
+        start: first line in the old file, by the header; None for a header without numbers.
         counted: whether the header's line counts are right.
-        end: position in the patch of the first line behind the hunk.
+        end: position in the patch of the first line after the hunk.
     """
 
     line: int
@@ -55,7 +55,7 @@ class Hunk:
 class Section:
     """One file's part of a patch.
 
-    The names before and after are None for a file that does not exist then.
+    ``before`` and ``after`` are the file's names; None: it does not exist before or after.
     """
 
     before: str | None
@@ -63,7 +63,10 @@ class Section:
     hunks: list[Hunk] = field(default_factory=list)
 
     def file(self, base: Tree, depth: int) -> tuple[str | None, TreeFile | None]:
-        """Return the old name, and its file in ``base``."""
+        """Return the file's old path, and the file in ``base``.
+
+        ``depth`` is git's ``-p``. None and None if the patch creates the file.
+        """
         name = _stripped(self.before) if self.before and depth else self.before
         return name, base.get(name) if name is not None else None
 
@@ -124,9 +127,10 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
 
 
 def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
-    """Return whether git applies every hunk where it belongs.
+    """Return whether git would apply every hunk where it belongs.
 
-    It puts a hunk that has no context, and is not the whole file, at the file's end, whatever line the header names.
+    Git puts a hunk without context at the file's end, whatever line the header names, unless the hunk is the whole
+    file.
     """
     for section in sections:
         _, file = section.file(base, depth)
@@ -141,10 +145,10 @@ def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
 def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
     """Return the patch with correct headers, line ends and encoding.
 
-    Counts and places follow from its own lines, line ends and encoding from the files.
+    Line counts and numbers are computed from the hunks' lines; line ends and encoding are those of the patched files.
 
     Raises:
-        PatchError: a hunk's lines are not in its file, or are in several places of which its header names none.
+        PatchError: a hunk's lines are not in its file, or are in several places and its header names none of them.
     """
     if sum(len(section.hunks) for section in sections) > _MAX_HUNKS:
         raise PatchError(f"the patch does not apply as it is, and has over {_MAX_HUNKS} hunks: too many to repair.")
@@ -196,12 +200,10 @@ def _hunk(lines: list[str], position: int, *, new: bool, gone: bool) -> Hunk:
 
 
 def _marked(line: str, blank: str) -> str:
-    """Return the line; if empty, with ``blank`` in front."""
     return line if line.strip("\r") else blank + line
 
 
 def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | None:
-    """Return where a hunk with these counts ends, or None."""
     while old > 0 or new > 0:
         mark = lines[position][:1] if position < len(lines) else "?"
         if mark not in {" ", "-", "+", "\\", "", "\r"} or (position == len(lines) - 1 and not mark):
@@ -217,14 +219,12 @@ def _counted_end(lines: list[str], position: int, old: int, new: int) -> int | N
 
 
 def _is_over(lines: list[str], position: int) -> bool:
-    """Return whether the hunk ends at ``position``, blank lines skipped."""
     while position < len(lines) and not lines[position].strip("\r"):
         position += 1
     return position == len(lines) or lines[position][0] not in " +-\\" or _is_start(lines, position)
 
 
 def _check_rest(lines: list[str], position: int) -> None:
-    """Raise PatchError if unmarked text interrupts the hunk at ``position``."""
     for number in range(position, len(lines)):
         if _is_start(lines, number):
             return
@@ -235,14 +235,12 @@ def _check_rest(lines: list[str], position: int) -> None:
 
 
 def _is_start(lines: list[str], position: int) -> bool:
-    """Return whether a file, hunk or mail signature starts here."""
     line = lines[position]
     signature = line.rstrip() == "--" and _VERSION.match("".join(lines[position + 1 : position + 2])) is not None
     return signature or line.startswith(("diff --git ", "@@")) or _is_pair(lines, position)
 
 
 def _is_pair(lines: list[str], position: int) -> bool:
-    """Return whether a file's ``---`` and ``+++`` lines start here."""
     following = lines[position + 1 : position + 3]
     return (
         lines[position].startswith("--- ")
@@ -253,7 +251,7 @@ def _is_pair(lines: list[str], position: int) -> bool:
 
 
 def _is_in_git_header(lines: list[str], position: int) -> bool:
-    """Return whether a ``diff --git`` line precedes in the header."""
+    """Return whether ``position`` is in a header after ``diff --git``."""
     for number in range(position - 1, -1, -1):
         line = lines[number]
         if line.startswith("diff --git "):
@@ -291,7 +289,6 @@ def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int
 
 
 def _variants(lines: list[str]) -> Iterator[list[bytes]]:
-    """Yield the lines in several encodings and line ends."""
     for encoding in ("utf-8", "latin-1"):
         try:
             body = [line.encode(encoding, "surrogateescape") for line in lines]
@@ -304,10 +301,10 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
 
 
 def _ended(body: list[bytes], data: bytes, end: int) -> list[bytes]:
-    """Return the lines with git's mark for a missing newline.
+    """Return the lines, with git's mark if no newline follows.
 
-    They get it only if the file has no final newline and the hunk reaches its end. ``end`` is the number of the line
-    behind the hunk.
+    The mark is added if the hunk reaches the end of a file without a final newline. ``end`` is the number of the line
+    after the hunk.
     """
     reaches = end == data.count(b"\n") + 2
     if data.endswith(b"\n") or not reaches or any(line.startswith(b"\\") for line in body):
@@ -323,7 +320,7 @@ def _name(line: str) -> str | None:
 
 
 def unquoted_names(line: str) -> Iterator[str]:
-    """Yield a line's names that git has quoted, decoded."""
+    """Decode the file names that git has quoted in ``line``."""
 
     def unescape(match: re.Match[str]) -> str:
         code = match.group(1)

@@ -1,7 +1,7 @@
 """Find the repository of a suite's base commits.
 
 A suite is untrusted, and its base trees go into prompts. So it may name only the repository around it or one beside it,
-and neither may borrow objects. The person who runs the suite has to name any other repository.
+without links or alternates to objects elsewhere. The person who runs the suite has to name any other repository.
 """
 
 import os
@@ -39,7 +39,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
     """Return the repository of the suite's base commits.
 
     Any ``repository`` is accepted, because a person named it. Without it, the suite may name the repository around its
-    folder, or one below its parent folder; the objects must be the repository's own.
+    folder, or one below its parent folder; that must have all its objects itself.
 
     Raises:
         UsageError: there is none, or the suite may not name it.
@@ -74,9 +74,9 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path from ``folder`` to a near ``home``.
+    """Return the relative path from ``folder`` to ``home``.
 
-    A repository is near if it is around the folder or beside it. None: it is not.
+    None unless ``home`` is a repository that a suite in ``folder`` may name: around it or beside it.
     """
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
@@ -95,7 +95,7 @@ def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
 def _check_own(home: Path) -> None:
     """Raise GitError unless ``home`` is a repository's top.
 
-    It may be a linked work tree. The repository must not borrow objects.
+    It may be a linked work tree, and must have all its objects itself.
     """
     found = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(found).removesuffix("\n").split("\n"))

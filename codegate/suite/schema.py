@@ -37,7 +37,6 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def _without_titles(value: Any) -> Any:
-    """Return a schema without pydantic's titles of keys."""
     if isinstance(value, list):
         return [_without_titles(entry) for entry in value]
     if not isinstance(value, dict):

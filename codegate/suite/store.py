@@ -48,8 +48,8 @@ def make_problem(
     """Return the problem with its digest.
 
     The digest covers everything that can change a grade: the base, the trees, the tests, the service, the environment's
-    identity, the statement and the limits; not tags, provenance or status. ``base_digest`` is the digest of a base
-    folder.
+    identity, the statement and the limits; not tags, provenance or status. ``base_digest`` is that of a base tree
+    without a commit.
     """
     audit = manifest.controls
     controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # digests stay as they are
@@ -92,7 +92,7 @@ def load_suite(folder: Path) -> Suite:
     """Return the checked suite in ``folder``.
 
     Raises:
-        UsageError: something is missing or broken, or differs from its digest; names the file.
+        UsageError: a file is missing or broken, or differs from its digest; the message names it.
     """
     place = folder / "suite.yml"
     if not os.path.lexists(place):
@@ -210,8 +210,8 @@ def write_suite(
     """Write a suite completely or not at all; return it.
 
     It replaces an existing suite in ``folder``, whose other files (base trees, a README, a report of mining) stay.
-    ``bases`` are new base trees by folder within the suite, stored as plain files; ``canary`` is that of the suite that
-    this one continues, None makes one. The other arguments are fields of ``SuiteManifest``.
+    ``bases`` are new base trees by folder within the suite, stored as plain files; without a ``canary``, a new one is
+    made. The other arguments are fields of ``SuiteManifest``.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.

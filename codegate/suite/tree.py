@@ -116,9 +116,9 @@ class Part(Tree):
         super().__init__(files)
 
     def above(self) -> Iterator[str]:
-        """Yield the folders above this one, the nearest first.
+        """Yield the parent folders of ``folder``, the nearest first.
 
-        Each ends with a slash; the root is empty.
+        Each ends with a slash; the root is "".
         """
         yield from (f"{place}/" for place in reversed([*_folders_above(self.folder)]))
         yield ""

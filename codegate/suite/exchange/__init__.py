@@ -1,7 +1,6 @@
 """Formats of other tools: SWE-bench, HumanEval, MBPP and Harbor.
 
-Rows are read as plain data and checked one by one. Unusable ones are reported with a reason; nothing in a foreign file
-is run.
+Rows are read as plain data and checked one by one. Unusable ones are reported with a reason; no foreign code is run.
 """
 
 from codegate.suite.exchange.export import ExportFormat, export_suite, repository_slug

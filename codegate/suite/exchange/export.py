@@ -25,7 +25,7 @@ class ExportReport:
     """The exported problems of a suite, and the left-out problems.
 
     Attributes:
-        ids: by problem id, the id in the export, by which predictions name the problem.
+        ids: by problem id, the id in the export.
         left_out: by problem id, why the problem was not exported.
     """
 
@@ -36,10 +36,11 @@ class ExportReport:
 def export_suite(
     suite: Suite, out: Path, kind: ExportFormat, repository: Path | None = None, slug: str | None = None
 ) -> ExportReport:
-    """Write all problems of ``suite`` for other tools.
+    """Write the problems of ``suite`` for other tools.
 
     ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
-    ``harbor``. ``slug`` is ``owner/name``; None takes it from the remote ``origin``.
+    ``harbor``. ``repository`` has the base commits; None: see ``find_repository``. ``slug`` is ``owner/name``; None
+    takes it from the remote ``origin``.
 
     Raises:
         UsageError: a base commit cannot be read, ``slug`` is malformed, ``out`` is in use, or no problem can be

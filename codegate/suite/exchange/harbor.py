@@ -68,7 +68,7 @@ tar -xf /solution/fix.tar
 def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: str) -> None:
     """Write ``problem`` as the new task folder ``folder``.
 
-    ``task`` is its name for Harbor: ``owner/instance``.
+    ``task`` is the task's name in Harbor: ``owner/instance``.
 
     Raises:
         UsageError: the problem's tests need another runner than pytest, or a Dockerfile cannot make its environment.
@@ -195,5 +195,4 @@ workdir = {_toml(WORKSPACE)}
 
 
 def _toml(text: str) -> str:
-    """Return ``text`` as a quoted TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

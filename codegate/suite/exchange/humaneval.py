@@ -1,10 +1,10 @@
 """HumanEval and MBPP tasks as problems.
 
-The base is a module without a body, the fix is the solution. Fields (openai/human-eval, ``HumanEval.jsonl``):
-``task_id``, ``prompt`` (source up to the body to write), ``canonical_solution`` (that body), ``test`` (source that
-defines ``check(candidate)``), ``entry_point``. Fields (google-research, ``mbpp.jsonl`` and ``sanitized-mbpp.json``):
-``task_id``, ``text`` or ``prompt``, ``code``, ``test_list`` (assertions), ``test_imports`` or ``test_setup_code``; of
-MBPP+ (evalplus/mbppplus) also ``test``, source that compares many results.
+The base tree is a module whose function has no body; the fix writes the body. Fields (openai/human-eval,
+``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write), ``canonical_solution`` (that body),
+``test`` (source that defines ``check(candidate)``), ``entry_point``. Fields (google-research, ``mbpp.jsonl`` and
+``sanitized-mbpp.json``): ``task_id``, ``text`` or ``prompt``, ``code``, ``test_list`` (assertions), ``test_imports`` or
+``test_setup_code``; MBPP+ (evalplus/mbppplus) adds ``test``, source that compares many results.
 """
 
 import ast
@@ -67,7 +67,7 @@ class _MbppRow(Lenient):
 class _Task:
     """A module to complete, and its hidden test module.
 
-    ``stub`` is the module without the body to write, ``solution`` the module with it; ``tests`` are the names of the
+    ``stub`` is the module without the function's body, ``solution`` the module with it; ``tests`` are the names of the
     hidden tests.
     """
 
@@ -86,8 +86,7 @@ def task_problem(
 ) -> tuple[str, tuple[Problem, Tree]]:
     """Return a task's problem id, problem and base tree.
 
-    The hidden tests repeat the helper functions and imports of the prompt, and import only the entry point from the
-    module that is graded.
+    The hidden tests have copies of the prompt's helper functions and imports; they import only the function to write.
 
     Raises:
         UsageError: the row is neither a HumanEval nor an MBPP task; the message names the wrong fields.
@@ -117,7 +116,6 @@ def _humaneval(row: Mapping[str, object], place: str) -> _Task:
 
 
 def _mbpp(row: Mapping[str, object], place: str) -> _Task:
-    """Return an MBPP task, whose statement shows the first assertion."""
     task = check_model(row, _MbppRow, place)
     try:
         body = ast.parse(task.code).body

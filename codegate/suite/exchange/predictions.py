@@ -57,7 +57,7 @@ def _keyed(key: str, value: object, path: Path) -> object:
 def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
     """Return the predictions in ``path``, with the suite's problem ids.
 
-    In the file, ``instance_id`` is the problem's own id, or its id in an export of the suite for any ``owner/name``.
+    An ``instance_id`` in the file is a problem's own id, or its id in an export of the suite.
 
     Raises:
         UsageError: as ``read_predictions``; an instance is not in the suite, or instances name several repositories.

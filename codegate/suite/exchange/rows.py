@@ -1,4 +1,4 @@
-"""Untrusted rows of JSON, from a file or task folders."""
+"""Read untrusted rows of JSON from a file or folders."""
 
 import json
 import os
@@ -29,8 +29,7 @@ def read_rows(
 
     Args:
         path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them.
-            Each has to hold the row file that Harbor's adapter for SWE-bench writes, because the scripts of other tasks
-            are not run.
+            A task folder has to hold the row as ``tests/config.json``, which Harbor's adapter for SWE-bench writes.
         convert: given a row and its place ("row 3"), returns the row's id and the result, or raises CodegateError; an
             InfrastructureError ends the reading.
 
@@ -73,14 +72,14 @@ def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> 
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines in ASCII, which loses nothing."""
+    """Write ``rows`` as JSON Lines, in ASCII."""
     write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))
 
 
 def _values(path: Path) -> list[tuple[int, object]]:
     """Return a file's JSON values with their positions from 1.
 
-    The position is a line's number, or an element's in an array. A broken line has its error as value.
+    The position is a line's number, or an element's in an array. For a broken line, the value is its error.
     """
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
@@ -109,7 +108,6 @@ def _check_count(values: Sequence[object], path: Path) -> None:
 
 
 def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
-    """Return the JSON value in ``data``, or the error."""
     if len(data) > limit:
         return UsageError(f"it has {len(data)} bytes; {limit} are allowed.")
     try:
@@ -123,7 +121,7 @@ def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
 def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
     """Yield number and row of each task folder.
 
-    ``folder`` is a task folder or holds several. A missing or broken row is yielded as its error.
+    ``folder`` is a task folder or holds several. A missing or broken row is yielded as the error.
     """
     try:
         inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]

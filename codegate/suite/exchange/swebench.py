@@ -2,8 +2,8 @@
 
 Their twelve fields, of princeton-nlp's data sets: ``repo``, ``instance_id``, ``base_commit``, ``patch``,
 ``test_patch``, ``problem_statement``, ``hints_text``, ``created_at``, ``version``, ``environment_setup_commit``,
-``FAIL_TO_PASS`` and ``PASS_TO_PASS`` (lists as JSON texts). Of the fields that do not describe code or tests, only the
-id and the time are read.
+``FAIL_TO_PASS`` and ``PASS_TO_PASS`` (lists as JSON texts). ``hints_text``, ``version`` and
+``environment_setup_commit`` are written but not read.
 """
 
 import json
@@ -27,7 +27,6 @@ _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def _list(value: object) -> object:
-    """Return ``value`` as a list, parsed if it is text."""
     if value is None or value == "":
         return []
     return parse_json(value, "the list") if isinstance(value, str) else value
@@ -44,7 +43,7 @@ Short = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000
 
 
 class SweBenchRow(Lenient):
-    """A checked row of a published data set."""
+    """A checked row of a data set in SWE-bench's format."""
 
     repo: Annotated[str, StringConstraints(pattern=r"^[\w.-]+/[\w.-]+$", max_length=200)]
     instance_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -63,13 +62,13 @@ class SweBenchRow(Lenient):
 
     @property
     def pull_request(self) -> int | None:
-        """Return the pull request's number, by the instance's id."""
+        """Return the pull request's number: the instance id's last part."""
         number = _PULL_REQUEST.fullmatch(self.instance_id)
         return int(number[1]) if number else None
 
     @property
     def created(self) -> datetime | None:
-        """Return ``created_at``, by default in UTC, or None if unreadable."""
+        """Return ``created_at`` (UTC if without a zone); None if unreadable."""
         try:
             return _zoned(datetime.fromisoformat(self.created_at))
         except ValueError:
@@ -101,10 +100,10 @@ def usable_id(instance: str) -> str:
 def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_commit: str) -> dict[str, str]:
     """Return ``problem`` as a row of SWE-bench.
 
-    ``setup_commit`` is the base commit of the first problem of its environment.
+    ``slug`` is ``owner/repo``. ``setup_commit`` is the base commit of the first problem in the same environment.
 
     Raises:
-        UsageError: it has no base commit, or its changes are not UTF-8 text.
+        UsageError: the problem has no base commit, or its changes are not UTF-8 text.
     """
     manifest = problem.manifest
     if manifest.base.commit is None:
@@ -143,10 +142,6 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 
 
 def _instance_id(problem: Problem, slug: str | None) -> str:
-    """Return a problem's id in SWE-bench exports.
-
-    It is that of the published row, else ``owner__repo-number``, else the problem's own.
-    """
     provenance = problem.manifest.provenance
     if provenance.upstream is not None or slug is None:
         return provenance.upstream or problem.id
