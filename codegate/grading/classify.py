@@ -28,7 +28,7 @@ def classify_failure(
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
     tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
     the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are the
-    ``expected`` tests that did not pass; it is empty if all passed in a run whose passes do not count.
+    ``expected`` tests that did not pass; it is empty if all passed in a run that was disturbed or reached a limit.
     """
     if report.tampering:
         return "tampering", report.tampering

@@ -97,7 +97,8 @@ def grade_reference(
 ) -> tuple[Grade, ControlAudit | None]:
     """Return the reference fix's grade, and the tests' controls.
 
-    The controls come from ``find_flips``; None if no test was run. ``unproven`` is as in ``find_flips``.
+    The second value is None if no test was run. ``unproven`` is a run of the marked tests on the base tree; None: it is
+    run here.
     """
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unproven)

@@ -32,10 +32,10 @@ class Inspection:
 def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
     """Compile and lint the changed files in a sandbox.
 
-    The sandbox can be used again if its workspace is empty afterwards. A Python file that the compiler cannot finish
-    within the sandbox's limits counts as an error; an error does not count if the file did not compile in ``base``
-    either. A JavaScript or TypeScript file counts only if it compiled in ``base``, because only the project's own tools
-    know what they accept; such files are not linted. ``new_modules`` are the top-level modules that ``changes`` add.
+    A Python file that the compiler cannot finish within the sandbox's limits counts as an error; an error does not
+    count if the file did not compile in ``base`` either. A JavaScript or TypeScript file counts only if it compiled in
+    ``base``, because only the project's own tools know what they accept; such files are not linted. ``new_modules`` are
+    the top-level modules that ``changes`` add.
 
     Raises:
         FilesRefused: the changed files do not fit into the sandbox.

@@ -199,5 +199,4 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _line(value: object) -> str:
-    """Return a text as one bounded line, else ""."""
     return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""

@@ -133,7 +133,6 @@ def _hostile(path: str, roots: frozenset[str]) -> str:
 
 
 def _is_above(link: str, root: str) -> bool:
-    """Return whether replacing ``link`` would replace importable modules."""
     return f"{root}/".startswith(f"{link}/") or _INSTALLED.fullmatch(f"{link}/") is not None
 
 
@@ -150,7 +149,6 @@ def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
 
 
 def _below_roots(path: str, roots: frozenset[str]) -> list[str]:
-    """Return ``path`` relative to each root that contains it."""
     prefixes = (f"{root}/" if root else "" for root in roots)
     return [path[len(prefix) :] for prefix in prefixes if path.startswith(prefix)]
 

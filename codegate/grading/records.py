@@ -52,7 +52,7 @@ class Phase(Record):
 
     Attributes:
         receipts: the tokens of the marks that ran in it (see ``controls/copies.py``).
-        text: the runner's description of a failure, if the test has copies; the output lacks it then.
+        text: the runner's description of a failure, if the test has copies: its output does not show it.
     """
 
     kind: Literal["phase"]
@@ -76,13 +76,11 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """Actions that the process tried since its last such record.
-
-    See ``behaviour_driver.py``.
+    """Actions that the process attempted since its last such record.
 
     Attributes:
-        counts: of events, by kind.
-        details: the first distinct ones, by kind.
+        counts: attempts by kind.
+        details: the first distinct attempts by kind.
     """
 
     kind: Literal["behaviour"]

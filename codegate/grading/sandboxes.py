@@ -64,7 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Count this thread's runs inside the block, only in ``into``."""
+    """Add this thread's runs in the block to ``into`` only."""
     token = _counting.set(into)
     try:
         yield

@@ -1,7 +1,7 @@
 """Run tests whose output a model may see.
 
-These are the public tests, the tests that the model wrote, and the repository's full suite. They take part in no grade,
-and no expectation on a service's calls is in their sandboxes.
+These are the public tests, the tests that the model wrote, and the repository's full suite. They do not affect grades.
+Their sandboxes do not contain the calls that a fake service expects, which are as hidden as the hidden tests.
 """
 
 import time
@@ -115,7 +115,7 @@ def find_regressions(
 
 
 def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
-    """Return the ``paths`` of test files for the problem's runner."""
+    """Return the changed test files that the runner can run."""
     classifier = PathClassifier.of(base)
     return tuple(
         path
@@ -141,7 +141,7 @@ def _run_batches(
 def _run_shown_tests(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> TestReport:
-    """Run test files of ``tree`` without the service's expectations."""
+    """Run test files; the fake service expects no calls."""
     # The run may take ``share`` of the problem's time limit.
     # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
     service = problem.manifest.service

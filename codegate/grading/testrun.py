@@ -163,7 +163,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 
 def _programs(sandbox: Sandbox) -> set[str]:
-    """Return a line per file that test drivers may execute."""
+    """List the files that test drivers execute, a line each."""
     # The target of each link has a line too. New byte code does not count, because imports make it, but nothing removes
     # or rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
@@ -220,7 +220,7 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with a result for each service expectation."""
+    """Add the results of the fake service's expectations."""
     # An expectation's result replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():
@@ -244,7 +244,7 @@ def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping
 
 
 def _inputs(watched: Mapping[str, bytes]) -> Iterator[bytes]:
-    """Yield inputs of the watched driver, a few megabytes each."""
+    """Yield inputs of ``watched_driver``, a few megabytes each."""
     parts, size = list[bytes](), 0
     for path, data in watched.items():
         part = b"".join((f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"), data))

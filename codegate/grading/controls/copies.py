@@ -40,7 +40,7 @@ class UnitsUnknown(SandboxError):
 
 @dataclass(frozen=True)
 class Texts:
-    """The unchanged test files, and the tests in their text."""
+    """The unchanged test files, and the tests found in them."""
 
     files: Mapping[str, bytes]
     units: Mapping[Key, Unit]
@@ -64,10 +64,10 @@ class Texts:
 
 
 def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
-    """Return test files of a tree, with their tests' positions.
+    """Return test files of a tree, with the tests found.
 
-    A file that is not in the runner's language has none. ``older``: the tree with earlier versions of the files, which
-    the author of a patch may know.
+    Only files in the runner's language are searched. ``older``: the tree with earlier versions of the files, which the
+    author of a patch may know.
 
     Raises:
         UnitsUnknown: the search for tests failed.
@@ -125,7 +125,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test with one copy's changes; the original has none."""
+    """A test's copy and its flips; the original has none."""
 
     unit: Unit
     flips: Flips = ()
@@ -140,7 +140,7 @@ class Copies:
         variants: the copies, and the tests that have copies, by the random word that was put into the name of each.
         marks: by token, the random word of the marked test (its file and name if it has no copies) and the index of the
             statement.
-        mark: name that the function which sends a token has in the texts.
+        mark: name of the function in the texts that sends a token.
         texts: the unchanged files.
         seconds: time limit of each copy and of each test that has copies, if the runner can set one.
     """

@@ -63,10 +63,10 @@ def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None = None) -> ControlAudit:
-    """Return the flips that the fix fails, and unmarkable files.
+    """Find the flips that make the reference fix fail.
 
-    The controls that the problem already has are ignored. ``unproven`` is a run of the marked tests on the base tree;
-    None: it is run here. Raises as ``run_tests``.
+    The result also has the test files that cannot be marked. The controls that the problem already has are ignored.
+    ``unproven`` is a run of the marked tests on the base tree; None: it is run here. Raises as ``run_tests``.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:
@@ -151,7 +151,6 @@ class _Search:
 
     @property
     def units(self) -> list[Unit]:
-        """Return the units to mark."""
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:
@@ -175,7 +174,7 @@ class _Search:
     def next(self) -> dict[Key, list[Flips]]:
         """Return the copies to run next, by unit.
 
-        The copies flip known good sites in further ways, and new sites of tests that have no good one yet.
+        They replace the texts of useful sites in further ways, and try new sites for tests that need a better one.
         """
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():
@@ -189,7 +188,6 @@ class _Search:
         return copies
 
     def _members(self, key: Key) -> list[Flips]:
-        """Return copies that try all texts of the best sites."""
         # Sites of different rows are flipped in one copy.
         together: list[list[Site]] = []
         rows: list[set[str]] = []
@@ -209,7 +207,6 @@ class _Search:
         return list(filter(None, copies))
 
     def _affordable(self, key: Key) -> int:
-        """Return how many sites of a unit to try next."""
         count = _SITES + 2 * len(self.tests[key]) + _WEAK
         seconds = sum(self._seconds(one) * (_SITES + 2 * len(tests) + _WEAK) for one, tests in self.tests.items())
         most = min(self.problem.manifest.limits.seconds / _SLOWNESS, _TURN_SECONDS)
@@ -249,8 +246,8 @@ class _Search:
     ) -> Folded:
         """Run the reference fix on marked tests with ``copies``.
 
-        Without ``copies``, all files run; with them, only the files that share a process with a copy. See
-        ``make_copies``.
+        Without ``copies``, all files run; with them, only the files that share a process with a copy. ``place`` is
+        ``real`` of ``make_copies``.
         """
         made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
         selection = replace(test_selection(self.problem), copies=made)
@@ -351,7 +348,6 @@ class _Search:
                     self.alone.setdefault(test, []).append(flip)
 
     def audit(self, unfit: set[str]) -> ControlAudit:
-        """Return the found flips, except those in ``unfit`` files."""
         found: dict[str, tuple[str, ...]] = {}
         for key, tests in self.tests.items():
             kept = {site.name for site in self._counting_sites(key)}
@@ -373,13 +369,11 @@ class _Search:
 
 
 def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
-    """Return the statement indexes that are in the marks' ``tokens``."""
     numbers = (token.rpartition("_")[2] for token in tokens)
     return frozenset(int(number) for number in numbers if number.isdecimal())
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    """Return all sites, the most promising ones first."""
     # At most ``most`` strong ones and a few weak ones come first.
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]

@@ -246,9 +246,8 @@ def survivors(drawn: Drawn, folded: Folded) -> list[str]:
 def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> list[_FlipsByTest]:
     """Return the sites that are flipped in every copy.
 
-    If some copy kept a site's original text, that text would be the most frequent one, which reveals it. So there is at
-    most one site for each test of a unit. A test has no copy if no further site reaches it alone, or if its site has
-    only one other text, which would leave one copy to all tests: such tests are flipped in a separate run.
+    A site that kept its original text in some copies would reveal it as the most frequent text. So there is at most one
+    site for each test of a unit; tests without a usable site are flipped in a separate run.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -317,7 +316,7 @@ def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
 
 
 def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return the tests with a copy that did not fail."""
+    """Return tests with an altered copy that did not fail."""
     copies = {test: [one for one in folded.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
               for test, names in drawn.flips.items()}  # fmt: skip
     return [

@@ -65,7 +65,6 @@ def _program(driver: str, package: str) -> str:
 
 
 def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
-    """Return (package, name) of a driver and its imported drivers."""
     found: dict[tuple[str, str], None] = {}
     for place, name in _IMPORT.findall(driver_source(driver, package)):
         found |= _with_imports(name, place)

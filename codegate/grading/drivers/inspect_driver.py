@@ -42,7 +42,10 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return, by path, compile errors that are new since ``before``."""
+    """Return, by path, compile errors of scripts that compiled before.
+
+    ``files`` has, by path, whether the file existed before.
+    """
     # A script counts only if it compiled before. Without Node there are no errors.
     import json
     import shutil
@@ -71,7 +74,7 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> str | None:
-    """Return ruff's counts of its findings, as JSON, or None."""
+    """Return ruff's counts for folder ``side``, as JSON, or None."""
     if not os.path.isdir(side):
         return "[]"
     version = "py%d%d" % sys.version_info[:2]

@@ -185,7 +185,7 @@ class LeakSearch:
                 self.look_at_compiled(path)
 
     def look_for_release(self, path: str) -> None:
-        """Record the path if it belongs to an installed release."""
+        """Record ``path`` if it belongs to an installed project release."""
         distribution, package, cached = DISTRIBUTION.fullmatch(path), PACKAGE.fullmatch(path), self.cached.match(path)
         if distribution:
             name, folder = re.sub(r"[-_.]+", "-", distribution.group(2)).lower(), os.path.dirname(path)
@@ -239,7 +239,10 @@ class LeakSearch:
         return path[-41:].replace("/", "") in self.blobs
 
     def look_at(self, name: str, data: bytes, foreign: bool) -> None:
-        """Search the content of a file outside the base tree."""
+        """Search the content of a file outside the base tree.
+
+        ``foreign``: search it whatever its suffix, also for names of tests.
+        """
         if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
             self.note("hidden_files", 1, name, "is a hidden test")
         if name.endswith(".pyc"):
@@ -253,7 +256,7 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a file that the base tree has, too."""
+        """Search a file that the base tree has as ``own``."""
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):

@@ -225,9 +225,9 @@ class KnownAnswer:
         return self.has_runs(data)
 
     def has_runs(self, data: bytes) -> tuple[int, str]:
-        """Return how many changed places a file has as fixed.
+        """Count the changed places whose fixed text a file has.
 
-        The number is 0 if these are fewer than half. The text describes the finding.
+        The number is 0 if they are fewer than half. The text describes the finding.
         """
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
@@ -242,8 +242,10 @@ class KnownAnswer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return a finding if byte code may have the fix."""
-        # ``source``: its source is there too.
+        """Return a finding if byte code may have the fix.
+
+        ``source``: its source file is there, too.
+        """
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:
             parent, own = os.path.split(changed)

@@ -65,8 +65,8 @@ def runner_report(
 ) -> RunnerReport:
     """Return a driver's records on ``files`` as a report.
 
-    ``receipts`` returns, by test, the mark tokens in the phases of all tests. Several results of one id come from a
-    test that was ``repeated``, or else from several tests with the same title.
+    ``receipts`` returns, by test, the mark tokens in the phases of all tests. ``repeated``: several results of one id
+    come from repetitions; if not, from tests with the same title.
     """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(
