@@ -23,8 +23,8 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 class Turn:
     """Attempts that reached one turn of the tool loop.
 
-    Of the ``reached`` attempts that took so many turns, ``solved`` ended with it and solved their problem; ``by_then``
-    is the share of all attempts that solved theirs in at most so many.
+    ``reached`` attempts took at least this many turns; ``solved`` of them ended at this turn with their problem solved.
+    ``by_then`` is the share of all attempts that solved their problem by this turn.
     """
 
     number: int
@@ -54,8 +54,8 @@ class FailureShare:
 class TagMeasures:
     """The pass rates on the problems of one tag.
 
-    ``baseline`` and ``difference`` are of the problems that both sides have; ``failure`` is the most frequent failure
-    class.
+    ``baseline`` and ``difference`` cover only problems that both sides have; ``failure`` is the candidate's most
+    frequent failure class.
     """
 
     tag: str
@@ -67,9 +67,9 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Return how many attempts reached and solved at each turn.
+    """Count the attempts that reached, and solved at, each turn.
 
-    Empty if all took one turn. ``limit`` is the most turns of an attempt.
+    Empty if every attempt took one turn. ``limit`` is the most turns of an attempt.
     """
     solved_at = {
         problem: [
@@ -147,8 +147,8 @@ def tagged(
 ) -> dict[str, list[str]]:
     """Group problems by tag, sorted by tag.
 
-    Arguments are those of ``tag_measures``. A tag of all problems separates none, and one with more than 24 values is a
-    name: neither is returned.
+    The tag ``date`` becomes before or after ``cutoff``. Left out are tags that all problems have, and tags with more
+    than 24 values, because those are names.
     """
     members: dict[str, list[str]] = {}
     for problem in problems:

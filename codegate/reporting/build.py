@@ -88,7 +88,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _unchanged_only(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Drop baseline samples of problems that the run has changed."""
+    """Drop baseline samples of problems that have changed since."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -139,7 +139,7 @@ def _run(run: Run, terms: ReportTerms, verdicts: Sequence[Verdict]) -> RunView:
 def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
     """Return a sentence about missing outcomes, or None.
 
-    None, too, if a verdict needs no more of them: a gate may end the sampling early.
+    None if there is a verdict, because a gate may end the sampling early.
     """
     wanted = {*run.manifest.outcome_keys()}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
@@ -151,10 +151,7 @@ def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return the cost of the confirming run as text.
-
-    No candidate's cost includes it.
-    """
+    """Return the cost of the confirming run as text."""
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
@@ -216,9 +213,10 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share of attempts that the judge calls ``right``.
+        """Return the share of judged attempts whose verdict is ``right``.
 
-        Only attempts whose result is in ``solved`` count. ``right`` None: the share on which judge and execution agree.
+        Only attempts whose executed result is in ``solved`` count. ``right`` None: the share whose verdict agrees with
+        execution.
         """
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
@@ -238,10 +236,7 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
 
 
 def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
-    """Count the parts of requests that the gateway refused.
-
-    The most frequent comes first.
-    """
+    """Count refused parts of agents' requests, the most frequent first."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
@@ -275,7 +270,7 @@ def _several_models(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _undated_model(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return which models answered, for a name without a date."""
+    """Return a warning if the model's name has no date."""
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
@@ -338,7 +333,7 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
 
 
 def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
-    """Return a sentence on the used and unused harness parts."""
+    """Say how many parts of its harness an agent used."""
     if spec.agent is None or spec.harness is None:
         return ""
     attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]

@@ -37,7 +37,10 @@ class ProgressLines:
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
-        """Write one step; if ``waiting``, only after a longer silence."""
+        """Write an important step at once, others after some silence.
+
+        ``waiting`` requires a longer silence.
+        """
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
             self._last = time.monotonic()

@@ -32,8 +32,8 @@ Samples = Mapping[str, Sequence[Graded]]
 class Correctness:
     """Pass rates in 0..1, and the mean score in 0..100.
 
-    ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do, over the problems
-    that have k.
+    ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do. Both count only
+    problems with k samples.
     """
 
     pass_at_1: Estimate
@@ -57,9 +57,9 @@ def graded_baseline(baseline: CandidateSamples) -> Samples:
 
 
 def common_k(sides: Iterable[Samples]) -> int:
-    """Return the largest k for which all sides have samples.
+    """Return the largest k with k samples on all sides.
 
-    A side has them if nearly all its problems have k graded samples; at least 1. pass@k of different k is not
+    Nearly all problems of a side must have k graded samples. The result is at least 1. pass@k of different k is not
     comparable: with equal models "any of 5" is points above "any of 3".
     """
     return min((_enough(side) for side in sides if side), default=1)

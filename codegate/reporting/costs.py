@@ -1,6 +1,6 @@
 """Compute what a candidate's attempts cost.
 
-Tokens are priced as declared or listed, sandbox time at the declared rate.
+Tokens have the candidate's own prices or list prices, sandbox time the configured rate.
 """
 
 import math

@@ -93,5 +93,4 @@ def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
 
 
 def _entry_id(entry: object) -> str:
-    """Return what identifies a list's entry: name, tag or number."""
     return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

@@ -14,7 +14,7 @@ from codegate.wording import few
 class Figure(str):
     """Text made of numbers, which needs no escaping.
 
-    Pages draw its ``estimate``.
+    HTML pages draw its ``estimate`` as a bar.
     """
 
     estimate: Estimate | None
@@ -190,7 +190,7 @@ def looks(verdict: Verdict) -> Figure:
 
 
 def baseline_samples(verdict: Verdict) -> Figure:
-    """Format the baseline's samples per problem, with their meaning."""
+    """Format the baseline's samples per problem, with an explanation."""
     if verdict.baseline_samples is None:
         return UNKNOWN
     each = f"{verdict.baseline_samples:.3g} per problem"

@@ -38,7 +38,7 @@ class IntervalPlot:
 
 
 def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return the positions of a verdict's marks; 0 is central."""
+    """Return the plot of a verdict's interval, or None."""
     if verdict.interval is None or verdict.difference is None:
         return None
     low, high = verdict.interval
@@ -102,7 +102,7 @@ def _most_cost(view: ReportView) -> str:
 
 
 def meter_end(cells: Sequence[str]) -> float | None:
-    """Return the value that fills a row's bars.
+    """Return the value at which a row's bars are full.
 
     None if the row has no figures to compare.
     """

@@ -50,9 +50,8 @@ _ZERO_WIDTH: Final = "\u200b"
 def escape(text: str) -> str:
     """Escape ``text`` so that it is one line without markup.
 
-    Neither Markdown, HTML nor GitHub reads it as more than text. What Markdown knows an escape for gets a backslash,
-    and only if it would be markup. Mentions, references to issues and bare links have none: a zero-width space breaks
-    them up. A dollar sign that could end a formula becomes a character reference.
+    Characters that would be Markdown or HTML get a backslash. Mentions, references to issues and bare links cannot be
+    escaped, so a zero-width space breaks them up. A dollar sign that could end a formula becomes a character reference.
     """
     line = _BROKEN_UP.sub(_ZERO_WIDTH, one_line(text, 2000))
     line = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", _ESCAPED.sub(r"\\\g<0>", line))

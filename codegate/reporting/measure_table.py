@@ -18,7 +18,7 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return all known measures by candidate; a note lists others."""
+    """Return known measures by candidate; a note names unknown ones."""
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))
@@ -69,7 +69,7 @@ _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
 def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
     """Return the key that sorts candidates from best to worst.
 
-    It is the pass rate, then tie-breakers that all equal candidates have.
+    It is the pass rate, then the tie-breakers that are known for all candidates with that rate.
     """
     tied = [one for one in entries if _points(one.pass_rate) == _points(entry.pass_rate)]
     ties = (of for of in _TIES if all(of(one).value is not None for one in tied))
@@ -107,7 +107,7 @@ def judge_table(entries: Iterable[CandidateView]) -> Table:
 
 
 def optional_measures(view: ReportView) -> Table:
-    """Return the measures that only some settings produce."""
+    """Return the measures that exist only with optional settings."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0] in _OPTIONAL)
     return replace(whole, id="full-test-suite", title="Full test suite", rows=rows, note="")

@@ -44,10 +44,10 @@ class Measures:
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
         tests_passed: of ``tests_total`` expected tests of all graded attempts.
-        calls_answered: model calls that belong to an attempt, among all that were made: retries count against it.
+        calls_answered: share of all model calls that belong to an attempt; retries lower it.
         turns: by turn of the tool loop; empty for one shot.
         failures: failure classes, compared with the baseline's.
-        cohorts: by tag.
+        cohorts: pass rates by tag.
         warnings: limits of the policy that are exceeded, a sentence each.
     """
 
@@ -152,7 +152,7 @@ class Measure:
         name: its field of ``Measures``, and so of the JSON and CSV reports.
         of: the noun that n counts, such as ``attempts``.
         combine: makes the estimate from the values by problem.
-        take: the value of an outcome, for a share its part and its whole; None: the outcome does not count.
+        take: returns an outcome's value (for a share, part and whole), or None if the outcome does not count.
         row: its row in the table of measures; empty if it is part of another row.
         unit: how the table writes it.
         optional: it needs a setting; while it is unknown, reports do not name it.
@@ -181,7 +181,6 @@ _P95: Final = partial(empirical_quantile, level=0.95)
 
 
 def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: Outcome) -> tuple[int, int] | None:
-    """Return two token counts, part and whole, if known."""
     part, whole = of(outcome.attempt.usage) if outcome.attempt else (None, None)
     return None if part is None or whole is None or part > whole else (part, whole)
 

@@ -84,7 +84,7 @@ def _policy(style: str, script: str) -> str:
 class Point:
     """A pass rate's position in a chart, with its interval.
 
-    ``words`` describe it, ``name`` is written beside it, ``new`` marks it.
+    ``words`` describe it, ``name`` is written beside it. ``new``: another model answered from here on.
     """
 
     x: float

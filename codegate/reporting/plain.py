@@ -27,8 +27,8 @@ _UNSHOWABLE = re.compile(
 def plain(text: str) -> str:
     """Remove control characters and characters that hide others.
 
-    Escape sequences go too, and what reorders text. Line ends of every kind become a line feed; tabs stay; other
-    characters that cannot be shown become U+FFFD.
+    Escape sequences and characters that reorder text are removed as well. Line ends of every kind become a line feed;
+    tabs stay; other characters that cannot be shown become U+FFFD.
     """
     text = _SEQUENCES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)
@@ -39,9 +39,8 @@ def plain(text: str) -> str:
 def untrusted(text: str, redactor: Redactor | None = None) -> str:
     """Remove keys and commands to GitHub's runner from ``text``.
 
-    The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Only what is
-    printable stays: an invisible character between two others would be ignored by a comparison that follows a culture's
-    rules, which is how the runner looks for its prefixes.
+    The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Invisible
+    characters are removed, because the runner ignores them when it looks for commands.
     """
     text = plain(text)  # first what is invisible, which could stand within a key
     if redactor is not None:

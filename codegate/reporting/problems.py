@@ -43,12 +43,12 @@ _LONGEST: Final = 500  # characters of a line that are compared
 
 @dataclass
 class Room:
-    """How many characters a report's long texts may still take."""
+    """The number of characters left for a report's long texts."""
 
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and short enough, noting what was cut."""
+        """Return ``text`` plain and shortened, noting how much was cut."""
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)
@@ -70,7 +70,8 @@ def problem_view(
 ) -> ProblemView:
     """Return one problem's row, with its attempts and long texts.
 
-    ``room`` limits patches and outputs, ``talk`` conversations.
+    ``columns`` are the candidates with their runs, ``outcomes`` each one's by problem. ``room`` limits patches and
+    outputs, ``talk`` conversations.
     """
     reasons = [
         run.manifest.excluded[name]

@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ReviewText:
-    """A plain text, and how many lines it lost."""
+    """A plain text, and the number of lines left out."""
 
     text: str
     omitted: int
@@ -122,10 +122,7 @@ def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
 
 
 def _facts(problem: Problem) -> Iterator[Fact]:
-    """Yield facts about a problem that help to decide.
-
-    Some have no value.
-    """
+    """Yield facts that help to keep or drop a problem."""
     manifest = problem.manifest
     origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
     pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""

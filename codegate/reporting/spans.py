@@ -134,7 +134,7 @@ class RunSpans(IdGenerator):
 def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
     """Return the attributes of a model call's span.
 
-    None is a failed call.
+    ``call`` None: the call failed.
     """
     asked: _Attributes = {
         "gen_ai.operation.name": "chat",

@@ -53,7 +53,7 @@ _Combinations = Mapping[tuple[str, ...], _Samples]
 class SettingScore:
     """Pass rate and score with one value of a setting.
 
-    They are averaged over the other settings. ``setting`` "": the value is a combination of all.
+    Both are averaged over the other settings. If ``setting`` is "", ``value`` is a combination of all settings.
     """
 
     setting: str
@@ -67,8 +67,8 @@ class SettingScore:
 class Effect:
     """How the pass rate changes with one setting's value.
 
-    ``before`` is the setting's first value, ``after`` another. ``where`` is a tag or a problem, None all problems;
-    rates are paired by problem and by all other settings, and ``p`` is two-sided, adjusted by Holm.
+    ``before`` is the setting's first value, ``after`` another. ``where`` is the measured tag or problem; None: all
+    problems. Rates are paired by problem and by all other settings. ``p`` is two-sided, adjusted by Holm.
     """
 
     setting: str
@@ -90,7 +90,8 @@ class Effect:
 class Sweep:
     """The effects of all settings in which candidates differ.
 
-    Settings that always change together are one. ``limits`` says what so few samples cannot show.
+    Settings that always change together count as one. ``limits`` is a note if there are too few samples to judge single
+    problems.
     """
 
     settings: tuple[str, ...]
@@ -229,10 +230,10 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
 
 
 def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
-    """Return passes and samples with two values, by problem.
+    """Count passes with two values of a setting, by problem.
 
-    ``value`` comes before ``first`` in each table. There is one table for each combination of the other settings; both
-    sides have the same number of samples.
+    There is a table for each combination of the other settings, ``value`` before ``first``, with equal numbers of
+    samples. ``place`` is the setting's index in a combination.
     """
     found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():
@@ -270,7 +271,7 @@ def _on_one(tables: _Tables) -> _Compared:
 def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
     """Compare two values on several problems: rates, difference, p.
 
-    It is the gate's test for bugs like these, in both directions.
+    It applies ``population_test`` in both directions.
     """
     pairs, units = list(map(_pair, tables.values())), clusters_of(list(tables), clusters)
     turned = [Pair(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs]
@@ -286,7 +287,7 @@ def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
 
 
 def _limits(every: Sequence[_Strata], comparisons: int) -> str:
-    """Return a note if samples are too few per problem."""
+    """Return a note if single problems have too few samples."""
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)
 

@@ -23,10 +23,7 @@ def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
 
 
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
-    """Return problems that the candidate solves less often than before.
-
-    The pinned baseline is the comparison.
-    """
+    """Return problems solved less often than by the pinned baseline."""
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
     return Table(
@@ -38,10 +35,7 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
-    """Return problems that the candidate solves more often than before.
-
-    The pinned baseline is the comparison.
-    """
+    """Return problems solved more often than by the pinned baseline."""
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
     rows = {row.id: row for row in view.problems}
     return Table(
@@ -72,9 +66,9 @@ def _passed(rate: float) -> str:
 def _first_failure(
     places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
 ) -> tuple[str, str, str, str]:
-    """Return a problem's cells, linked to its first failed attempt.
+    """Return a flip's cells: name, title, change and message.
 
-    They are name, title, change and message.
+    The name links to the problem's first failed attempt.
     """
     name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
     row = places.get(flip.problem)
@@ -100,7 +94,7 @@ def _excerpt(attempt: AttemptView) -> str:
 
 
 def mismatches(verdict: Verdict) -> Table:
-    """Return the conditions in which the two sides wrongly differ."""
+    """Return the differences that forbid a comparison."""
     return Table(
         "conditions",
         "Conditions that differ",
@@ -169,7 +163,7 @@ def matrix(view: ReportView) -> Table:
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
-    """Return tables of lost attempts, weak passes and exceeded limits."""
+    """Return tables of limits, faults, doubtful passes, exclusions and more."""
     several = len(view.candidates) > 1
     return (
         _texts(view, "limits", "Limits exceeded", "Limit", lambda entry: entry.measures.warnings),

@@ -1,7 +1,7 @@
 """Send a run's spans to an OpenTelemetry collector.
 
-Only the environment can name one. A run sends after its end, from its journal: a collector that is down costs it the
-exporter's timeout at most, and what was not delivered can be sent again.
+Only environment variables can name the collector. Spans are sent after the run, from its journal, so they can be sent
+again; a collector that is down delays the end by the exporter's timeout at most.
 """
 
 import logging
@@ -34,7 +34,7 @@ def collector() -> str | None:
 def send_trace(journal: Journal) -> str:
     """Export a run's spans; return a sentence about the result.
 
-    Those of its confirmation are exported, too.
+    The confirming run's spans are exported, too.
     """
     variable = collector()
     if variable is None:

@@ -71,9 +71,9 @@ class BehaviourView:
 class AttemptView:
     """One attempt, with its grade or its fault.
 
-    ``controlled`` is false if a pass could not be cross-checked, ``suspicious`` are signs in the patch of an attempt to
-    fool the grader, and ``stderr_class`` is how its output ends (see ``grading.Grade``). ``span_id`` is of its span in
-    the trace of its run, and ``unapplied`` are the edits that could not be applied, in the form of a diff.
+    ``controlled`` is false if a pass could not be cross-checked. ``suspicious`` has signs in the patch of an attempt to
+    fool the grader, ``unapplied`` a diff of edits that could not be applied. ``stderr_class`` is the class of the test
+    output (see ``grading.Grade``), ``span_id`` the id of the attempt's span.
     """
 
     sample: int
@@ -125,9 +125,8 @@ class Cell:
 class ProblemView:
     """One problem, with a cell for each candidate in order.
 
-    ``title`` is that of the change which fixed the bug, for people: it may give the fix away. It is empty if unknown,
-    and so are ``statement`` and ``fix``, the reference fix as a unified diff. ``date`` is the author's, ``project`` the
-    web page of the repository.
+    ``title`` is the title of the change that fixed the bug; it may reveal the fix. ``fix`` is the reference fix as a
+    unified diff, ``date`` the author's date, ``project`` the repository's web page. Unknown texts are empty.
     """
 
     id: str
@@ -175,11 +174,11 @@ class CandidateView:
             problems with a graded sample, so that repeated samples do not narrow the interval.
         planned: attempts that the run plans; ``graded`` of them have a grade.
         doubts: reasons to check some of its passes by hand, a sentence each.
-        served: the models that answered to a name without a date, in a sentence.
+        served: for a model name without a date, a sentence on the models that answered.
         contamination: signs that the model has read the answers before, a sentence each.
         judged: a judge's verdicts against execution; None without a judge.
         refused: parts of its agent's requests that the gateway did not pass on, with counts.
-        harness: how many parts of its harness its requests showed, and which not; empty without a harness.
+        harness: how many parts of its harness it used, and which it did not; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
         agent_prompt: the system prompt and tools that all of its attempts sent, with digests; empty if unknown.
     """
@@ -216,7 +215,7 @@ class BaselineView:
 class RunView:
     """A run, and the verified isolation of its sandboxes.
 
-    ``unfinished`` says how many outcomes there are of how many; None: all.
+    ``unfinished`` is a sentence about missing outcomes; None: none is missing.
     """
 
     id: str

@@ -23,8 +23,8 @@ class WeightedScore:
     """A candidate's weighted score, and the parts behind it.
 
     Attributes:
-        points: 0..100, unknown without a graded problem. The interval takes every part at its worse, and at its better
-            end, so it is wider than a 95 % interval. n counts the problems.
+        points: 0..100, unknown without a graded problem. The interval's ends take every part at its worse or at its
+            better end, so it is wider than a 95 % interval. n counts the problems.
         parts: all five, the unknown ones too.
         left_out: names of the parts that are unknown; the others' weights are scaled up to fill their place.
     """
@@ -46,8 +46,8 @@ def weighted_score(
 ) -> WeightedScore:
     """Compute the weighted score from these measures.
 
-    A share counts 100 points at 1; seconds and dollars 100 h / (h + value), with h from ``weights``. An unknown measure
-    has no points, and money that completed nothing has 0.
+    A share counts 100 points at 1; seconds and dollars count 100 h / (h + value), with h from ``weights``. An unknown
+    measure has no points. Cost has 0 points if nothing was completed.
     """
     priced = (
         Estimate(1, 0.0, 0.0, 0.0, "completed tasks")
