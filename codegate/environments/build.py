@@ -77,7 +77,7 @@ class BuildFailed(SandboxError):
         ended: how the command ended, such as its exit status.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
-        dated: whether the packages of another day may help.
+        dated: whether packages of a later day may help, because codegate chose the day.
         unreachable: whether a package index could not be reached.
     """
 
@@ -118,11 +118,11 @@ def obtain(
         day: the tree's day: without a lock file, package indexes answer as they did at its end.
         nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
         resolved: versions of an earlier build, which this one has to install too, if the tool supports that.
-        found: codegate proposed the recipe, the project did not write it: commands that fail are left out, and tests
-            decide whether they were needed, because a step of CI may check or publish something.
+        found: whether codegate proposed the recipe. Commands that fail are then left out, because a step of CI may
+            check or publish something.
 
     Raises:
-        BuildFailed: a command of set-up failed; of a proposed recipe, every command.
+        BuildFailed: set-up failed.
         SandboxError: the sandbox failed, or the built archive holds a secret.
         NotInstalled: a toolchain or a system package is missing.
         UsageError: a secret's variable is not set.
@@ -156,7 +156,7 @@ def obtain(
 
 
 class _Build:
-    """One build of an environment; ``record`` runs it, also again."""
+    """A build of an environment; ``record`` can be repeated."""
 
     def __init__(
         self,
@@ -239,9 +239,9 @@ class _Build:
         return {name: value for name, value in self._set_up.items() if name not in ours}
 
     def _later_packages(self) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-        """Yield ways to set up with later packages.
+        """Yield ways to repeat a set-up command with later packages.
 
-        Each is a description for the notes, a script that runs before set-up, and set-up's variables.
+        Each is a description, a script to run before the command, and the command's variables.
         """
         if self._python and "UV_EXCLUDE_NEWER" in self._set_up:
             script = f"echo 'exclude-newer-package = {{ setuptools = \"{_SETUPTOOLS}\" }}' > {UV_CONFIGURATION}\n"
@@ -264,7 +264,7 @@ class _Build:
     def _run_steps(self, *, fresh: bool) -> None:
         """Run the set-up commands while the recipe's servers run.
 
-        ``fresh`` is whether set-up began with nothing, not with an earlier build.
+        ``fresh``: set-up did not begin with an earlier build.
         """
         failures: list[BuildFailed] = []
         kept: list[str] = []
@@ -304,7 +304,7 @@ class _Build:
         ]
 
     def _installed_versions(self) -> str:
-        """Return the installed versions; note packages that copy the tree."""
+        """Return installed versions; note packages that are not editable."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
             copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()

@@ -54,7 +54,7 @@ class TestCommand:
         env: variables that are set only for it.
         before: commands that come before it in the same text.
         place: the file that has the command, if the workflow itself does not.
-        left_out: clauses for people on variables that have no value here, and on rewritten parts.
+        left_out: notes on variables without a value outside of CI, and on rewritten parts.
         rewritten: whether it runs less than CI does.
     """
 
@@ -151,7 +151,7 @@ class Commands:
     def _expand(self, text: str, left_out: list[str]) -> str:
         """Return ``text`` with its variables replaced by their values.
 
-        An unknown variable becomes empty, and ``left_out`` gets a clause on it.
+        An unknown variable becomes empty, and ``left_out`` gets a note on it.
         """
 
         def value(match: re.Match[str]) -> str:
@@ -191,7 +191,7 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
 
 
 def holds_only_dependencies(recipe: Recipe) -> bool:
-    """Return whether a recipe's build holds dependencies of Go only."""
+    """Return whether set-up only loads and compiles Go dependencies."""
     return bool(recipe.setup) and all(line.startswith((_DOWNLOAD, f"{_LIST} ")) for line in recipe.setup)
 
 
@@ -207,14 +207,13 @@ def _java_test(tree: Tree, folder: str) -> str:
 
 
 def _session_index(words: list[str]) -> int:
-    """Return the position of ``tox`` or ``nox``, -1 without one."""
     found = next((index for index, word in enumerate(words) if word in {"tox", "nox"}), -1)
     led_by = words[: max(found, 0)]
     return found if not led_by or (led_by[0] in _LAUNCHERS and set(_ABSENT).isdisjoint(led_by)) else -1
 
 
 def _builds(words: list[str]) -> bool:
-    """Return whether Maven or Gradle runs tests."""
+    """Return whether a Maven or Gradle command runs tests."""
     # Without a goal they run the build's default, which may.
     goals = [word for word in words[1:] if not word.startswith("-")]
     skipped = any(word.startswith(("-DskipTests", "-Dmaven.test.skip")) for word in words) or "-x test" in " ".join(
@@ -224,9 +223,9 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return ``command`` with facts about the command that runs it.
+    """Return ``command`` with facts of the command that runs it.
 
-    These are its variables, its place and its left-out parts.
+    Variables, place and left-out parts are added.
     """
     before = command.before
     if before and "package.json" in place:
@@ -236,7 +235,7 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
 
 
 def _tests_alone(command: TestCommand) -> TestCommand:
-    """Return the command without coverage and without goals except tests."""
+    """Return ``command`` without coverage and without other build goals."""
     words = list(command.words)
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)

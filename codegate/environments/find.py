@@ -1,6 +1,6 @@
 """Propose recipes from a project's own files.
 
-It reads CI files, lock files, manifests, and set-up files of coding agents and development containers.
+The sources are CI files, lock files, manifests, and set-up files of coding agents and development containers.
 """
 
 import posixpath
@@ -47,8 +47,8 @@ class FoundRecipe:
     Attributes:
         recipe: the recipe.
         sources: the file of each part, by the part's key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
-        left_out: parts left out or rewritten, each a clause with its reason.
-        place: the job or file that it comes from, for people.
+        left_out: parts left out or rewritten, each with its reason.
+        place: the job or file that the recipe comes from.
         origin: ``job``: set-up and tests of a CI job; ``light``: a job's tests with set-up from lock and manifest
             files, accepted only if nine of ten tests pass; ``files``: set-up and tests from lock and manifest files.
     """
@@ -102,7 +102,6 @@ class _Draft:
     origin: Origin = "job"
 
     def add(self, key: str, values: Mapping[str, str], place: str) -> None:
-        """Add entries to the field ``key``: ``tools`` or ``env``."""
         getattr(self, key).update(values)
         self.sources.update({f"{key}.{name}": place for name in values})
 
@@ -115,7 +114,7 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def in_image(self, has: Has | None) -> bool:
-        """Return whether the job's container image has its toolchains."""
+        """Return whether a container image brings the job's toolchains."""
         return has is None and bool(self.image)
 
     def doubt(self, clauses: Sequence[str]) -> None:
@@ -138,10 +137,10 @@ class _Draft:
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
-    There is at least one, and nothing is executed. Each CI job that runs tests proposes one, with the best available
-    combination of its matrix; lock and manifest files propose one more. Only a try shows which of them works. Only
-    tests below ``path`` count. A toolchain that ``has`` does not find available is replaced by the nearest available
-    version; None: whatever an image or package index may have is available.
+    There is at least one. Each CI job that tests ``path`` proposes one, with the best available combination of its
+    matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works. ``has``
+    says which toolchains are available; others are replaced by their nearest available version. None: all that an image
+    or package index may have.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.
@@ -180,9 +179,9 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
-    """Yield a copy of ``draft`` whose set-up also runs ``build``.
+    """Yield a copy of ``draft`` that runs script ``build``.
 
-    In a workspace, packages may need the build output of others. Nothing is yielded without such a script.
+    Packages of a workspace may need the built files. Nothing is yielded if ``package.json`` lacks the script.
     """
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
@@ -299,7 +298,7 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
     """Return whether a command names fewer than half the tests.
 
-    It names none if it runs all of them.
+    False for a command that names none, because it runs all of them.
     """
     inside = f"{test.folder}/" if test.folder else ""
     below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]

@@ -26,8 +26,9 @@ def indirect_texts(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the shell texts that a command runs indirectly.
 
-    Each comes with the folder that it runs in, and with where it is written. The command may be tox, nox, a package
-    manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox``, or -1.
+    Each comes with the folder that it runs in, and the place where it is written. The command may be tox, nox, a
+    package manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox`` in ``words``,
+    or -1.
     """
     program, *rest = words
     if session >= 0:
@@ -128,10 +129,10 @@ def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator
 def _tox_commands(
     tree: Tree, folder: str, words: list[str], python: str, env: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the commands that ``tox`` runs after installing.
+    """Yield the commands of a ``tox`` environment.
 
-    Each is a command text with its folder and place. tox installs into its own environment; here that is the recipe's,
-    and the project is installed as editable.
+    Each is a text with its folder and place. The text first installs, into the recipe's environment instead of one of
+    tox, and the project as editable.
     """
     given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
     name = given.partition(",")[0]
@@ -213,7 +214,6 @@ def _argument(words: list[str], options: set[str]) -> str:
 
 
 def _lines(text: str, name: str) -> list[str]:
-    """Return the lines of tox's setting for environment ``name``."""
     found = []
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         match = _FOR.match(line.strip())

@@ -87,8 +87,8 @@ class BuildBase:
     """The sandbox and toolchains that a build begins with.
 
     Attributes:
-        environment: the backend's recipe of build sandboxes.
-        path: ``PATH`` in them.
+        environment: the sandbox's image, toolchains and system packages.
+        path: ``PATH`` in the sandbox.
         programs: which of ``bash`` and ``git`` the sandbox has.
         versions: versions of the sandbox's toolchains, by name.
         lacking: toolchains of the recipe that the build has to download.
@@ -209,7 +209,8 @@ def _probed(
 ) -> BuildBase:
     """Start a sandbox; return its toolchains as a ``BuildBase``.
 
-    ``servers`` are Debian's packages of servers that its image lacks.
+    The sandbox gets the toolchains ``asked`` and, on another try, the Debian packages ``servers`` that its image
+    lacked.
     """
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(get_python_version(), image=image, toolchains=tuple(asked), system=system)
@@ -267,7 +268,10 @@ def _words(line: str) -> list[str]:
 
 
 def _dependencies_of_python(data: bytes) -> Any:
-    """Return a ``pyproject.toml``'s tables for installation, or its digest."""
+    """Return the parts of ``pyproject.toml`` that affect installation.
+
+    For a malformed file, return its SHA-256.
+    """
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError):

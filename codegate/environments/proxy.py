@@ -1,8 +1,8 @@
 """The network access of a build: package indexes only.
 
-A command in the sandbox reaches it through a relay. It takes tunnels (``CONNECT``) and plain requests, and passes them
-on through the machine's own proxy if there is one. A refused request gets status 403 and the line of configuration that
-would allow it.
+Commands in the sandbox reach the proxy through a relay. The proxy takes tunnels (``CONNECT``) and plain requests, and
+passes them on to the machine's own proxy if there is one. A refused request gets status 403 and the line of
+configuration that would allow it.
 """
 
 import base64
@@ -191,8 +191,8 @@ class BuildProxy:
     def _places(self, host: str, port: int, *, needed: bool) -> list[tuple[str, int]]:
         """Return a host's addresses; refuse private ones.
 
-        An index that the caller's own environment names may be private. If the host cannot be resolved, the result is
-        empty unless addresses are ``needed``.
+        An index that the caller's own environment names may be private. A host that cannot be resolved is refused if
+        ``needed``, else [] is returned.
         """
         # A host that only the recipe names must have public addresses. Whoever owns a name decides where it leads, and
         # it could lead to this machine or its neighbours.
@@ -209,7 +209,6 @@ class BuildProxy:
         return places
 
     def _addresses_of(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Return the addresses of a host; look them up once."""
         # An installer opens fifty connections at a time.
         with self._looking:
             for left in reversed(range(_LOOKUPS)):
@@ -236,11 +235,6 @@ class BuildProxy:
 
 
 def _target(address: SplitResult) -> tuple[str, int]:
-    """Return host and port of an address.
-
-    Raises:
-        ValueError: the port is malformed.
-    """
     return (address.hostname or "").rstrip(".").lower(), address.port or _PORTS.get(address.scheme, 0)
 
 
@@ -261,7 +255,6 @@ def _is_public(place: str) -> bool:
 
 
 def _authorization(proxy: SplitResult) -> bytes:
-    """Return a proxy's credentials as a header, or b""."""
     if proxy.username is None:
         return b""
     known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
@@ -269,7 +262,6 @@ def _authorization(proxy: SplitResult) -> bytes:
 
 
 def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None:
-    """Connect to ``target`` through the machine's own proxy."""
     asked = h11.Connection(h11.CLIENT)
     known = _authorization(proxy)
     headers = [(b"host", target.encode()), *([(b"proxy-authorization", known)] if known else [])]
@@ -282,7 +274,6 @@ def _open_tunnel(server: socket.socket, proxy: SplitResult, target: str) -> None
 
 
 def _next_event(http: h11.Connection, connection: socket.socket) -> Any:
-    """Return the connection's next HTTP event, without informational responses."""
     while (event := http.next_event()) is h11.NEED_DATA:
         http.receive_data(connection.recv(_PIECE))
     return _next_event(http, connection) if isinstance(event, h11.InformationalResponse) else event
@@ -314,7 +305,7 @@ def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused)
 
 
 def _carry(source: socket.socket, sink: socket.socket, count: Any = lambda _: None) -> None:
-    """Copy bytes until one side closes; ``count`` gets their numbers."""
+    """Copy bytes until one side closes; ``count`` gets their sizes."""
     # Closing both ends the thread that carries the other direction.
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):

@@ -31,17 +31,17 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 def _words(text: str) -> str:
-    """Return ``text`` unchanged, checked to split into shell words.
+    """Return ``text``, a valid shell command, unchanged.
 
     Raises:
-        ValueError: it does not.
+        ValueError: a quote is not closed.
     """
     shlex.split(text)
     return text
 
 
 class ServiceRecipe(Strict):
-    """A server for the tests, by its own commands."""
+    """A server that runs beside the tests, as commands."""
 
     run: Line = Field(description="The command that serves, in the foreground.")
     ready: Line = Field(description="A command that succeeds once it serves.")
@@ -133,9 +133,9 @@ def environment_of(
 ) -> Environment:
     """Return the suite environment that ``recipe`` describes.
 
-    ``resolved``: the versions that the first build installed, which later builds install too; empty before the first
-    build. Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from;
-    None: an empty tree. ``inputs``: see ``inputs_of``.
+    ``resolved``: the versions that the first build installed and later builds repeat; empty before the first build.
+    Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from; None: an
+    empty tree. ``inputs``: see ``inputs_of``.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(

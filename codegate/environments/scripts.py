@@ -135,7 +135,7 @@ def list_resolved() -> str:
 
 
 def copies_of_the_tree() -> str:
-    """Return a script that prints packages installed as tree copies."""
+    """Return a script that lists non-editable installs of the project."""
     return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
 
 

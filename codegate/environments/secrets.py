@@ -43,7 +43,7 @@ def redactor_of(secrets: Mapping[str, str]) -> Redactor:
 def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
     """Refuse an archive that holds a secret.
 
-    It is searched for the plain secret, the secret quoted for an address, and its base64.
+    Its bytes are searched for the secret as it is, percent-encoded and in base64.
 
     Raises:
         SecretKept: the archive has one; the message names the file.

@@ -93,7 +93,7 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
 class Served(Sandbox):
     """A sandbox that starts servers for each of its commands.
 
-    If a preset's server does not start for the first command, the sandbox is at fault, not the project.
+    ``run`` raises SandboxError if a preset's server does not start for the first command.
     """
 
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:

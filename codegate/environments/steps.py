@@ -38,8 +38,8 @@ class SetUp:
         text: the commands; empty if nothing is left.
         packages: system packages that the step would install, which the sandbox brings instead.
         env: variables that the step sets for later steps, and GitHub's variables that it reads.
-        left_out: parts left out or rewritten, a clause each.
-        unknown: expressions without a value here; their lines are left out.
+        left_out: parts left out or rewritten, with reasons.
+        unknown: expressions that only GitHub can evaluate; their lines are left out.
     """
 
     text: str

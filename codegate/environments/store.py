@@ -66,11 +66,11 @@ class Built:
 
     Attributes:
         layer: the frozen result.
-        environment: the backend's recipe of sandboxes that start with the layer.
+        environment: how to start sandboxes with the layer.
         recipe: the recipe that was built; a proposed recipe lacks the commands that failed.
         inputs: SHA-256 of its inputs.
         resolved: installed versions, as each tool lists them.
-        notes: sentences for people.
+        notes: what set-up changed or left out, as sentences.
     """
 
     layer: Layer
@@ -211,7 +211,6 @@ def make_room() -> None:
 
 
 def _size(path: Path) -> int:
-    """Return a build's size in bytes, with Bubblewrap's unpacked copy."""
     with contextlib.suppress(OSError):
         return path.with_suffix(".tar").stat().st_size * (2 if path.with_suffix("").is_dir() else 1)
     return 0

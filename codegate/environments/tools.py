@@ -180,8 +180,8 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
     """Return the required version of ``tool``, and the requiring file.
 
-    The file nearest to ``folder`` counts. Both are "" if there is none, except for Node in images, which do not bring
-    it.
+    The file nearest to ``folder`` counts. Both are "" if no file requires one, except for Node without ``has``: its
+    long-term release is returned.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:
@@ -196,7 +196,6 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    """Return the Python versions that a project declares, newest first."""
     named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):

@@ -87,7 +87,7 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
     ``trusted`` has, by key, the SHA-256 of each archive that may be imported.
 
     Returns:
-        The number of imported environments, and a clause with the reason for each refused one.
+        The number of imported environments, and why each of the others was refused.
 
     Raises:
         InfrastructureError: the disk could not be written.

@@ -159,8 +159,9 @@ def set_up_variables(
 ) -> dict[str, str]:
     """Return the environment of set-up commands, without secrets.
 
-    If no lock file is among the tree's ``names``, packages are dated by ``day``. ``python`` is the version of the
-    virtual environment's interpreter; None: there is no virtual environment. The recipe's ``env`` overrides all others.
+    If no lock file is among the tree's ``names``, installers leave out releases after ``day``. ``python`` is the
+    version of the virtual environment's interpreter; None: there is no virtual environment. The recipe's ``env``
+    overrides all others.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]

@@ -34,13 +34,13 @@ class CiStep:
     """A step of a job: a script or an action.
 
     Attributes:
-        place: the workflow's file and the job, for people.
+        place: the workflow's file and the job.
         run: the script, with variables filled in.
         uses: the action.
         given: the action's inputs.
         env: variables of this step only.
         folder: the script's working folder, relative to the repository.
-        unknown: what could not be read, as clauses: the step itself, or values in ``env`` that only GitHub knows.
+        unknown: what could not be read: the step itself, or values in ``env`` that only GitHub knows.
     """
 
     place: str
@@ -57,7 +57,7 @@ class CiJob:
     """A job with one combination of its matrix.
 
     Attributes:
-        place: its file and name, for people.
+        place: its file and name.
         rank: 0 if it runs on pull requests, 1 on pushes, 2 on neither.
         linux: whether its runner is a Linux machine.
         stable: whether its failure fails the workflow.
@@ -65,7 +65,7 @@ class CiJob:
         services: its servers: image, variables and ports, by host name.
         env: its variables and the workflow's.
         steps: the steps that run with this combination.
-        left_out: clauses on values that only GitHub knows.
+        left_out: notes on values that only GitHub knows.
     """
 
     place: str
@@ -80,7 +80,7 @@ class CiJob:
 
 
 def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
-    """Return all workflows' jobs, and clauses on unreadable files.
+    """Return all workflows' jobs, and notes on unreadable files.
 
     A job with a matrix is returned once for each combination.
     """
@@ -230,7 +230,6 @@ def _combinations(matrix: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
-    """Return a matrix value's sort key: versions first, newest ahead."""
     place, value = entry
     if isinstance(value, str | int | float) and _NUMBER.fullmatch(str(value)):
         return 0, [-int(part) for part in str(value).split(".") if part != "x"], place
@@ -238,7 +237,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return ``env``'s variables, and clauses on those only GitHub knows."""
+    """Return ``env``'s variables, and notes on unknown values."""
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():
@@ -251,7 +250,6 @@ def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) 
 
 
 def _filled(value: object, scope: Mapping[str, Any]) -> Any:
-    """Return ``value`` with the expressions in its texts filled in."""
     if isinstance(value, dict):
         return {key: _filled(item, scope) for key, item in value.items()}
     if isinstance(value, list):
@@ -268,7 +266,6 @@ def _inputs(declared: Mapping[str, Any], given: object, scope: Mapping[str, Any]
 
 
 def _ports(service: Mapping[str, Any]) -> dict[str, str]:
-    """Return a service's ports: container port to host port."""
     listed = service.get("ports")
     pairs = (str(port).partition("/")[0].split(":") for port in (listed if isinstance(listed, list) else ()))
     return {pair[-1]: pair[0] for pair in pairs}

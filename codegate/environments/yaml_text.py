@@ -51,7 +51,6 @@ def _entry(start: str, value: object, source: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """Return a value as YAML, plain if possible."""
     text = str(value)
     unlike = text.endswith(" ") or text.lower() in _MEANING
     is_plain = isinstance(value, str) and not unlike and _PLAIN.fullmatch(text)
