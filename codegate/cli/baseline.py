@@ -54,7 +54,7 @@ _PINNING: Final = (
 def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds the options for pinning.
 
-    ``model`` says in the help whose runs they are.
+    ``model`` describes in the help whose runs are pinned.
     """
 
     def add(function: Decorated) -> Decorated:
@@ -255,7 +255,6 @@ def _incomparable(baseline: Baseline, folder: Path) -> tuple[list[str], list[str
 
 
 def _summary(baseline: Baseline) -> dict[str, Any]:
-    """Describe a baseline as JSON, without its samples."""
     counts = counts_of(baseline.samples)
     age = baseline.age()
     whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})

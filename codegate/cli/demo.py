@@ -126,7 +126,7 @@ def _handwritten(name: str) -> CandidateSpec:
 def _quick_sandbox() -> Choice:
     """Return ``bwrap`` if it works, because it needs no image.
 
-    Else the choice is automatic.
+    Return ``auto`` otherwise.
     """
     try:
         select_backend("bwrap", new_run_id()).close()
@@ -141,7 +141,6 @@ def _bundle() -> Path:
 
 
 def _clear(out: Path) -> None:
-    """Make the folder, and remove an earlier demo's files."""
     if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
         raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
@@ -203,10 +202,7 @@ def _agent(out: Path, address: str, name: str) -> CandidateSpec:
 
 @contextmanager
 def _serve_fixes(suite: Suite) -> Iterator[str]:
-    """Serve a stand-in for a model; yield its address.
-
-    It knows every problem's fix.
-    """
+    """Serve a model that knows all fixes; yield its address."""
     bases = base_trees(suite, None, 1)
     fixes = {one.statement.strip(): _Fix.of(bases(one.id), one.fix) for one in suite.problems}
 
@@ -221,7 +217,7 @@ def _serve_fixes(suite: Suite) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Print no requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -235,8 +231,6 @@ def _serve_fixes(suite: Suite) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Fix:
-    """A fix as shell command, with its number of lines."""
-
     command: str
     lines: int
 

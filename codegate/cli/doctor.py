@@ -32,8 +32,6 @@ Level: TypeAlias = Literal["ok", "warn", "optional", "missing"]
 
 @dataclass(frozen=True)
 class _Check:
-    """One check of the machine: its result and text."""
-
     level: Level
     detail: str
     needed_for: str
@@ -44,8 +42,8 @@ class _Check:
 def command() -> ExitCode:
     """Check what codegate needs on this machine.
 
-    That is git, the sandboxes, disk space, and the codegate.yml of this folder with its models and their keys; where
-    there is none, the usual keys.
+    Checked are git, the sandboxes, disk space, and the codegate.yml of this folder with its models and their keys.
+    Without a codegate.yml, the usual providers' keys are checked.
 
     ok: available; warn: works, with the limitation shown; optional: not set up; missing: not available. Exits 2 without
     a recent git or with a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
@@ -85,23 +83,18 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str, otherwise:
 
 
 def _configuration() -> tuple[Level, str]:
-    """Check ``codegate.yml``: number of candidates, models that end."""
     candidates = load_config(Path(CONFIG_NAME)).candidates
     ends = [one.words for one in endings(candidates)]
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 
 def _candidates() -> tuple[Level, str]:
-    """Raise UsageError if ``codegate run`` would refuse one.
-
-    It does, for example, without a key.
-    """
+    """Raise UsageError if ``codegate run`` would refuse a candidate."""
     with opened_providers(load_config(Path(CONFIG_NAME)).candidates, Path()):
         return "ok", "the keys that they need are set"
 
 
 def _git() -> tuple[Level, str]:
-    """Check git's version; raise UsageError if it is too old."""
     words = git(Path(), "version").decode("utf-8", "replace").strip()
     found = re.match(r"git version (\d+)\.(\d+)", words)
     if found is None or tuple(map(int, found.groups())) < _OLDEST_GIT:
@@ -113,7 +106,7 @@ def _git() -> tuple[Level, str]:
 def _sandbox(choice: str) -> tuple[Level, str]:
     """Describe a sandbox that works here, with its limitations.
 
-    It is not tested. Raises if it does not work.
+    Raises if it does not work.
     """
     backend = select_backend(choice, new_run_id())
     try:

@@ -106,9 +106,10 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
 @_history_option
 @json_option
 def human_command(source: Path, path: Path) -> None:
-    """Record how people did on the history's problems.
+    """Record which of the history's problems people solved.
 
-    The dashboard shows it in a column of its own; no gate reads it. Names are not kept. An earlier record is replaced.
+    The dashboard shows their pass rate in its own column; no gate reads it. Names are not kept. An earlier record is
+    replaced.
     """
     problems = {name for entry in read_history(path) for name in entry.counts}
     people = record_people(path, source, problems)

@@ -110,15 +110,15 @@ def command(
     """Write a codegate.yml to start from.
 
     It also lets git ignore runs/ and review.html. The file has the recipe (`environment`) that the repository's CI, or
-    else its lock files, imply, each line with its source. --try executes it in a sandbox, which says whether the
-    repository is ready to mine; where it is not, the command ends with 2. Until a try has proved it, the recipe is a
-    comment, and mining looks for one by itself.
+    else its lock files, imply, each line with its source. --try executes the recipe in a sandbox and says whether the
+    repository is ready to mine; if not, the command exits with 2. Until a try has proved it, the recipe is a comment,
+    and mining looks for one by itself.
 
     Existing files are kept. If suites/mine is there, the limit of model calls is enough for its baseline and its gate.
 
-    With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
-    pull requests from forks, the mining of a suite, and weekly pull requests for newer models and agents. On a terminal
-    it asks for the candidate and the workflows.
+    With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on pull
+    requests from forks, the mining of a suite, and weekly pull requests for newer models and agents. On a terminal it
+    asks for the candidate and the workflows.
     """
     if not workflows and (matrix or force or action is not None):
         raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")
@@ -220,9 +220,9 @@ def command(
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
-    """Write a file unless it exists; return whether that happened.
+    """Write a file unless it exists; return whether written.
 
-    ``force`` replaces an existing file. Either is printed.
+    ``force`` replaces an existing file.
     """
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
@@ -234,7 +234,6 @@ def _write(path: Path, text: str, *, force: bool) -> bool:
 
 
 def _ignore(path: Path) -> bool:
-    """Add missing lines to .gitignore; return whether it changed."""
     text = read_text(path, _MOST_READ) if os.path.lexists(path) else ""
     known = {line.strip().strip("/") for line in text.splitlines()}
     new = [name for name in _IGNORED if name.strip("/") not in known]
@@ -248,8 +247,8 @@ def _ignore(path: Path) -> bool:
 def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
     """Build a recipe, run tests with it, print the result.
 
-    Returns the proposed recipe that works and what its tests showed; None for the first if the user's ``own`` recipe
-    was tried, and for both if none works.
+    Return the proposed recipe that works and what its tests showed. The recipe is None if the user's ``own`` was tried,
+    and both are None if no recipe works.
     """
     if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
@@ -282,7 +281,6 @@ def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
 
 
 def _next_commands(out: Path, part: str) -> list[str]:
-    """Return the commands that the user should run next."""
     own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
     if (out.parent / _SUITE / "suite.yml").exists():
         first = f"codegate plan{own}"
@@ -299,7 +297,6 @@ def _next_commands(out: Path, part: str) -> list[str]:
 
 
 def _workflow_commands(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
-    """Return the commands that put the new workflows into effect."""
     names = shlex.join(map(str, (out, out.with_name(".gitignore"), _WORKFLOWS)))
     lines = [f"git add {names} && git commit -m 'Add codegate' && git push  # to the default branch"]
     asked = [one for one in specs if one.calls_a_model and one.api_key_command is None]
@@ -327,7 +324,6 @@ def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
 
 
 def _entry(spec: CandidateSpec) -> str:
-    """Return a candidate as commented lines for ``codegate.yml``."""
     lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
     if spec.model:
         lines.append((f"    model: {json.dumps(spec.model)}", "with its date, where the provider gives one"))
@@ -341,7 +337,7 @@ def _entry(spec: CandidateSpec) -> str:
 def _limit(suite: Path, spec: CandidateSpec) -> str:
     """Return the lines for ``max_model_calls`` in ``codegate.yml``.
 
-    The value is sufficient, and a comment explains it.
+    It is enough for the suite's baseline and gate.
     """
     if not spec.calls_a_model:
         return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"
@@ -379,10 +375,7 @@ def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
 
 
 def _own_action() -> str:
-    """Return the reference of the GitHub Action for workflows.
-
-    It is at this installation's or checkout's commit.
-    """
+    """Return the GitHub Action's reference, pinned to this version's commit."""
     package = Path(codegate.__file__).parent
     with contextlib.suppress(GitError, OSError):
         built = package / _COMMIT_FILE

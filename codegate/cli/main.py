@@ -76,14 +76,13 @@ class _LazyGroup(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the subcommands' names without importing them."""
+        """Complete subcommands' names without importing the subcommands."""
         named = [CompletionItem(name, help=words) for name, words in _COMMANDS.items() if name.startswith(incomplete)]
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; suggest the nearest for an unknown one."""
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], _COMMANDS, 1)
             raise UsageError(

@@ -45,7 +45,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
 class _MineGroup(click.Group):
-    """The group ``mine``, where unknown words are repositories."""
+    """The group ``mine``, which runs ``history`` by default."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in self.commands:
@@ -60,8 +60,6 @@ class _MineGroup(click.Group):
 
 
 class _History(click.Command):
-    """The default subcommand of ``codegate mine``."""
-
     def make_context(
         self,
         info_name: str | None,  # noqa: ARG002  nobody types it, so messages leave it out
@@ -69,7 +67,7 @@ class _History(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Return the command's context, without its name."""
+        """Return a context whose messages leave out the name ``history``."""
         return super().make_context(None, args, parent, **extra)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -215,7 +213,8 @@ def import_command(
     """Make a suite of the rows or tasks in FILE.
 
     Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`. Environments are built by the
-    recipe of --config. Without one, base trees of rows say it; tasks get pytest, and numpy where a test imports it.
+    recipe of --config. Without --config, the recipe of rows is found in their base trees; tasks get pytest, and numpy
+    if a test imports it.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """

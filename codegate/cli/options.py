@@ -136,7 +136,7 @@ config_option = click.option(
 def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds ``--jobs`` to a command.
 
-    ``shown`` describes a computed default in the help.
+    In the help, ``shown`` replaces a computed default.
     """
     return click.option(
         "--jobs", type=click.IntRange(1, 256), default=default, show_default=shown, help="Concurrent sandboxes."

@@ -36,7 +36,7 @@ def json_wanted() -> bool:
 def say(*lines: str) -> None:
     """Print lines for people, safe for terminals and CI systems.
 
-    Keys are removed. The lines go to stderr if stdout is for JSON, and nowhere if stderr is then for errors only.
+    API keys are removed. With ``--json`` the lines go to stderr, or nowhere if stderr shows only errors.
     """
     if not (_json_wanted and is_quiet()):
         for line in lines:
@@ -74,7 +74,7 @@ _log: Final = logging.getLogger("codegate")
 
 
 class _Notes(logging.Handler):
-    """Prints log records as notes, without keys."""
+    """Prints log records as notes, without API keys."""
 
     def emit(self, record: logging.LogRecord) -> None:
         note(f"{datetime.now():%H:%M:%S} {record.name.removeprefix('codegate.')}: {record.getMessage()}")

@@ -49,8 +49,8 @@ _UNKNOWN: Final = "–"
 def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> ExitCode:
     """Show what a gate on SUITE finds and costs.
 
-    That is the drop that it finds in 4 of 5 cases, how often it ends without an answer, and its cost. The gate is
-    simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual difficulty. Without
+    Shown are the drop that the gate finds in 4 of 5 cases, how often it ends without an answer, and its cost. The gate
+    is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual difficulty. Without
     --pilot no model is called: what it costs is from the prompts themselves, prices, limits and earlier runs. Where a
     key is set, the provider's list of models says which model ends, and when.
 
@@ -205,7 +205,6 @@ def _range(values: Sequence[float] | float | None, form: str, unit: str = "") ->
 
 
 def _estimates(values: Sequence[Estimate], form: str, unit: str = "") -> str:
-    """Format several estimates, with their intervals in brackets."""
     words, ends = _range(_values(values), form, unit), _interval(values)
     return words if ends is None else f"{words} [{'–'.join(f'{end:{form}}' for end in ends)}]"
 
@@ -220,9 +219,9 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 
 
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
-    """Return the forecasts as JSON, by the candidate's label.
+    """Return the forecasts as JSON, by label.
 
-    If labels repeat, by label and key.
+    Repeated labels are followed by the candidate's key.
     """
     labels = [one.spec.label for one in every]
     return {

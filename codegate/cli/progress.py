@@ -21,7 +21,7 @@ class _Show(Protocol):
 def run_progress(first: str = "") -> Iterator[Callable[[Progress], None]]:
     """Yield a function that shows how far a run is.
 
-    ``first`` describes the work before its first step.
+    ``first`` is shown before the run's first step.
     """
     with _shown(first) as show:
 

@@ -117,6 +117,5 @@ def _check_verdict(reports: Path, run: Path) -> None:
 
 
 def _open(page: Path) -> None:
-    """Open a page in the browser, or print its path."""
     opened = click.launch(page.absolute().as_uri(), wait=True) == 0
     say(f"{'opened' if opened else 'no browser could be started; open'} {page}")

@@ -118,7 +118,7 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
 def command_again() -> tuple[str, ...]:
     """Return the words of the command that continues this run.
 
-    They lack the run's folder, and have the options that were given.
+    Options that were given are repeated; the caller adds the run's folder.
     """
     context = click.get_current_context()
     words = ["codegate", "run"]
