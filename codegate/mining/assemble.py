@@ -134,7 +134,7 @@ def tier(lines: int, files: int, hunks: int) -> str:
 
 
 def main_file(fix: Changes, language: Language) -> str:
-    """Return a fix's largest file, of ``language`` if there is one."""
+    """Return a fix's largest file, of ``language`` if any."""
     return max(fix, key=lambda path: (language_name(path) == language, len((fix[path] or _EMPTY).data), path))
 
 
