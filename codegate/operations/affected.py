@@ -1,6 +1,6 @@
 """Find which changed files influence a gate's verdict.
 
-They are read from two commits and never from the work tree. The configurations of both commits count: a pull request
+Files are read from two commits, never from the work tree. The configurations of both commits count: a pull request
 cannot make a file irrelevant by no longer naming it.
 """
 
@@ -32,7 +32,7 @@ class Affected:
 
     Attributes:
         watched: by path from the repository's top, why the gate reads it; ``.`` is every file.
-        files: the changed ones, likewise.
+        files: by path, why the gate reads a changed file.
     """
 
     watched: Mapping[str, str]
@@ -107,7 +107,7 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
 
 def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
-    """Return the paths of all files, and each link's target."""
+    """Return a commit's file paths, and each link's target."""
     listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", commit).decode("utf-8", "surrogateescape")
     entries = [entry.partition("\t") for entry in listing.split("\0") if entry]
     links = tuple(name for kind, _, name in entries if kind.startswith("120000 "))
@@ -118,9 +118,9 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths, through a linked folder, of its files.
+    """Yield the paths of files reached through linked folders.
 
-    Raises UsageError if they are too many: each link may lead to every file.
+    Raises UsageError if they are too many.
     """
     names, count = sorted(names), 0
     for link in links.keys() & names:

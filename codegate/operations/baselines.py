@@ -31,8 +31,8 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's results of the candidate called ``name``.
 
-    Raises UsageError as ``choose_candidate`` does, and for answers reused from earlier runs: the day of a baseline's or
-    a night's answers counts, and pooled with the run that made them they would count twice.
+    Raises UsageError as ``choose_candidate`` does, and for answers reused from earlier runs: their date is wrong, and
+    they would count twice if that run is added as well.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
@@ -65,8 +65,8 @@ def pin(
     """Make a baseline of all runs; write baseline and lock.
 
     ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows an existing lock or
-    baseline file of the same model; ``transport`` is where else the bytes will be, and ``environments`` are the
-    archives that may be used; by default both are as in the existing lock. Raises UsageError if a file exists or the
+    baseline file of the same model; ``transport`` is where the baseline can be downloaded, ``environments`` the SHA-256
+    of built environments by key; by default both are as in the existing lock. Raises UsageError if a file exists or the
     runs cannot be pinned.
     """
     pinned = None
@@ -92,7 +92,7 @@ def keep(
 ) -> Lock:
     """Write a baseline and its lock.
 
-    By default, transport and environments stay as in the existing lock.
+    ``transport`` and ``environments`` are by default those of the existing lock.
     """
     if os.path.lexists(lock):
         pinned = load_lock(lock)
@@ -108,9 +108,9 @@ def check_new(path: Path) -> None:
 
 
 def origin() -> Origin:
-    """Return who makes the baseline, on which commit and when.
+    """Return who makes the baseline, and on which commit.
 
-    Workflow variables or git say so.
+    Both come from workflow variables or from git.
     """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))

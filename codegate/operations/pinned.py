@@ -66,7 +66,7 @@ class Pinned:
 def only_here(lock: Lock) -> Iterator[Source]:
     """Yield an error that explains why nothing is downloaded.
 
-    Nothing, if the lock names no place to download from.
+    Yield nothing if the lock names no place to download from.
     """
     if lock.transport is not None:
         yield "artifacts and releases", UsageError("only the action fetches them.")
@@ -81,10 +81,9 @@ def find_pinned(
 ) -> Pinned:
     """Return the baseline that the lock pins, verified.
 
-    It is from the first source that has it. ``name`` is the lock's path as given. No link of the checked-out tree is
-    followed in it: a pull request could put one there. The lock is that of the commit ``base``, or of the tree if that
-    is None. ``fetched`` yields further sources, which are tried first. Without ``github``, commits are read from the
-    local clone alone.
+    ``name`` is the lock's path in the commit ``base`` (None: in the tree); links in it are not followed, because a pull
+    request could add one. The first source that has the baseline is used, beginning with those that ``fetched`` yields.
+    Without ``github``, commits are read from the local clone alone.
 
     Raises:
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.

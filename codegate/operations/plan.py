@@ -32,9 +32,10 @@ from codegate.suite import Suite, load_suite
 
 @dataclass(frozen=True)
 class SampleCounts:
-    """How many samples per candidate gate and baseline take.
+    """One candidate's samples in a gate and a baseline.
 
-    In a gate at least ``fewest`` and at most ``most``, ``again`` to confirm a regression; ``baseline`` for a baseline.
+    A gate makes ``fewest`` to ``most`` samples, and ``again`` of the pinned model to confirm a regression. A new
+    baseline makes ``baseline``.
     """
 
     fewest: int
@@ -47,7 +48,7 @@ class SampleCounts:
 class CandidateForecast:
     """The expected cost and time of one candidate's samples.
 
-    ``fresh`` is the most that a sample of the pinned model can cost; None if it is not known.
+    ``fresh`` is the highest cost of a sample of the pinned model; None if unknown.
     """
 
     spec: CandidateSpec
@@ -60,7 +61,7 @@ class CandidateForecast:
     def gate(self) -> tuple[list[Estimate], float | None]:
         """Return the dollars of a gate: expected and most.
 
-        Expected are those of the fewest and of the most samples. The most includes the confirmation of a regression.
+        The expected ones are for the fewest and for the most samples. The most includes confirming a regression.
         """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         fresh = self.fresh if samples.again else Decimal(0)
@@ -78,7 +79,7 @@ class Plan:
     """The forecast for the gate of ``run``.
 
     ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
-    how often the requested drop is found, 0..1; ``endings`` say which model ends when.
+    the share of gates (0..1) that find the requested drop; ``endings`` are sentences on when models will be shut down.
     """
 
     suite: Suite
@@ -106,8 +107,8 @@ def plan(
 ) -> Plan:
     """Forecast the gate of a suite.
 
-    Its ``folder`` is by default the configured one. With ``pilot``, one sample of so many problems is made first;
-    ``command`` continues that run.
+    ``folder`` is the suite's, by default the configured one. With ``pilot``, a run makes one sample of so many problems
+    first; ``command`` is the command line that continues this run.
     """
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")

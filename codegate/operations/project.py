@@ -35,7 +35,7 @@ class Repository:
 
     ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
     and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read. ``root`` is
-    the way up to its root, such as ``../``; "" there. ``tests``: whether it has a test file.
+    the relative path to its root, such as ``../``, or "". ``tests``: whether it has a test file.
     """
 
     commits: int = 0
@@ -110,11 +110,11 @@ def try_on_head(
 ) -> tuple[FoundRecipe | None, Tried]:
     """Build a recipe and run tests of HEAD with it.
 
-    ``recipe`` is tried on at most ten test files; without one, the first that the repository's files propose and that
-    works. Returned are the recipe, if it was proposed, and the tests' result.
+    At most ten test files run. Without ``recipe``, the recipes that the repository's files propose are tried until one
+    works. Returned are that proposed recipe (None if ``recipe`` was given) and the tests' result.
 
     Raises:
-        UsageError: the recipe fails, no test passes, or there is none.
+        UsageError: the recipe fails, no test passes, or no recipe is proposed.
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
 

@@ -142,7 +142,8 @@ class RunRequest(RunLimits, SuiteRequest):
 def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool) -> Project:
     """Return the project that this folder's configuration describes.
 
-    ``alone``: ``reference`` stands in for missing candidates if there is no configuration either.
+    ``alone``: without configuration and candidates, the candidate ``reference`` is used. Unless ``gated``, no baseline
+    is read.
     """
     named, file = named_candidates(request.candidates, "--candidate"), config_file(request.config)
     if request.predictions or (alone and not named and file is None):
@@ -185,8 +186,8 @@ def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of a run to resume.
 
-    A candidate that would send a key somewhere must be named by the user too, or by the commit whose rules count: the
-    folder may be somebody else's. Prices and time limits are the project's; prices in the folder do not count.
+    A candidate with an address or key of its own must also be named by the user, or by the base commit's configuration,
+    because the run's folder is untrusted. Prices and time limits are the project's.
     """
     planned = Journal.open(resume).manifest.candidates
     named = named_candidates(request.candidates, "--candidate")
@@ -208,8 +209,8 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
     """Return the ids of candidates to call without API key.
 
-    Only the run's folder names them, at addresses on this machine. Raises UsageError if the folder alone decides where
-    else an API key goes, or which variable of the environment is one.
+    They are named by the run's folder alone, at addresses on this machine. Raises UsageError if the folder alone names
+    another address or the source of a key.
     """
     keyless = set()
     for candidate in candidates:
@@ -234,8 +235,7 @@ def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
 def _pinned_images(lock: Path) -> dict[str, str]:
     """Return the base images of the baseline that ``lock`` pins.
 
-    Empty if it is unreadable. Ungated runs use them too, because they may be pooled with the baseline. A gate refuses a
-    broken baseline later.
+    Empty if the baseline is unreadable. Ungated runs use them because they may be pooled with the baseline.
     """
     try:
         return images_of(load_pinned(lock).samples.conditions)

@@ -36,8 +36,8 @@ class Skipped(CodegateError):
 class Places(Strict):
     """Where to find suite, configuration and baseline.
 
-    Text paths are relative to ``workspace``, and to the top of the base commit if that decides. None: as the
-    configuration says. ``candidates`` are labels or models of configured ones, or short forms.
+    Text paths are relative to ``workspace`` or, for files read from the base commit, to its top. None: as configured.
+    ``candidates`` are labels or models of configured ones, or short forms.
     """
 
     workspace: Path
@@ -57,9 +57,9 @@ class Project:
         lock: path in the repository of the lock that pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
-        changed: what the pull request changes in suite and rules, although the base commit's count, for people.
+        changed: for people, the parts of suite and rules that the pull request changes; the base commit's are used.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
-        pinned: the baseline, once it was fetched; ``baseline`` likewise, read from this folder.
+        pinned: the fetched baseline; ``baseline`` is one that was read from this folder.
         images: base images by version of Python for runs without a baseline.
         keyless: keys of candidates that no API key is sent for.
         unpriced: keys of candidates whose price neither the base commit nor the price list knows.
@@ -269,8 +269,8 @@ def _settings(
 ) -> Config:
     """Return the base commit's settings, with the proposal's candidates.
 
-    ``known`` has the base's prices. If it or the price list has a price, that one counts. The names that a proposal
-    gives its candidates are not shown: it could call the answers in the suite a model.
+    ``known`` has the base's prices, which take precedence, as list prices do. ``foreign``: the candidates are a
+    proposal's; their names are dropped, because they could pass the suite's answers off as a model.
     """
     prices = {**(rules.prices if rules else {}), **known}
     named = priced(candidates, {**(proposed.prices if proposed else {}), **prices})
@@ -311,7 +311,7 @@ def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) 
 
 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
-    """Raise UsageError if a candidate's key would go elsewhere.
+    """Raise UsageError if a candidate sends keys to unknown places.
 
     ``place`` names the configuration of the candidates ``trusted``, which decide where keys go.
     """

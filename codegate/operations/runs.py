@@ -62,9 +62,9 @@ def run(
 ) -> Report:
     """Run candidates on a suite, gate the run, write reports.
 
-    A shard is compared with nothing; its exit code is 3 if a candidate's whole run can have no verdict. ``announce``
-    gets lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and limits of
-    the reports, and ``baseline`` is shown beside a run without a gate.
+    A shard gets no verdict; its exit code is 3 if the whole run cannot be compared or cannot pass. ``announce`` gets
+    lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and limits of the
+    reports, and ``baseline`` is shown beside a run without a gate.
     """
     if (floors := spec.floors) is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
@@ -117,8 +117,8 @@ def judge(
 ) -> tuple[ReportView, int]:
     """Judge a run's attempts by a model; return the report.
 
-    The second value is how many faults prevented a judgement. ``judge`` judges the attempts that it has not judged;
-    None: only the record is shown.
+    The second value is how many faults prevented a judgement. Attempts with a judgement are not judged again. ``judge``
+    None: only recorded judgements are shown.
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0

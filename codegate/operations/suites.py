@@ -46,8 +46,7 @@ _LONGEST: Final = 400  # characters of a proof's evidence
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
     """Mine past bug fixes of a clone into a suite.
 
-    The suite is written to the folder ``out``. The recipe of the environments is that of ``read_recipe``, or else a
-    found one.
+    The suite is written to the folder ``out``. Without a recipe in the request or the configuration, one is found.
     """
     recipe = request.recipe or read_recipe(repository, request.config)
     mining.check_options(repository, out, request)  # before anything is started
@@ -86,10 +85,7 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def mining_words(report: MineReport) -> list[str]:
-    """Describe in lines what mining found, and what it cost.
-
-    They have the number of changes left after each step, and reasons.
-    """
+    """Describe in lines what mining found, and what it cost."""
     funnel = funnel_words(report.funnel, report.reasons.get("budget"))
     left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
     reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
