@@ -208,8 +208,6 @@ def default_branch(github: GitHub, event: Event) -> str:
 def check_origin(artifact: Artifact, branch: str) -> ArtifactRun:
     """Return an artifact's run, if its commit is on ``branch``.
 
-    GitHub's list alone decides.
-
     Raises:
         Untrusted: its commit is of another repository or not on ``branch``.
     """

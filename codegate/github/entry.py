@@ -223,7 +223,6 @@ def _check_new_run(inputs: Inputs) -> None:
 
 
 def _for_later_steps(path: Path, inputs: Inputs) -> str:
-    """Return ``path`` relative to the workspace, for later steps."""
     return path.relative_to(inputs.workspace).as_posix()
 
 

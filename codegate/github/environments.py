@@ -1,7 +1,7 @@
 """Keep built environments between workflow runs, in an artifact.
 
-The lock lists the ones to trust. GitHub's cache is not used: any job of a pull request can fill a cache of its branch,
-and restoring one writes any file of the runner that its archive names.
+The lock lists the archives to trust. GitHub's cache is not used: any job of a pull request can fill a cache of its
+branch, and restoring one writes any file of the runner that its archive names.
 """
 
 import tempfile

@@ -129,7 +129,7 @@ class Event:
     Attributes:
         pull: the pull request that the event is about.
         base_sha: commit with the rules that hold: the base of a pull request or a merge queue.
-        sha: commit that the run is of, as GitHub counts it (of a pull request, the merge).
+        sha: the run's commit as in GITHUB_SHA (for a pull request, the merge commit).
         server_url: GitHub's address for people, that of an Enterprise server if it is one.
         api_url: the address for programs.
         workflow_path: path of this workflow's file in the repository.

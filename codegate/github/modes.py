@@ -96,8 +96,8 @@ def keep_baseline(job: Job, project: Project) -> Result:
 def make_baseline(job: Job, project: Project) -> Result:
     """Sample the only candidate; write a baseline and its lock.
 
-    If the pinned baseline is of the same model under the same conditions, its samples are added: more samples leave
-    less to chance. Nothing is pinned yet: that takes a commit of the lock, which people review.
+    If the pinned baseline is of the same model under the same conditions, its samples are added. Nothing is pinned yet:
+    people review and commit the lock.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES

@@ -39,7 +39,7 @@ _OCTETS: Final = "application/octet-stream"
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
     """Return the baseline for ``event``, downloaded if necessary.
 
-    See ``find_pinned``.
+    ``name`` is the lock's path in the workspace. Raises as ``find_pinned``.
     """
     base = event.base_sha if event is not None else None
     return find_pinned(name, workspace, base, github, partial(_download_sources, github, event))

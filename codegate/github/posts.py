@@ -43,10 +43,10 @@ class Posted:
 
 
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
-    """Create or update the comment of ``key`` on an issue.
+    """Create or update the comment with ``key``'s marker.
 
-    Further comments of ``key`` are deleted. Without ``begin`` no first one is created. ``number`` is the issue's or
-    pull request's.
+    Further comments with this marker are deleted. Without ``begin``, none is created. ``number`` is the issue's or pull
+    request's.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
@@ -89,13 +89,12 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     """Open or update an issue; close it after recovery.
 
-    The issue is that of ``key``. ``regressed`` false is a recovery. Do not call this for a night that decides nothing
-    (inconclusive, infrastructure): it is no recovery.
+    The issue has ``key``'s marker. ``regressed`` false means a recovery, so do not call this for a night without a
+    decision (inconclusive, infrastructure).
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
-        """Return open issues of ``key`` by this login, oldest first."""
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 
@@ -143,8 +142,8 @@ def post_check(
 ) -> Posted:
     """Create a check run on a pull request's head commit.
 
-    The merge commit, which ``GITHUB_SHA`` is, shows nowhere. ``kind`` is the verdict, or the kind of a result without
-    one; ``summary`` is Markdown, ``details_url`` the workflow run's page.
+    Pull requests do not show checks of the merge commit (``GITHUB_SHA``). ``kind`` is the verdict, or the kind of a
+    result without one; ``summary`` is Markdown, ``details_url`` the workflow run's page.
     """
     run: dict[str, Any] = {
         "name": one_line(name, 100),

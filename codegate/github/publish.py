@@ -76,7 +76,7 @@ def publish(result: Result, job: Job) -> str | None:
 def _begins(when: str, kind: str) -> bool:
     """Return whether a verdict is worth a first comment.
 
-    ``when`` is the input that says so.
+    ``when`` is the input ``comment``.
     """
     return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
 

@@ -40,8 +40,8 @@ def fetch_run(job: Job) -> None:
     Nothing happens without the input.
 
     Raises:
-        UsageError: the named workflow run kept none, or the artifact is broken.
-        Untrusted: the named workflow run is not one whose run may be continued here.
+        UsageError: the named workflow run kept no such artifact, or it is broken.
+        Untrusted: a run of the named workflow run may not be continued here.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if inputs.resume is None:
