@@ -492,6 +492,29 @@ def test_a_helper_of_the_harness_is_asked_and_counted_apart() -> None:
     assert usage.own.input_tokens == INPUT_TOKENS
 
 
+def test_an_error_in_a_helpers_answer_has_the_helpers_price(
+    one_at_once: ModelCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = scripted_model.PROTOCOLS["/chat/completions"]
+
+    def failed(*asked: Any) -> Any:
+        full, events = make(*asked)
+        return {"error": {"type": "server_error", "message": "failed"}, "usage": full["usage"]}, events
+
+    monkeypatch.setitem(scripted_model.PROTOCOLS, "/chat/completions", failed)
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    own, helper = {"input": 9000, "output": 20_000}, {"input": 9, "output": 20}
+    spec = {**HELPED, "prices": {**own, "helpers": {"tiny-2026": helper}}, "sampling": Sampling(max_output_tokens=100)}
+    paid = PaidAnswers(tmp_path / "a", Redactor(""))
+    limits = AgentLimits(calls=9, usd=Decimal(1000))
+    with door("chat", limits=limits, call=one_at_once, paid=paid, spec=spec) as opened:
+        assert opened.post("/v1/chat/completions", {**ASKED, "model": "tiny-2026"})[0] == 400
+        requests = len(opened.model.requests)
+    spent = PaidAnswers(tmp_path / "a", Redactor("")).spent
+    assert spent == requests * Decimal("0.01"), "1000 input and 50 output tokens at the helper's prices"
+    assert Journal.open(tmp_path / "r").calls.spending().usd == spent, "the run's budget counts the same"
+
+
 @pytest.mark.parametrize(
     ("limits", "named"), [(AgentLimits(calls=2), "calls"), (AgentLimits(calls=9, tokens=1500), "tokens")]
 )

@@ -250,6 +250,8 @@ class Gateway:
                 answer = self._provider.forward(self._protocol.name, sent, headers)
             except ProviderError as error:
                 timed.sent = None
+                if not timed.own:
+                    error.usage = _of_helper(error.usage, model)
                 self._settle(len(body), error.usage, error.fault)
                 raise
             answers.append(answer if timed.own else _by_helper(answer, model))
@@ -362,9 +364,13 @@ class _Waiting:
 
 def _by_helper(answer: Forwarded, model: str) -> Forwarded:
     """Return ``answer``, its tokens counted as a helper model's."""
-    usage = answer.completion.usage
-    usage = usage.model_copy(update={"helpers": {model: usage}})
+    usage = _of_helper(answer.completion.usage, model)
     return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
+
+
+def _of_helper(usage: Usage, model: str) -> Usage:
+    """Return ``usage``, all of it the helper model's."""
+    return usage.model_copy(update={"helpers": {model: usage}})
 
 
 def _declined(error: Exception) -> Forwarded | None:
