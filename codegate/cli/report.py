@@ -76,6 +76,8 @@ def command(
         out = journals[0].folder / "reports"
         if chosen and baseline is None:
             _check_verdict(out, journals[0].folder)
+        elif chosen and "json" not in chosen:
+            chosen.append("json")  # the next report reads there that these have a verdict
     settings, _ = read_settings(config)
     gate = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:

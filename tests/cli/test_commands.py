@@ -224,6 +224,8 @@ def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     assert json.loads((home / "run/reports/report.json").read_bytes())["verdicts"] == gate.document["verdicts"]
     (home / "run/reports/report.json").write_text("[" * 200_000)
     assert codegate("report", "run", cwd=home).code == 0, "what is no report has no verdict"
+    assert codegate("report", "run", "--baseline", "codegate.lock", "--format", "html", cwd=home).code == 0
+    refused(2, "run/reports has reports with a verdict", "report", "run", cwd=home)
     pin = ("baseline", "pin", "run", *ONE, "--candidate", "empty")
     refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
     before = (home / "baseline.json").read_bytes()
