@@ -13,7 +13,7 @@ import stat
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -59,6 +59,8 @@ _AGENTS: Final = "agents"
 _PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
+_MADE: Final = (OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, CONFIRMATION)
+"""What a run's folder gets once the run has begun."""
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
@@ -82,6 +84,7 @@ class Journal:
         self.folder = folder
         self.manifest = manifest
         self._lock = threading.Lock()
+        self._new = False
         self._refusal: Exception | None = RuntimeError("the journal is not open for writing")
         free = frozenset(one.key() for one in manifest.candidates if not one.calls_a_model)
         self.calls = CallLog(folder / CALLS, self._open_for_writing, free)
@@ -92,8 +95,7 @@ class Journal:
 
         Raises UsageError if the folder already holds a run, which the command ``again`` continues.
         """
-        for name in (MANIFEST, OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, ANSWERS,
-                     CONFIRMATION):  # fmt: skip
+        for name in (MANIFEST, ANSWERS, *_MADE):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -102,7 +104,9 @@ class Journal:
                     else "Choose another --out.",
                 )
         _write_model(folder / MANIFEST, manifest)
-        return cls(folder, manifest)
+        made = cls(folder, manifest)
+        made._new = True
+        return made
 
     @classmethod
     def open(cls, folder: Path) -> "Journal":
@@ -139,6 +143,16 @@ class Journal:
             with self._lock:
                 self._refusal = self._refusal or Interrupted("the run has ended.")
             os.close(descriptor)
+
+    def remove_unbegun(self) -> None:
+        """Remove the run if ``create`` made it and it has only its plan."""
+        if not self._new or any(os.path.lexists(self.folder / name) for name in _MADE):
+            return
+        with suppress(UsageError), self.writing():  # not while another process continues it
+            for name in (ANSWERS, MANIFEST):
+                (self.folder / name).unlink(missing_ok=True)
+            with suppress(OSError):  # it was there before, with other files
+                self.folder.rmdir()
 
     def append(self, outcome: Outcome) -> None:
         """Append an outcome durably.

@@ -22,7 +22,7 @@ from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
-from codegate.running.opening import interruptible, opened_backend, opened_providers
+from codegate.running.opening import interruptible, opened_backend, opened_providers, removed_unless_begun
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, jobs, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
@@ -122,24 +122,25 @@ def run_suite(
             raise UsageError(error.cause, error.remedy) from error
         if journal is None:
             journal = _new_journal(suite, spec, backend.name, images, run_id, announce)
-        check_place(journal.manifest, images)
-        announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
-        journal.manifest = _with_own_terms(journal.manifest, spec.candidates)
-        for candidate in journal.manifest.candidates:
-            if candidate.calls_a_model:
-                announce(price_words(candidate))
-        spec = replace(spec, options=with_spending(spec.options, journal, announce))
-        settled = _settled(spec.gate, journal.manifest, suite)
-        gate, shard = spec.gate, journal.manifest.shard
-        pinned, options = None, spec.options
-        if shard is not None:
-            options = shared_options(options, shard)
-            announce(_shard_words(journal.manifest, shard, options))
-        elif gate is not None:
-            pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
-        over = settled(journal.load()) if settled is not None else ()
-        left = _unfinished(journal, suite, over)
-        check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
+        with removed_unless_begun(journal):
+            check_place(journal.manifest, images)
+            announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
+            journal.manifest = _with_own_terms(journal.manifest, spec.candidates)
+            for candidate in journal.manifest.candidates:
+                if candidate.calls_a_model:
+                    announce(price_words(candidate))
+            spec = replace(spec, options=with_spending(spec.options, journal, announce))
+            settled = _settled(spec.gate, journal.manifest, suite)
+            gate, shard = spec.gate, journal.manifest.shard
+            pinned, options = None, spec.options
+            if shard is not None:
+                options = shared_options(options, shard)
+                announce(_shard_words(journal.manifest, shard, options))
+            elif gate is not None:
+                pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
+            over = settled(journal.load()) if settled is not None else ()
+            left = _unfinished(journal, suite, over)
+            check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)

@@ -197,6 +197,25 @@ def test_a_folder_with_a_run_or_its_remains_takes_no_new_one(journal: Journal, t
         Journal.create(remains, manifest())
 
 
+def test_only_an_own_run_that_has_not_begun_is_removed(journal: Journal, tmp_path: Path) -> None:
+    Journal.open(journal.folder).remove_unbegun()
+    with Journal.open(journal.folder).writing():
+        journal.remove_unbegun()
+    assert (journal.folder / "run.json").exists(), "another process made it, or continues it"
+    (journal.folder / "answers.jsonl").touch()
+    journal.remove_unbegun()
+    assert not journal.folder.exists()
+    called = Journal.create(tmp_path / "called", manifest())
+    with called.writing():
+        called.calls.record("a" * 16)
+    called.remove_unbegun()
+    assert load_run(called.folder).manifest == called.manifest
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/notes.txt").touch()
+    Journal.create(tmp_path / "own", manifest()).remove_unbegun()
+    assert [path.name for path in (tmp_path / "own").iterdir()] == ["notes.txt"]
+
+
 def test_two_writers_are_refused_and_the_first_goes_on(journal: Journal) -> None:
     with journal.writing():
         with (

@@ -490,6 +490,7 @@ def test_a_tool_that_is_not_on_this_machine_is_a_usage_error_before_money_is_spe
     with pytest.raises(UsageError, match=r"3 of 3 problems cannot be run here .*no ruby 1.0.*Install ruby 1.0"):
         run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), precheck=True)
     assert (server.greeted, server.asked) == ([], [])
+    assert not (tmp_path / "r").exists(), "a run that is refused before it begins leaves no folder"
 
 
 def test_the_look_for_tools_ends_at_once_at_a_signal(
@@ -502,6 +503,7 @@ def test_the_look_for_tools_ends_at_once_at_a_signal(
     monkeypatch.setattr(session, "check_installed", looking)
     with pytest.raises(KeyboardInterrupt):
         run_here(suite, tmp_path / "r", REFERENCE)
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_base_image_that_its_registry_lacks_is_a_usage_error(
