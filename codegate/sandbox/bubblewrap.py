@@ -87,7 +87,7 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the recorded build's SHA-256; without one, that of ``tools``."""
+        """Return the layer's SHA-256; without a layer, that of ``tools``."""
         if self.laid is not None:
             return self.laid.layer.sha256
         return self.tools.content
@@ -176,7 +176,7 @@ class BubblewrapBackend(Backend):
         ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox; remove ``build`` when it ends or fails."""
+        """Start a sandbox, which removes ``build`` when it ends."""
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
@@ -206,10 +206,7 @@ class BubblewrapBackend(Backend):
         self._starter.shutdown()
 
     def sweep(self) -> int:
-        """See ``Backend.sweep``.
-
-        Without control groups the kernel itself leaves nothing behind.
-        """
+        """See ``Backend.sweep``; removes folders and control groups."""
         found = sweep_folders(builds_folder()) + sweep_folders(layers_folder())
         return found + (0 if self._parents is None else control_group.sweep(self._parents))
 
@@ -238,8 +235,6 @@ class BubblewrapBackend(Backend):
 
 
 class _Process(Member):
-    """One ``bwrap`` process and its control group."""
-
     def __init__(
         self,
         process: "subprocess.Popen[bytes]",
@@ -304,7 +299,7 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
 
 
 def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-    """Return an environment of this machine's files, without recorded build."""
+    """Return an environment of this machine's files, without a layer."""
     interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)

@@ -1,4 +1,4 @@
-"""The folders on disk for recorded builds in bubblewrap."""
+"""Folders on disk for builds in bubblewrap sandboxes."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ def builds_folder() -> Path:
 class BuildFolder:
     """Folders on disk that one build writes.
 
-    If the build starts from another build, its ``layer`` is unpacked into them.
+    The files of ``layer``, which the build continues, are unpacked into them.
 
     Raises:
         SandboxError: the disk refused, or the layer cannot be unpacked.

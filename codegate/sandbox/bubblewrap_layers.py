@@ -74,9 +74,9 @@ class Ground:
     """The writable folders of one sandbox, with mount arguments.
 
     Attributes:
-        places: bubblewrap's arguments that mount them.
-        before: a command that starts bubblewrap, to mount overlays first; empty: none.
-        inside: a command that starts the supervisor, to copy the layer first; empty: none.
+        places: bubblewrap's arguments that mount the folders.
+        before: command prefix of bubblewrap that mounts overlays; empty without overlays.
+        inside: command prefix of the supervisor that copies the layer; empty without a copy.
         current: the folder to run ``before`` in.
         file_bytes: size limit of one file; 0: the size of the workspace.
         memory_bytes: memory that the folders use before any command runs.
@@ -105,13 +105,13 @@ class Overlays:
     def before(self, size: int) -> tuple[str, ...]:
         """Return a command prefix that mounts the current folder's overlays.
 
-        The overlays take ``size`` bytes of writes.
+        A sandbox can write ``size`` bytes to them.
         """
         unshare = shutil.which("unshare") or "unshare"
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
 
     def work(self) -> bool:
-        """Try to mount such overlays; return whether that works.
+        """Return whether this machine mounts overlays with these options.
 
         Raises:
             SandboxError: the disk refused.
@@ -175,7 +175,7 @@ class LaidLayer:
 def machine(
     interpreter: Interpreter, toolchains: Sequence[MachineToolchain]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return arguments that mount the machine's files and mask some.
+    """Return bubblewrap's arguments that mount and mask the machine's files.
 
     All of ``/usr`` and the toolchains are mounted at their own paths. Masked are the packages installed beside an
     interpreter, and the settings of installers, which may hold credentials.
@@ -204,7 +204,7 @@ def _empty_file() -> Path:
 
 
 def on_disk(folder: Path) -> tuple[str, ...]:
-    """Return bubblewrap's arguments that mount the parts of ``folder`` writable."""
+    """Return bubblewrap's arguments that mount a build's ``folder`` writable."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
 
@@ -231,12 +231,12 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
 def sandboxed_tar(
     bubblewrap: str, mounts: Sequence[str], options: Sequence[str], **pipes: int
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run ``tar`` in a sandbox that sees only ``mounts``.
+    """Yield a ``tar`` process, sandboxed to see only ``mounts``.
 
-    It yields the process and waits for its end. The caller closes the pipes.
+    ``pipes`` are its ``stdin`` or ``stdout``, as for Popen; close them in the ``with`` block.
 
     Raises:
-        SandboxError: it failed, or took too long.
+        SandboxError: ``tar`` failed, or took too long.
     """
     argv = [
         bubblewrap, *isolation(), "--cap-add", "CAP_DAC_OVERRIDE", "--cap-add", "CAP_FOWNER",
@@ -265,9 +265,9 @@ def sandboxed_tar(
 
 
 def unpacked(layer: Layer, bubblewrap: str) -> Path:
-    """Return the cache's folder with an unpacked layer.
+    """Return the cache's folder with the files of ``layer``.
 
-    It is unpacked now if absent. Raises as ``unpack``.
+    The layer is unpacked now if absent. Raises as ``unpack``.
     """
     folder = layers_folder() / layer.sha256
     if not folder.is_dir():
@@ -280,9 +280,9 @@ def unpacked(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return the bytes that a copy of each part takes.
+    """Return the memory for a copy, by folder in ``PARTS``.
 
-    Each file takes whole memory pages, because the copy is on a tmpfs. ``PARTS`` has the names of the parts.
+    A tmpfs uses whole pages.
     """
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):

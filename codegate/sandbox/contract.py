@@ -22,7 +22,7 @@ class SandboxError(InfrastructureError):
 
 
 class SandboxUnavailable(SandboxError):
-    """No backend works on this machine; the remedy names one."""
+    """No backend works on this machine; the remedy suggests one."""
 
 
 class NotInstalled(SandboxError):
@@ -50,7 +50,7 @@ class SandboxLimits:
     """Hard limits of one sandbox.
 
     Attributes:
-        lifetime_seconds: the supervisor ends itself and everything in it after this long.
+        lifetime_seconds: the supervisor ends the sandbox after this long.
         memory_bytes: all processes together where a control group is available, else each process.
         cpus: share of the machine's processors.
         pids: processes and threads.
@@ -99,13 +99,13 @@ class Command:
         argv: program and arguments; no shell is involved. ``{python}`` (the supervisor's interpreter),
             ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{tools}`` (folder
             with ``ruff``) and ``{workspace}``, each as a whole argument, are replaced by the sandbox's own paths.
-        stdin: bytes given to the program; its end follows them.
+        stdin: the program's whole standard input.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
         output_bytes: cap for standard output and for standard error, each.
         records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``;
             what the program writes to it comes back as ``Completed.records``.
-        relay: answers what the command connects to at the relay's ports of 127.0.0.1; None: nothing listens there.
+        relay: serves, on the host, the command's connections to some ports of 127.0.0.1; None: nothing listens there.
     """
 
     argv: tuple[str, ...]
@@ -153,7 +153,7 @@ class Completed:
 
     @property
     def ok(self) -> bool:
-        """Return whether it ended by itself with exit status 0."""
+        """Return whether the command exited with 0 in time."""
         return self.exit_code == 0 and not self.timed_out
 
 
@@ -202,8 +202,8 @@ class EnvironmentRecipe:
         beside: layers of other recorded builds, by the names of their folders below ``/opt/codegate``. They are
             read-only, and code under test cannot import from them. They do not change the environment's identity.
         layer: the recorded build; None: a build is about to make it.
-        toolchains: tools that the machine or the image must have; a recorded build names them.
-        system: system packages that it must have, likewise.
+        toolchains: tools that the machine or the image must have.
+        system: system packages that the machine or the image must have.
     """
 
     python: str
@@ -254,15 +254,15 @@ class Description:
 
     Attributes:
         name: see ``Backend.name``.
-        tier: what contains the code: ``runc``, ``runsc``, ``kata`` or another container runtime, or ``bubblewrap``.
+        tier: kind of isolation: ``runc``, ``runsc``, ``kata`` or another container runtime, or ``bubblewrap``.
         engine: what manages the sandboxes, with its version.
         runtime: what isolates them, with its version if known.
-        kernel: release of the machine's kernel; a tier with its own kernel shows another release inside.
+        kernel: release of the machine's kernel. In a tier with its own kernel, sandboxes show another release.
         totals: whether memory and processes are limited in total, and not only for each process.
         process_limit: whether the number of processes has its own limit, so that too many are an error inside; without
             it they use up the memory and end the sandbox.
-        inode_limit: likewise for the number of files.
-        weaknesses: guarantees that it does not give, a clause each.
+        inode_limit: whether the number of files has its own limit.
+        weaknesses: guarantees that the backend does not give, a clause each.
     """
 
     name: str
@@ -312,7 +312,7 @@ class Sandbox(Protocol):
 
 
 class BuildSandbox(Sandbox, Protocol):
-    """A sandbox for a recorded build.
+    """A sandbox that makes a recorded build.
 
     Its commands run as a plain user, with ``/opt/env`` and the workspace writable on disk. It has no network: its
     commands reach hosts through their ``Command.relay``.
@@ -374,7 +374,7 @@ class Backend(Protocol):
         It may use the network, as ``open_build`` may.
 
         Raises:
-            SandboxError: it cannot be built; the message holds the tool's last lines.
+            SandboxError: it cannot be built; the message has the last lines of the tool that failed.
         """
         ...
 

@@ -84,7 +84,7 @@ class ControlGroup:
 
     @property
     def member_files(self) -> tuple[str, ...]:
-        """Return the files in which writing 0 joins the group."""
+        """Return the files where a process joins by writing 0."""
         return tuple(str(folder / "cgroup.procs") for folder in self._folders.values())
 
     def out_of_memory_kills(self) -> int:
@@ -119,7 +119,7 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove dead processes' groups; return how many sandboxes had them."""
+    """Remove dead processes' control groups; return the number of sandboxes."""
     stale: dict[str, list[Path]] = {}
     roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
     for root in roots:

@@ -48,7 +48,7 @@ def connect(seconds: int) -> "APIClient":
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn errors of the docker package into SandboxError."""
+    """Turn docker's errors into SandboxError: "could not ``what``"."""
     from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
     from requests.exceptions import RequestException  # noqa: PLC0415
 
@@ -63,7 +63,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
     """Return the engine, runtime and limits of a daemon's sandboxes.
 
     Raises:
-        UsageError: the daemon has no such ``runtime``; names those that it has.
+        UsageError: the daemon does not have ``runtime``.
         SandboxError: the daemon does not answer.
     """
     with explained("say what it is"):
@@ -93,9 +93,9 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return a container runtime's known kind, such as ``runsc``.
+    """Return a container runtime's known kind, else ``name``.
 
-    Its program or its name shows the kind. A runtime of no known kind is its own: ``name``.
+    The runtime's program or its name shows the kind, such as ``runsc``.
     """
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):

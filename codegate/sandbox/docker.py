@@ -123,7 +123,6 @@ class DockerBackend(Backend):
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 
     def _without_layers(self, recipe: EnvironmentRecipe) -> tuple[DockerEnvironment, Tools]:
-        """Return the environment without recorded builds, and its tools."""
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
@@ -230,7 +229,6 @@ class DockerBackend(Backend):
         return container, connection
 
     def _create(self, environment: DockerEnvironment, limits: SandboxLimits) -> str:
-        """Create a container, with a disk quota if possible."""
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = self._has_quota is not False
@@ -313,11 +311,6 @@ class DockerBackend(Backend):
 
 
 class _Container(Member):
-    """A sandbox's container.
-
-    Its supervisor counts the out-of-memory kills.
-    """
-
     def __init__(self, container: str, backend: DockerBackend, fleet: Fleet) -> None:
         self.id = container
         self.connection: AttachedConnection | None = None

@@ -82,9 +82,9 @@ def container_configuration(
     *,
     quota: bool,
 ) -> dict[str, Any]:
-    """Return the request that creates the container, for Docker's API.
+    """Return the request that creates a container, for Docker's API.
 
-    It has no ``init``, because the supervisor is the first process and reaps.
+    With ``quota`` the storage driver limits the disk usage.
     """
     from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
 

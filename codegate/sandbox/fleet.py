@@ -32,7 +32,7 @@ class Member(Enclosure):
                 self._removal = self._fleet.remove_later(self)
 
     def wait(self, seconds: float) -> None:
-        """Wait up to ``seconds`` until it is removed, after ``destroy``."""
+        """Wait up to ``seconds`` for the removal that ``destroy`` began."""
         if self._removal is not None:
             with contextlib.suppress(TimeoutError):
                 self._removal.result(max(seconds, 0))

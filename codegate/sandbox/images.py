@@ -24,7 +24,7 @@ def machine_of(architecture: str) -> str:
     """Return the ``uname -m`` name of Docker's ``architecture``.
 
     Raises:
-        SandboxError: there are no wheels for it.
+        SandboxError: codegate does not support it.
     """
     machine = _MACHINES.get(architecture, architecture)
     if machine not in MACHINES:
@@ -33,14 +33,14 @@ def machine_of(architecture: str) -> str:
 
 
 def base_image_name(python: str) -> str:
-    """Return the base image's name: the user's, or Python's default."""
+    """Return CODEGATE_BASE_IMAGE, else the default for a Python version."""
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 
 def is_available(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
-    An official one is pulled. It is not available if the user now sets another image in the environment.
+    An official image is pulled if absent. With CODEGATE_BASE_IMAGE set, no earlier image is available.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False
@@ -56,11 +56,11 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for, if any; the reader of the suite checks whether it may.
+    ``named`` is the image that a suite asks for, if any. Whether it may is checked where the suite is read.
 
     Raises:
-        NotInstalled: its registry does not have it.
-        SandboxError: it cannot be pulled, is not named by digest, or would change what runs in it.
+        NotInstalled: the image's registry does not have it.
+        SandboxError: it cannot be pulled, ``named`` has no digest, or the image has ONBUILD or VOLUME.
     """
     name = named or base_image_name(python)
     remedy = f"Log in to its registry: `docker pull {name}` must work."

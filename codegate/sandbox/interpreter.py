@@ -50,7 +50,7 @@ class Interpreter:
 def index_environment() -> dict[str, str]:
     """Return the caller's variables for package indexes, credentials included.
 
-    It is for programs on the host alone. ``run_program`` keeps the credentials in addresses out of what they print.
+    Give them to programs on the host alone. ``run_program`` hides credentials in addresses that programs print.
     """
     kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
     for name, uvs in _UV_NAMES.items():

@@ -100,7 +100,7 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
     The image is made if absent. ``labels`` are for the container that it is made in.
 
     Raises:
-        SandboxError: the archive has changed, or holds what no build leaves.
+        SandboxError: the layer's archive is changed or malformed.
     """
     key = digest([LAYOUT, "layer", tools.content, base, layer.sha256])
     return _laid_image(client, key, base, layer, chain(machine_entries(tools), layer_entries(layer)), labels)
@@ -109,7 +109,7 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
     """Return the id of an image: ``base`` plus another build.
 
-    They are below the build's folder ``name``. The image is made if absent; see ``layered_image``.
+    The other build's files are in ``/opt/codegate/NAME``. The image is made if absent; see ``layered_image``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
@@ -166,7 +166,7 @@ def _cache() -> str:
 def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     """Yield archive entries for the tools and the sandbox's user.
 
-    Recorded builds and their sandboxes have them. A new build gets ``uv``.
+    With ``uv`` the entries are those of a new build's sandbox.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield _entry(name, tarfile.DIRTYPE), None
@@ -195,7 +195,7 @@ def layer_entries(layer: Layer) -> Iterator[Entry]:
 
 
 def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
-    """Yield another build's archive entries, below its folder ``name``.
+    """Yield another build's archive entries, below ``/opt/codegate/NAME``.
 
     All users may read them.
     """
@@ -227,7 +227,6 @@ def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
-    """Return a tar entry, with size and link target unset."""
     entry = tarfile.TarInfo(name)
     entry.type = kind
     entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755

@@ -59,9 +59,9 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
 
     Args:
         env: tar of ``/opt/env``, with that folder as its first member.
-        tree: tar of the workspace, likewise.
+        tree: tar of the workspace, with that folder as its first member.
         tracked: see ``BuildSandbox.freeze``.
-        archive: likewise.
+        archive: a file that does not exist yet.
 
     Raises:
         SandboxError: a tar is cut short, or the disk refused.
@@ -88,7 +88,7 @@ def read_layer(layer: Layer) -> Iterator[Entry]:
     Use them only after the last one: the SHA-256 is checked at the end.
 
     Raises:
-        SandboxError: the archive is missing or changed, or has a member that no build leaves.
+        SandboxError: the archive is missing, changed or malformed.
     """
     remedy = "Remove it and what is beside it; the next run builds it again."
     try:
@@ -139,7 +139,7 @@ class _Whole:
         return data
 
     def ended(self) -> bool:
-        """Read to the end; return whether the tar is complete."""
+        """Read the rest; return whether the tar is complete."""
         while self.read(_COPY_BYTES):
             pass
         return self._last == bytes(tarfile.BLOCKSIZE)
@@ -206,7 +206,7 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     """Yield one folder's entries of the archive, below ``root``.
 
-    The paths ``left_out`` are skipped; ``spare`` takes their bytes, because a hard link in the archive may lead to one.
+    The paths ``left_out`` are skipped. ``spare`` stores their bytes for hard links to them that are kept.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
@@ -259,7 +259,6 @@ def _folders(path: str) -> list[str]:
 
 
 def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
-    """Append ``data`` to ``spare``; return its position there."""
     place = spare.seek(0, os.SEEK_END)
     while data is not None and (part := _part(data, _COPY_BYTES)):
         spare.write(part)
@@ -267,7 +266,6 @@ def _append(spare: IO[bytes], data: IO[bytes] | None) -> int:
 
 
 def _part(data: IO[bytes], size: int) -> bytes:
-    """Read and return at most ``size`` bytes of a tar."""
     try:
         return data.read(size)
     except tarfile.TarError as error:

@@ -37,7 +37,7 @@ class Owner:
     def known_dead(self) -> bool:
         """Return whether the process has certainly ended.
 
-        Of a process of another boot or namespace that is never certain.
+        False for a process of another boot or namespace: it cannot be looked up here.
         """
         here = current_owner()
         if (self.boot, self.namespace) != (here.boot, here.namespace):

@@ -40,16 +40,16 @@ class Lease:
     def is_stale(self) -> bool:
         """Return whether the sandbox is too old for another lease.
 
-        It is, a quarter of its lifetime after its first use; up to half may have passed before that.
+        It is too old a quarter of its lifetime after its first use.
         """
         return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
 
 
 class SandboxPool:
-    """Keeps sandboxes of recently requested kinds ready.
+    """Keeps sandboxes ready for recently requested environments and limits.
 
-    Attempts that run in turn request several kinds, so the pool drops a kind only after a while without a request. A
-    warm sandbox's lifetime runs from its start: the pool discards one that waited for half of it.
+    Requests alternate, so the pool drops an environment only after a while without a request. It discards a sandbox
+    that has waited for half of its lifetime.
 
     Args:
         backend: makes the sandboxes; the pool does not close it.

@@ -88,7 +88,7 @@ def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: floa
     """Carry a command's connections until it ends; return its reply.
 
     Raises:
-        StreamBroken: as for a reply without a relay.
+        StreamBroken: see ``SupervisorStream.request``.
     """
     with selectors.DefaultSelector() as selector:
         pump = _Pump(stream, relay, selector, deadline)
@@ -177,7 +177,6 @@ class _Pump:
         self._watch(carried)
 
     def _watch(self, carried: _Carried) -> None:
-        """Register the connection for the events that it needs."""
         if carried.end in self._selector.get_map():
             self._selector.unregister(carried.end)
         if carried.events:

@@ -3,7 +3,7 @@
 The supervisor installs it, and everything that it starts inherits it. Docker brings a filter of its own, which leaves
 open some of what is closed here (io_uring, vsock, signals to the scheduling and limits of another process of the same
 user); bubblewrap brings none. The program is classic BPF as ``seccomp(2)`` describes it, built on the host so that the
-supervisor stays small. A filter can only take away: where it cannot be installed the preflight says so.
+supervisor stays small. Where the filter cannot be installed, the preflight reports it.
 """
 
 import errno

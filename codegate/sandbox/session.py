@@ -76,7 +76,7 @@ class Enclosure(ABC):
 
     @abstractmethod
     def died_of_memory(self) -> bool:
-        """Return whether memory ran out, after the stream broke."""
+        """Return whether the stream broke because memory ran out."""
 
     @abstractmethod
     def post_mortem(self) -> str:
@@ -90,7 +90,7 @@ class Scope:
     Attributes:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
         environment: variables of every command, on top of ``ENVIRONMENT``.
-        near_limit: bytes; without a control group, a command that fails with a peak from here on exceeded the memory.
+        near_limit: a failed command that used so many bytes exceeded the memory limit; None: the kernel reports it.
         interpreter: the project's own Python; empty: the supervisor's.
     """
 

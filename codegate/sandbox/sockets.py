@@ -74,7 +74,7 @@ class SocketConnection:
         return self._raw.fileno()
 
     def close(self, *around: Any) -> None:
-        """Close the connection, then the objects ``around`` it; idempotent."""
+        """Close the connection and its wrappers ``around``; idempotent."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         with self._busy:

@@ -62,7 +62,7 @@ def supervisor_source() -> bytes:
 
 @cache
 def supervisor_program() -> bytes:
-    """Return byte code and source as ``BOOTSTRAP`` reads them."""
+    """Return the supervisor's byte code and source, for ``BOOTSTRAP``."""
     source = supervisor_source()
     code = marshal.dumps(compile(source, "supervisor", "exec", dont_inherit=True))
     parts = (importlib.util.MAGIC_NUMBER + code, source)
@@ -86,7 +86,7 @@ class SupervisorStream:
         self._sequence = 0
 
     def start(self, hello: dict[str, Any], timeout: float) -> Reply:
-        """Send the supervisor's program and ``hello``; return the supervisor's reply.
+        """Send the supervisor's program and settings (``hello``); return the reply.
 
         Raises:
             StreamBroken: the supervisor did not start in ``timeout`` seconds.

@@ -66,7 +66,7 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
 
 
 class Capture:
-    """A pipe, read to its end, keeping ``cap`` bytes."""
+    """Reads a pipe to its end, keeping ``cap`` bytes."""
 
     def __init__(self, cap: int, flood: int) -> None:
         self.reader, self.writer = os.pipe()
@@ -282,7 +282,7 @@ class CommandRun:
     def end(self) -> int | None:
         """Kill and reap all other processes; return the command's status.
 
-        Daemons are included. The status is None if it was reaped before.
+        Daemons are included. The status is None if the command was reaped before.
         """
         if self.relay is not None:
             self.relay.close()

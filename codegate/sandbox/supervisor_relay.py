@@ -63,7 +63,7 @@ class RelayPorts:
         self.opened = 0
 
     def attach(self, poll: Any) -> None:
-        """Register the listeners with ``poll``, as later their connections."""
+        """Register the listeners, and later connections, with ``poll``."""
         self.poll = poll
         for listener in self.listeners:
             poll.register(listener, select.POLLIN)
@@ -83,7 +83,7 @@ class RelayPorts:
             self._read(carried)
 
     def take(self, header: dict[str, Any], data: memoryview) -> None:
-        """Pass on a message of the host about a connection."""
+        """Deliver a message of the host to its connection."""
         carried = self.by_number.get(header["relay"])
         if carried is None:
             return

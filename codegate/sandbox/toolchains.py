@@ -59,7 +59,9 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 
 
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
-    """Return the wanted toolchains, and one of each other kind.
+    """Return the wanted toolchains, and this machine's other kinds.
+
+    Of another kind, the first toolchain on ``PATH`` is returned.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.
@@ -218,7 +220,6 @@ def _maven(program: Path) -> MachineToolchain | None:
 
 
 def _rust(program: Path) -> MachineToolchain | None:
-    """Return the toolchain of a ``rustc``, rustup's proxy resolved."""
     folder = Path(_printed([str(program), "--print", "sysroot"]).strip() or "/nonexistent")
     said = _printed([str(folder / "bin" / "rustc"), "--version"]).split()
     if len(said) < 2 or said[0] != "rustc":

@@ -69,7 +69,7 @@ def tools_for(machine: str | None = None) -> Tools:
 def uv_program(machine: str) -> Path:
     """Return the path of ``uv`` for a processor architecture.
 
-    It is codegate's own, or a wheel's.
+    For another machine than this one, it is installed from a wheel.
     """
     from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
 

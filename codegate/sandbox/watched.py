@@ -30,7 +30,9 @@ BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Sour
 
 
 def listed_bytes(listing: bytes) -> int:
-    """Return the disk usage that ``LISTING``'s output adds up to.
+    """Return the disk usage in ``listing``, in bytes.
+
+    ``find`` printed it with the arguments ``LISTING``.
 
     Raises:
         SandboxError: the listing is empty or malformed.

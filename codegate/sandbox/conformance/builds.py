@@ -91,14 +91,17 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 
 
 def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
-    """Return a new build's sandbox, for a ``with`` block."""
+    """Return a sandbox for a new build, which continues ``layer``."""
     recipe = EnvironmentRecipe(subject.recipe.python, layer=layer)
     return contextlib.closing(subject.backend.open_build(recipe, BUILD_LIMITS))
 
 
 @contextlib.contextmanager
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
-    """Run a Python program as a build; yield its layer."""
+    """Run a Python program as a build; yield its layer.
+
+    The build continues ``layer``, if given.
+    """
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:
@@ -114,7 +117,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Yield a sandbox on a layer with the tracked files."""
+    """Yield a sandbox with a layer's files and ``_TRACKED``."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox
@@ -142,9 +145,9 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 
 
 def build_network(subject: Subject) -> None:
-    """Check that a build reaches its relay only.
+    """Check that a build can connect only to ``Command.relay``.
 
-    The build reaches no network, and sees no file or variable of the host.
+    The build sees no file or variable of the host.
     """
     program = f"""
 import json, os, socket, sys
@@ -209,7 +212,7 @@ def frozen_build(subject: Subject) -> None:
 
 
 def laid_layer(subject: Subject) -> None:
-    """Check that a sandbox has tracked files and built ones."""
+    """Check that a sandbox has the layer's and tracked files."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         ran = sandbox.run(
@@ -279,7 +282,7 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """Check that a build on a layer freezes both together."""
+    """Check that a continued build keeps the old layer's files."""
     more = (
         "import os; os.unlink('/workspace/near'); open('/opt/env/more', 'w').write('x'); os.mkdir('/workspace/later')"
     )

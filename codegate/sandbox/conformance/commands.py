@@ -58,14 +58,17 @@ def output_caps(subject: Subject) -> None:
 
 
 def held_pipes(subject: Subject) -> None:
-    """Check that a child with the output open delays nothing."""
+    """Check that a background process does not delay the result.
+
+    It keeps standard output open.
+    """
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)
 
 
 def records(subject: Subject) -> None:
-    """Check that the records pipe is separate, capped and optional."""
+    """Check that ``Completed.records`` is separate from output, capped and optional."""
     program = "import os, sys; fd = int(sys.argv[1]); [os.write(fd, b'r' * 65536) for _ in range(int(sys.argv[2]))]"
     with subject.sandbox() as sandbox:
 

@@ -122,7 +122,7 @@ def walls_and_limits(subject: Subject) -> None:
 
 
 def other_conventions(subject: Subject) -> None:
-    """Check that older calling conventions do not bypass the filter.
+    """Check that old calling conventions do not bypass ``seccomp.filters``.
 
     No system call makes a namespace, either.
     """
@@ -208,7 +208,7 @@ def closed_supervisor(subject: Subject) -> None:
 
 
 def forged_frames(subject: Subject) -> None:
-    """Check that output in a message's form stays output."""
+    """Check that output that imitates a supervisor's message stays output."""
     forged = bytes(7) + b"\1" + bytes(7) + b"\x40" + bytes(32) + b'\0\0\0\x0b{"ok":true}'
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("forged", forged),))

@@ -69,7 +69,7 @@ def daemons(subject: Subject) -> None:
 
 
 def stopped_tree(subject: Subject) -> None:
-    """Check that the time limit kills a command after SIGSTOP.
+    """Check that the time limit kills even after SIGSTOP.
 
     Orphans of short-lived processes do not use up the process limit.
     """
@@ -163,9 +163,9 @@ def killed_harness(subject: Subject) -> None:
 
 
 def hold() -> None:
-    """Run a marked command until killed.
+    """Run ``sleep`` in a sandbox until killed.
 
-    It is the second process of ``killed_harness``.
+    This is the second process of ``killed_harness``.
     """
     import ast  # noqa: PLC0415 - only the second process needs it
 
@@ -180,7 +180,7 @@ def hold() -> None:
 def _running(mark: str) -> bool:
     """Return whether this machine runs ``sleep MARK``.
 
-    This machine never does if the sandbox is on a remote daemon.
+    It never does if the sandbox is on a remote daemon.
     """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -197,7 +197,6 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def _expect_alone(sandbox: Sandbox) -> None:
-    """Check that the sandbox runs no other process."""
     others = answer(python(sandbox, _OTHERS))
     expect(others == [], "no other process", others)
     read = "import json; print(json.dumps(open('/workspace/alive').read()))"

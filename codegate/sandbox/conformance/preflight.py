@@ -80,7 +80,7 @@ class Assurance(Strict):
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return what identifies the checked backend and environment.
+        """Return a key: names of backend, engine, runtime, and environment.
 
         Of two assurances with equal keys the later one counts.
         """

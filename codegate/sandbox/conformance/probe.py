@@ -3,8 +3,7 @@
 Sent as source to ``python3 -I -S -B -c`` in a sandbox (standard library, syntax of Python 3.8). ``walls`` prints facts
 about the isolation, ``limits`` how much could be taken of each limited resource; ``memory`` and ``files`` run into the
 memory limit, ``flood`` into the cap on output, ``sleep`` into the time limit, ``spill`` into the disk limit of a
-recorded build. An argument bounds everything that it takes, so that a sandbox without a limit does not hurt the
-machine.
+recorded build. Its JSON argument bounds what it takes, so that it does not hurt a machine without limits.
 """
 
 # No pathlib: each run of it pays for its imports.
@@ -271,7 +270,7 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
 
 
 def main(wish: str, text: str) -> None:
-    """Run ``wish`` with JSON arguments; print its result as JSON."""
+    """Run the probe ``wish`` with JSON arguments; print its result."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     wanted = json.loads(text)
     if wish == "flood":

@@ -17,7 +17,7 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 def relayed_bytes(subject: Subject) -> None:
     """Check that connections carry megabytes both ways at once.
 
-    Half-closed connections do, too.
+    Bytes arrive even on a connection that one side has half closed.
     """
     program = (
         "import threading, hashlib\n"
@@ -89,7 +89,7 @@ def relay_flood(subject: Subject) -> None:
 
 
 def relay_closed_outside(subject: Subject) -> None:
-    """Check that bytes for a closed connection open none."""
+    """Check that bytes after the host's close open no connection."""
     program = (
         "import time\n"
         "for _ in range(40):\n"
@@ -119,7 +119,7 @@ def relay_slow_reader(subject: Subject) -> None:
 
 
 def relay_closed_output(subject: Subject) -> None:
-    """Check that a command without standard error is still served."""
+    """Check that the relay serves a command without standard error."""
     program = (
         "import os, time\n"
         "os.close(2); time.sleep(0.2); got = 0\n"

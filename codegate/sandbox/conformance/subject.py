@@ -64,6 +64,6 @@ def answer(done: Completed) -> Any:
 
 
 def expect(held: bool, what: str, evidence: object) -> None:
-    """Raise ConformanceFailure with the evidence unless ``held``."""
+    """Raise ConformanceFailure unless ``held``: expected ``what``, seen ``evidence``."""
     if not held:
         raise ConformanceFailure(f"expected: {what}; seen: {str(evidence)[:2000]}")

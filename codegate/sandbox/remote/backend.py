@@ -82,14 +82,14 @@ class MachineProvider(Protocol):
     Thread-safe. Its methods may raise any exception of the SDK.
 
     Attributes:
-        name: the choice that selects it.
-        title: the provider's name.
-        tier: what contains the code.
+        name: the value of ``--sandbox`` that selects it.
+        title: the provider's name in messages.
+        tier: see ``Description.tier``.
         engine: the SDK with its version.
         totals: whether machines have control groups, which limit memory and processes in total.
         process_limit: whether machines have the kernel's limit for the processes of a user.
-        weaknesses: guarantees that it does not give, a clause each.
-        refusals: exceptions for a key that the provider does not accept.
+        weaknesses: guarantees that the provider does not give, a clause each.
+        refusals: the SDK's exceptions for a key that the provider does not accept.
     """
 
     name: str
@@ -113,7 +113,7 @@ class MachineProvider(Protocol):
         ...
 
     def destroy(self, identity: str) -> None:
-        """End the machine with this id; do nothing without one."""
+        """End the machine with this id, if it exists."""
         ...
 
 
@@ -196,7 +196,6 @@ class RemoteBackend(Backend):
         return self._prepare(recipe, recipe.required_layer, None)
 
     def _prepare(self, recipe: EnvironmentRecipe, layer: Layer | None, uv: Path | None) -> RemoteEnvironment:
-        """Return the environment with its archive; builds need ``uv``."""
         image = self.pin_image(recipe.image or BASE_IMAGE.format(python=recipe.python))
         packages = checked_packages(recipe.system)
         tools = tools_for(_MACHINE)
@@ -274,7 +273,7 @@ class RemoteBackend(Backend):
 
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
-        """Turn errors of the SDK into codegate's errors."""
+        """Turn the SDK's errors into codegate's: "cannot ``what``"."""
         title = self._provider.title
         try:
             yield
@@ -290,8 +289,6 @@ class RemoteBackend(Backend):
 
 
 class _Rented(Member):
-    """A rented machine, which ends even if its removal fails."""
-
     def __init__(self, identity: str, provider: MachineProvider, fleet: Fleet) -> None:
         self.carrier: Carrier | None = None
         self._identity = identity

@@ -31,17 +31,17 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 
 
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
-    """Write the archive that the machine unpacks in ``FOLDER``.
+    """Write the archive of an environment that machines unpack.
 
     Args:
         target: the archive.
         tools: programs and files of every sandbox.
         beside: layers of other recorded builds, by the names of their folders.
         layer: the recorded build, or the one that a new build starts from.
-        uv: the program, for a new build.
+        uv: the path of ``uv``, for a new build.
 
     Raises:
-        SandboxError: it is too large, or the layer's archive has changed or holds what no build leaves.
+        SandboxError: the archive is too large, or that of a layer is changed or malformed.
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:

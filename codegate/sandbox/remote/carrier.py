@@ -99,7 +99,7 @@ class Carrier:
         return output
 
     def died_of_memory(self) -> bool:
-        """Return whether memory ran out, after the stream broke."""
+        """Return whether the stream broke because memory ran out."""
         self._back.join(_LAST_WORDS_SECONDS)
         return self._memory
 

@@ -47,7 +47,6 @@ class _E2B(MachineProvider):
         Sandbox.kill(identity)
 
     def _template(self, order: Order) -> str:
-        """Return the E2B template for ``order``, built once per account."""
         base = digest([order.image, order.packages])[:16]
         name = f"codegate-{base}-{order.memory_gib}g-{order.cpus}"
         with self._building:

@@ -48,7 +48,7 @@ def masks(names: Iterable[str]) -> Iterator[str]:
 
 
 class Group:
-    """A control group (cgroups(7)), or none without ``memory``."""
+    """A control group (cgroups(7)); none if ``memory`` is None."""
 
     def __init__(self, memory: int | None, pids: int) -> None:
         self.folders: list[str] = []
@@ -76,7 +76,7 @@ class Group:
                 write(f"{folder}/{name}", str(value))
 
     def killed(self) -> bool:
-        """Return whether the kernel killed a process for memory."""
+        """Return whether the kernel's out-of-memory killer ended a process."""
         if not self.folders:
             return False
         with open(f"{self.folders[0]}/{self.events}") as file:
@@ -110,7 +110,10 @@ def write(path: str, text: str) -> None:
 
 
 def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
-    """Yield ``argv`` with this machine's masks and interpreter."""
+    """Yield ``argv`` with its placeholders replaced, for this machine.
+
+    The values are arguments that hide the ``names`` of ``/proc`` and show ``group``, and the path of Python.
+    """
     for part in argv:
         if part == MASKED:
             yield from (*masks(names), *group.shown)
@@ -122,7 +125,7 @@ def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterat
 
 
 def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
-    """Print all of ``source``, each piece as a line."""
+    """Print all of ``source``: lines of ``kind`` and base64."""
     while True:
         data = os.read(source.fileno(), CHUNK)
         if not data:
