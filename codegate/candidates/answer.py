@@ -89,7 +89,7 @@ class AnswerReader:
     ) -> Completion:
         """Return the parsed answer, without keys in its texts.
 
-        Counts of 0 for what is there are unknown: no request is empty, and no text has no tokens.
+        0 input tokens, and 0 output tokens of an answer with text or calls, become None (unknown).
         """
         if usage.input_tokens == 0:
             usage = usage.model_copy(update={"input_tokens": None, "cached_tokens": None})
@@ -194,8 +194,8 @@ def token_count(value: object) -> int | None:
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     """Return the token usage in an answer of OpenAI's APIs.
 
-    ``input_name`` and ``output_name`` are the API's fields. Their details hold the cached and the reasoning tokens, and
-    those written to a cache, where a model charges for them.
+    ``raw`` is the answer's usage object; ``input_name`` and ``output_name`` are its fields with the totals. Their
+    details (``NAME_details``) count cached, cache-written and reasoning tokens.
     """
     if not isinstance(raw, dict):
         return Usage()
@@ -213,9 +213,9 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 
 
 def detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
-    """Return the count ``part`` in the details of ``whole``.
+    """Return the count ``part`` in the object ``WHOLE_details``.
 
-    ``missing`` if it is not there; None if it is above the whole.
+    ``missing`` if the count is absent; None if it is above the count ``whole``.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     if not isinstance(details, dict) or details.get(part) is None:

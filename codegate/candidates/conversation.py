@@ -106,7 +106,7 @@ class AgentPrompt(Strict):
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
         """Return the prompt with only the lines that both have.
 
-        A prompt without tools, of attempts that ended before they offered any, is ignored beside one with tools.
+        A prompt without tools is ignored beside one with tools: its attempts ended before they offered any.
         """
         mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
         if mine != theirs:

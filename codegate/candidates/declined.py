@@ -1,6 +1,6 @@
 """Classify the errors with which providers decline requests.
 
-Known are the texts of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). Any
+It knows the texts of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). Any
 other text is a plain ``bad_request``.
 """
 
@@ -72,7 +72,7 @@ _FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|in
 def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
     """Return the fault that an HTTP error status means.
 
-    ``kind`` is a key of ``FAULT_OF_KIND`` or "".
+    ``kind`` and ``message`` come from ``error_parts``.
     """
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):

@@ -91,8 +91,8 @@ def nothing_listens(base_url: str) -> bool:
 def owner_of(provider: str, base_url: str | None) -> str | None:
     """Return the provider that serves its models at ``base_url``.
 
-    A provider's addresses for its customers count too. Without a ``base_url`` it is ``provider``; None if no provider
-    has the address.
+    That may be an address of a customer, such as an Azure resource. Without a ``base_url`` return ``provider``; None if
+    the address is no provider's.
     """
     if base_url is None:
         return provider

@@ -99,7 +99,7 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 
 
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
-    """Return the kind of harness part at ``path``, or None."""
+    """Return the kind of harness part at ``path`` by ``Agent.places``."""
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
             return part
@@ -125,7 +125,6 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _name_fits(name: str, pattern: str) -> bool:
-    """Return whether a file name matches a pattern with ``*``."""
     first, *others = pattern.split("*")
     if not others:
         return name == pattern

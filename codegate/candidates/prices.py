@@ -107,9 +107,8 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Prices | None) -> Decimal | None:
     """Return the most US dollars that one call can cost.
 
-    A budget reserves this amount before the call. None without prices. A token stands for at least one byte, and the
-    marks around messages are shorter than their JSON, so the input has at most the bytes of the whole request's JSON in
-    UTF-8 plus ``UNSEEN_TOKENS``, each at the highest input price. The call may be a helper's.
+    None without prices. A token has at least one byte, so the input has at most ``request_bytes`` (the bytes of the
+    request's JSON) plus ``UNSEEN_TOKENS`` tokens. Each counts at the highest input price. The call may be a helper's.
     """
     if prices is None:
         return None

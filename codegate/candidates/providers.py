@@ -39,8 +39,8 @@ class ModelProvider:
 
     Attributes:
         address: base URL of candidates without a ``base_url``, or a function that returns it or raises UsageError.
-        hosts: the provider's own hosts, where even a pull request may send its key, because no customer can have one.
-            Patterns of ``fnmatch``; a ``*`` stays within a label.
+        hosts: the provider's own hosts. Even a pull request may send the provider's key there, because no customer
+            controls one. Patterns of ``fnmatch``; a ``*`` stays within a label.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
         connect: opens a connection for a candidate; its SDK is imported then.

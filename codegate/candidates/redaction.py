@@ -132,7 +132,7 @@ class Redactor:
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of variables whose names match ``SECRET_NAME``.
 
-    Those of headers in ``*_CUSTOM_HEADERS`` are secrets too, without a scheme such as Bearer.
+    The headers in ``*_CUSTOM_HEADERS`` are secrets too; a scheme such as Bearer is cut off.
     """
     lines = [
         line for name, value in environment.items() if name.endswith("_CUSTOM_HEADERS") for line in value.splitlines()
@@ -150,7 +150,6 @@ def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
 
 
 def _forms(key: str) -> Iterator[str]:
-    """Yield ``key`` and its encodings, each also backwards."""
     for text in (key, key[::-1]):
         raw = text.encode()
         quoted = urllib.parse.quote(text, safe="")

@@ -58,9 +58,9 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
 
 
 def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
-    """Return when the candidates' models end, by their providers' lists.
+    """Return the known endings of the candidates' models and helpers.
 
-    A provider is asked at its own address, if a variable holds the key; without a list nothing is known.
+    The providers' lists have them. A list is requested at the provider's own address, if a variable holds the key.
 
     Raises:
         UsageError: a list has a dated form of a candidate's model.
@@ -89,7 +89,7 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
     """Return the models that the candidate's provider lists.
 
     Raises:
-        UsageError: no variable holds a key, the provider has no list, or as ``open_provider``.
+        UsageError: no variable holds a key, the provider has no list, or ``open_provider`` fails.
         InfrastructureError: the list does not come within seconds.
     """
     variable = spec.api_key_env or model_provider(spec.provider).key_variable

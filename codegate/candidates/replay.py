@@ -228,7 +228,6 @@ _Model = TypeVar("_Model", bound=_Strict)
 
 
 def _transcript_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line's number and bytes, except for blank lines."""
     if not os.path.lexists(path):
         raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
     for number, line in enumerate(read_lines(path, MAX_FILE_BYTES, MAX_LINE_BYTES), start=1):

@@ -43,8 +43,6 @@ class Forwarded:
 class SdkProvider(ABC):
     """Base of all providers that use an SDK; thread-safe.
 
-    One ``complete`` is one accepted HTTP request.
-
     Attributes:
         key_attribute: the attribute of the SDK's client that holds the key.
         list_query: parameters of the request for the list of models.
@@ -150,9 +148,9 @@ class SdkProvider(ABC):
         return Forwarded(shown, streamed, completion, tuple(without))
 
     def _check_decoded(self, document: Mapping[str, Any], completion: Completion) -> None:
-        """Raise ProviderError if an answer holds the key once decoded.
+        """Raise ProviderError if the decoded answer contains the API key.
 
-        An agent joins the pieces of a stream, and decodes JSON in JSON.
+        The key may be split over pieces of a stream, or escaped in JSON.
         """
         decoded: list[object] = [document]
         for call in completion.tool_calls:
@@ -175,7 +173,7 @@ class SdkProvider(ABC):
         *,
         streamed: bool = False,
     ) -> Completion:
-        """Send ``request`` with ``send``; return the completion.
+        """Call the model, once more if the key was renewed.
 
         See ``call_model``.
         """

@@ -70,7 +70,7 @@ def read_short_form(text: str) -> ShortForm:
 
 
 def answers_in_file(place: str) -> UsageError:
-    """Return an error: a ``predictions`` candidate has no model."""
+    """Return the error for ``predictions`` where a model is needed."""
     return UsageError(
         f"{place}: `predictions` has its answers in a file; there is no model to call.",
         "Pass the file: codegate run SUITE --predictions FILE.",

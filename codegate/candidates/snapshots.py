@@ -168,7 +168,6 @@ def names_one_model(spec: CandidateSpec) -> bool:
 
 
 def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
-    """Return the model name that answers must contain."""
     return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 

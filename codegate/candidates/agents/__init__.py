@@ -1,8 +1,8 @@
 """All coding agents, by name: their installation and start.
 
 To add one: a file with a class that has the methods of ``Agent``, and a line in this table. The settings were tried
-with the versions that the files name. How an agent may be used is between its maker and its user, so codegate ships
-none: it installs an agent from its registry when a candidate asks for it.
+with the versions that the files name. An agent's licence is between its maker and its user, so codegate ships none: it
+installs an agent from its registry when a candidate names it.
 """
 
 import re
@@ -47,10 +47,10 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each part's name and a pattern of its use.
+    """Yield each harness part's name and a pattern.
 
-    A line of a request that matches the pattern shows that the agent used the part. No request shows a hook: the
-    agent's own output does, so a hook's pattern matches nothing.
+    A line of a model request that matches the pattern shows that the agent used the part. Requests do not show hooks:
+    a hook's pattern matches nothing, and the agent's output shows it.
     """
     for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"

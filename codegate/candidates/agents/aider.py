@@ -1,6 +1,6 @@
 """The agent aider.
 
-It edits the files that it is given, or that its model asks for. Its exit status is 0 after a refused call too.
+It edits the files that it is given, or that its model asks for. Its exit status is 0 even if a model call failed.
 """
 
 from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task

@@ -47,7 +47,7 @@ class ClaudeCode(Agent):
     def start(self, task: Task) -> Start:
         """See ``Agent.start``.
 
-        ``--settings`` overrides the tree's settings, so that address and key are ours.
+        ``--settings`` overrides the tree's settings, which could name another address or key.
         """
         environment = {
             "ANTHROPIC_BASE_URL": task.address,
@@ -79,7 +79,7 @@ class ClaudeCode(Agent):
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
         """See ``Agent.hooks``.
 
-        Versions before ``tried`` show no hooks: they are started without ``--include-hook-events``.
+        Versions before ``tried`` report no hooks: they are started without ``--include-hook-events``.
         """
         if _numbers(version or "") < _numbers(self.tried):
             return ()

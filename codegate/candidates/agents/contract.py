@@ -82,7 +82,7 @@ class Start:
     """The command, variables and files that start an agent.
 
     Attributes:
-        argv: program and arguments. The first may be a pattern for the one file that fits; ``{python}`` is the
+        argv: program and arguments. The program may be a glob pattern that one file matches; ``{python}`` is the
             sandbox's interpreter.
         environment: variables.
         files: texts of files below ``HOME``, by their relative paths.
@@ -102,13 +102,13 @@ class Agent(ABC):
         package: its name in the registry.
         tried: the version that was tried.
         protocols: names of the protocols that its client speaks, the best one first.
-        beside: further requirements, without which that version does not work.
+        beside: requirements that are installed with it unless the candidate lists its own.
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that do not belong to its answer.
-        places: paths that it reads by itself, each with its meaning; the first that fits counts.
-        roles: uses for which it accepts another model.
-        hooks_in_settings: whether nothing but leaving out its settings keeps the hooks in them from running.
-        server_tools: pattern of the names by which it offers the tools of the MCP server ``{}``.
+        places: kind of harness part by path, for paths that it reads by itself; the first that fits counts.
+        roles: uses for which it accepts a helper model.
+        hooks_in_settings: whether hooks in its settings files can be disabled only by leaving these files out.
+        server_tools: pattern of the names of an MCP server's tools; ``{}`` stands for the server's name.
         includes_paths: whether its Markdown instructions include files by ``@path``.
     """
 

@@ -32,7 +32,7 @@ class Copilot(Agent):
     def start(self, task: Task) -> Start:
         """See ``Agent.start``.
 
-        Variables override the tree's settings, so that address, key and model are ours.
+        Variables override the tree's settings, which could name another address, key or model.
         """
         kind, wire = _WIRES[task.protocol]
         more = ["--no-custom-instructions"]

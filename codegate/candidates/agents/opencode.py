@@ -33,7 +33,7 @@ class OpenCode(Agent):
     def start(self, task: Task) -> Start:
         """See ``Agent.start``.
 
-        ``OPENCODE_CONFIG_CONTENT`` overrides the tree's configuration, so that address and key are ours.
+        ``OPENCODE_CONFIG_CONTENT`` overrides the tree's configuration, which could name another address or key.
         """
         small = task.model_of("small")
         limit = {"context": 200_000, "output": 32_000}
@@ -70,7 +70,7 @@ class OpenCode(Agent):
         )
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``; a configuration lists further instructions."""
+        """See ``Agent.imports``; includes the ``instructions`` of a configuration file."""
         yield from super().imports(path, text)
         listed = None
         with contextlib.suppress(ValueError, RecursionError, AttributeError):

@@ -48,7 +48,7 @@ def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[s
 def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
     """Return the packages that the harness's MCP servers run from.
 
-    A server that is started from an address or a path has none: it does not start, and the report on the harness's
+    A server that is started from an address or a path has no package and does not start; the report on the harness's
     parts shows that.
     """
     servers = mcp_servers(agent, harness) if harness is not None else ()

@@ -59,11 +59,11 @@ class Keeps(Ledger, Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
-        """Remove and return a turn's next answer, or None."""
+        """Remove and return the next answer to ``turn``, or None."""
         ...
 
     def prepare(self, turn: str, answer: Forwarded) -> bytes:
-        """Return a turn's answer as ``keep`` stores it."""
+        """Return the bytes that ``keep`` stores for an answer."""
         ...
 
     def keep(self, prepared: bytes) -> None:
@@ -89,7 +89,7 @@ class Gateway:
 
     Attributes:
         failure: the error that ended the calls; None if a limit of the attempt ended them.
-        refused: by name, how often a thing was not passed on to the model; the agent may have written the name.
+        refused: how often a request, tool or field did not reach the model, by a text that may quote the agent.
         completions: the answers, in order.
         conversation: the longest conversation with the candidate's own model, with the last answer.
         used: names of the ``parts`` that requests have shown to be used.
@@ -152,7 +152,7 @@ class Gateway:
     def close(self) -> None:
         """Make no further request: the agent has ended.
 
-        Answers under way are not recorded; after a failure they are kept for the next start of the attempt.
+        Answers under way are not recorded, except after a ``failure``: then the attempt's next start can use them.
         """
         with self._lock:
             self._closed = True
@@ -218,7 +218,7 @@ class Gateway:
                 self.prompt = prompt
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
-        """Send a call's answer to the agent; None ends it."""
+        """Send an answer to the agent; None ends the agent."""
         if forwarded is None:
             status, body, kind = 400, self._error("the model cannot be called any more"), _JSON
         elif not forwarded.content:
@@ -236,7 +236,6 @@ class Gateway:
     def _make(
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
     ) -> Forwarded | None:
-        """Make a model call; return its answer, None on failure."""
         answers: list[Forwarded] = []
         model = cleaned["model"]
         timed = _Timed(own=model == self._candidate.model)

@@ -37,16 +37,16 @@ class Ledger(Protocol):
         ...
 
     def spend(self, usd: Decimal) -> None:
-        """Record dollars that a request may cost, or a correction."""
+        """Add ``usd`` to the recorded dollars; negative dollars correct them."""
         ...
 
 
 class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
-    A request reserves its worst case in dollars, a repeated one again, so that requests at the same time stay below the
-    limit together. Tokens are counted when they are known: the call that reaches the limit is the last, except those
-    under way. Dollars of earlier starts, which ``ledger`` has, count too.
+    Each try of a request reserves its worst case in dollars, so that concurrent requests stay below the limit together.
+    Tokens are counted when they are known: the call that reaches the limit is the last, except those under way. Dollars
+    that earlier starts recorded in ``ledger`` count too.
     """
 
     def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: Ledger) -> None:
@@ -112,7 +112,7 @@ class Meter:
     def take(self, request_bytes: int, usage: Usage) -> None:
         """Count an answer that an earlier start paid for.
 
-        The answer's dollars are counted already, and not in vain.
+        The ledger has its dollars already; they no longer count as lost.
         """
         with self._lock:
             self._lost = max(self._lost - self._cost(request_bytes, usage), Decimal(0))

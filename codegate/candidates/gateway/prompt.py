@@ -41,7 +41,6 @@ def _stable_lines(text: str, model: str) -> tuple[str, ...]:
 
 
 def _date_pattern(now: datetime) -> str:
-    """Return a pattern that matches a day in usual formats."""
     # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
     year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
     between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"

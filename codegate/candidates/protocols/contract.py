@@ -81,7 +81,7 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop ``kept``'s tools that the provider runs; return their names."""
+        """Drop tools that the provider runs; return their names."""
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
@@ -108,7 +108,9 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """Drop forbidden parts of ``kept``'s conversation; return the parts' names.
+        """Drop forbidden parts of a conversation; return the parts' names.
+
+        ``kept`` has the request's allowed fields.
 
         Raises:
             RequestRefused: the conversation holds something other than text, tool calls and their results.
@@ -117,8 +119,8 @@ class ModelProtocol(ABC):
     def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
         """Return a digest that is equal for a repeated request.
 
-        A repeated attempt finds its paid answers by it. Of tool results only the number counts, because clocks and
-        process ids in them differ each time. The messages leave out ids that the client makes anew.
+        A repeated attempt finds its paid answers by it. Ids of calls and the text of tool results, which differ each
+        time, are left out.
         """
         messages = [
             (
@@ -232,12 +234,12 @@ def dicts(value: object) -> list[dict[str, Any]]:
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return a request field's object with the candidate's effort set."""
+    """Return the object ``field`` with the candidate's reasoning effort set."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
 def as_text(value: object) -> str:
-    """Return ``value`` truncated if it is text, else ""."""
+    """Return a text, at most ``MAX_MESSAGE_CHARACTERS`` long; "" for others."""
     return value[:MAX_MESSAGE_CHARACTERS] if isinstance(value, str) else ""
 
 

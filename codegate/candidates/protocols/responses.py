@@ -90,7 +90,7 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """See ``ModelProtocol.client_tools``; a namespace contains tools."""
+        """See ``ModelProtocol.client_tools``; tools inside namespaces are split, too."""
         kept, dropped = [], []
         for tool in objects(tools, "tools"):
             if tool.get("type") == "namespace":
