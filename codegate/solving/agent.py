@@ -49,7 +49,7 @@ _MOST_WAITING: Final = 0.25
 class AgentFailed(InfrastructureError):
     """An agent could not work, for reasons outside of it.
 
-    It made no model call, or mostly waited.
+    It made no model call, or mostly waited for its provider or its turn.
     """
 
 

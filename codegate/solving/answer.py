@@ -18,7 +18,7 @@ MAX_FILES: Final = 10_000
 class Frozen:
     """An answer's patch for grading, and its test patch.
 
-    ``dropped`` has every other path, with the reason.
+    ``dropped`` has every other path that the answer changed, with the reason.
     """
 
     patch: str
@@ -46,8 +46,8 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
     """Return the patches of ``changes``, with dropped paths.
 
-    Paths in ``dropped`` with the reason ``test`` become the patch of the tests. Links that lead out of the tree are in
-    no patch. If the patch is over its limit, its largest files are dropped; if the patch of the tests is, all of it is.
+    Paths in ``dropped`` with the reason ``test`` become the test patch. Links that lead out of the tree are in no
+    patch. If the patch is over its limit, its largest files are dropped; a test patch over the limit is dropped whole.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)
@@ -71,9 +71,9 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the largest paths; without them the rest fits.
+    """Return the largest paths, which have to be dropped.
 
-    ``most`` is the limit for the rest.
+    The sizes of all other paths add up to at most ``most``.
     """
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):

@@ -25,7 +25,7 @@ class AgentRecord(Strict):
 
     Attributes:
         ended_by: the limit that ended it.
-        refused: how often the agent did not get what it asked for, and its own warnings, by text.
+        refused: counts of the agent's requests that were refused, and of its own warnings, by text.
         lock: digest of the versions of all packages that were installed for it and its MCP servers.
         used: the parts of its harness that it used.
     """
@@ -65,11 +65,11 @@ class AttemptSummary(Strict):
         models: the distinct snapshots that the provider reported.
         model_seconds: time in model calls.
         tool_seconds: time in the model's own test runs.
-        answer: digest of the whole answer, which identifies copies; None before ``summary`` and without a model, as for
-            the reference, whose equal patches are no copies.
+        answer: digest of the whole answer, by which copies are found; None before ``summary``, and without a model: the
+            reference's equal patches are no copies.
         agent: how the candidate's agent ended; None without one.
         reused: whether this run took the attempt from the cache of answers, and an earlier run made it.
-        lost: faults, each once, that lost an answer that was then asked for again, such as a call that timed out.
+        lost: faults that lost an answer before the request was repeated, such as timeouts; each kind once.
     """
 
     solver: str

@@ -48,7 +48,8 @@ class CollectedChanges:
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> CollectedChanges:
     """Read the agent's changes from its sandbox.
 
-    Paths for which ``apart`` is true are left out.
+    Paths for which ``apart`` is true are left out. Nothing is changed if the agent's command ``done`` used up the
+    memory and the sandbox closed.
     """
     try:
         return _collected(sandbox, base, apart)

@@ -39,8 +39,6 @@ _STOP_WORDS: Final = frozenset(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Consecutive lines of a file, numbered from 1."""
-
     path: str
     first: int
     last: int
@@ -130,10 +128,6 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
-    """Sort pieces by how well they match the statement.
-
-    Equal ones are sorted by path and line.
-    """
     query = set(search_words(statement))
     counts = [Counter(search_words(piece.text) + search_words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]

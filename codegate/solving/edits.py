@@ -203,13 +203,6 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """The beginning of a diff while its end is searched.
-
-    Attributes:
-        start: its first line.
-        marks: indent and marks of its fence.
-    """
-
     start: int
     marks: str
 

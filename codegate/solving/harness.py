@@ -1,7 +1,7 @@
 """Read a candidate's harness, and put it into problems' trees.
 
-A pull request writes all of the repository. So nothing is read over a link to files that git does not list, and no file
-is replaced that a problem's fix or hidden tests change.
+A pull request writes all of the repository. So a link is followed only to files that git lists, and no file is replaced
+that a problem's fix or hidden tests change.
 """
 
 import os
@@ -25,10 +25,7 @@ _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
 def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Read a candidate's harness files from ``folder``.
-
-    Returned is the candidate with them.
-    """
+    """Return the candidate with its harness files, read from ``folder``."""
     harness = candidate.harness
     if harness is None or candidate.agent is None:
         return candidate
@@ -61,7 +58,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def _through_link(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths, through a linked folder, of git's files."""
+    """Yield the paths of git's ``files`` as seen through ``link``."""
     target = os.path.relpath(os.path.realpath(link), inside) + "/"
     yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
 

@@ -25,10 +25,7 @@ _NODE: Final = "22"
 
 
 def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Read the files of a candidate's agent from ``folder``.
-
-    Returned is the candidate with them.
-    """
+    """Return the candidate with its agent's files, read from ``folder``."""
     agent = candidate.agent
     if agent is None or agent.files is None:
         return candidate
@@ -44,7 +41,10 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return the environment to install an agent in, or None."""
+    """Return the environment to install an agent in.
+
+    None if the candidate has no agent, or nothing is installed for it.
+    """
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
         return None
@@ -65,7 +65,7 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
     """Return the environments to install MCP servers' packages in.
 
-    A pull request names them, so nothing of theirs runs in the build, and the build has no credentials of an index.
+    A pull request may name these packages, so the builds run no code of them and have no credentials of an index.
     """
     found = []
     for name, package in _server_packages(candidate).items():
@@ -108,7 +108,7 @@ def _today() -> date:
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
     """Return an environment whose packages are older than ``as_of``.
 
-    That is the agent's setting; without it, the day only makes builds of different days differ.
+    ``as_of`` is a setting of the candidate's agent. Without it, the environment is built anew each day.
     """
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"

@@ -109,9 +109,8 @@ _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
 def fill_prompts(candidate: CandidateSpec, *, question: bool = False, **values: str) -> tuple[str, str]:
     """Return a candidate's system prompt and task, values filled in.
 
-    ``{name}`` is replaced by the value. They are the candidate's own or ours. A single shot's system prompt is followed
-    by the format of edits, without which no answer applies. A ``question`` has neither this format nor a task about a
-    bug.
+    ``{name}`` is replaced by the value of that name. The templates are the candidate's own or ours. A single shot's
+    system prompt ends with the format of edits, unless it is for a ``question``, whose answer is text and no fix.
     """
     system, task = _texts(candidate)
     if question:
@@ -136,10 +135,7 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
 
 
 def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
-    """Read a candidate's prompt files from ``folder``.
-
-    Returned is the candidate with them.
-    """
+    """Return the candidate with its prompts' texts, read from ``folder``."""
     prompt = candidate.prompt
     if prompt is None:
         return candidate
@@ -161,7 +157,7 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def check_named_file(folder: Path, name: str, what: str) -> None:
     """Raise UsageError for a configured file outside of ``folder``.
 
-    ``folder`` is the configuration's.
+    ``what`` names the file's kind in the message.
     """
     # Over a linked folder a pull request could have anything of the machine sent, its environment included.
     place = Path(os.path.realpath((folder / name).parent))
@@ -170,10 +166,6 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
 
 def _texts(candidate: CandidateSpec) -> tuple[str, str]:
-    """Return the templates of system prompt and task.
-
-    The system prompt includes the format of edits.
-    """
     system, task = _TEXTS[candidate.solver]
     if (own := candidate.prompt) is not None:
         system = system if own.system_text is None else own.system_text

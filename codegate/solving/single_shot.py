@@ -37,7 +37,7 @@ def single_shot(
 ) -> Attempt:
     """Solve a problem by one model call; return the attempt.
 
-    A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
+    Edits in a refusal are ignored. Those in a truncated answer count if each is complete.
     """
     messages = first_request(problem, base, candidate, show)
     key = ProblemKey(problem=problem.id, sample=sample)

@@ -43,10 +43,10 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Let a candidate without agent solve a problem.
+    """Solve a problem without an agent; return the attempt.
 
-    Returns the attempt. A question is always a single shot. ``show`` returns what a single shot's prompt shows of the
-    base tree.
+    A question, whose answer is text and no fix, is always a single shot. ``show`` returns what a single shot's prompt
+    shows of the base tree.
 
     Raises:
         UsageError: ``provider`` is None and the candidate needs one.

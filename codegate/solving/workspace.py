@@ -56,7 +56,7 @@ class Workspace:
     def read(self, path: str) -> str:
         """Return a text file's content, at most 100 KiB.
 
-        Raises WorkspaceError for others.
+        Raises WorkspaceError for a larger or binary file.
         """
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
