@@ -79,7 +79,7 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
 
 
 def module_of(path: str) -> str | None:
-    """Return the path by which other files import ``path``, or None."""
+    """Return the path that imports of ``path`` use, or None."""
     reader = _readers().get(PurePosixPath(path).suffix)
     return reader.module(path) if reader is not None and reader.module is not None else None
 

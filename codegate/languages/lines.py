@@ -161,7 +161,7 @@ class Dialect(ABC):
         return decode(tree[path].data) if path in tree else ""
 
     def beside(self, path: str, tree: Tree) -> Iterator[str]:  # noqa: ARG002
-        """Yield the texts of test files whose names ``path`` can use."""
+        """Yield texts of test files whose names ``path`` can use."""
         yield from ()
 
     @abstractmethod

@@ -145,7 +145,10 @@ class Journal:
             os.close(descriptor)
 
     def remove_unbegun(self) -> None:
-        """Remove the run if ``create`` made it and it has only its plan."""
+        """Remove a run that has only its plan.
+
+        ``create`` of this journal made it, and no other process writes it.
+        """
         if not self._new or any(os.path.lexists(self.folder / name) for name in _MADE):
             return
         with suppress(UsageError), self.writing():  # not while another process continues it
