@@ -134,9 +134,8 @@ def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
     """
     for section in sections:
         _, file = section.file(base, depth)
-        lines = file.data.count(b"\n") + (file.data[-1:] not in {b"", b"\n"}) if file is not None else 0
         for hunk in section.hunks:
-            whole = file is None or section.after is None or len(hunk.old) == lines
+            whole = file is None or section.after is None or len(hunk.old) == _line_count(file.data)
             if not hunk.counted or not (whole or any(line[0] == " " for line in hunk.lines)):
                 return False
     return True
@@ -306,11 +305,15 @@ def _ended(body: list[bytes], data: bytes, end: int) -> list[bytes]:
     The mark is added if the hunk reaches the end of a file without a final newline. ``end`` is the number of the line
     after the hunk.
     """
-    reaches = end == data.count(b"\n") + 2
+    reaches = end > _line_count(data)
     if data.endswith(b"\n") or not reaches or any(line.startswith(b"\\") for line in body):
         return body
     last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}
     return [part for n, line in enumerate(body) for part in ((line, _NO_END) if n in last else (line,))]
+
+
+def _line_count(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
 
 
 def _name(line: str) -> str | None:
