@@ -23,7 +23,7 @@ from codegate.candidates.conversation import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url, nothing_listens
-from codegate.candidates.listed import list_entry, price_words, with_helpers
+from codegate.candidates.listed import list_entry, price_words, with_helper_prices
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
@@ -75,6 +75,6 @@ __all__ = [
     "redactor_for",
     "transcript_header",
     "transcript_line",
-    "with_helpers",
+    "with_helper_prices",
     "worst_case_call_cost",
 ]

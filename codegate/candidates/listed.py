@@ -43,7 +43,7 @@ def list_entry(spec: CandidateSpec) -> ListEntry:
     return _listed(provider, spec.model)
 
 
-def with_helpers(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
+def with_helper_prices(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
     """Return the prices ``known``, with those of the helper models.
 
     ``known`` holds the prices of the candidate's own model. A helper's prices come from ``table``, else from ``known``,

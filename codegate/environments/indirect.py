@@ -12,7 +12,16 @@ from typing import Any, Final
 
 from codegate.environments.steps import one_line_each
 from codegate.suite import Tree, is_plain_path
-from codegate.suite.declared import at, mapping, read_ini, read_json, read_plain_yaml, read_text, read_toml, strings
+from codegate.suite.declared import (
+    at,
+    mapping,
+    read_ini,
+    read_plain_yaml,
+    read_toml,
+    read_tree_json,
+    read_tree_text,
+    strings,
+)
 
 ELSEWHERE: Final = "-"  # a folder outside the tree
 ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -57,7 +66,7 @@ def indirect_texts(
     else:
         name = rest[0] if program in {"sh", "bash"} and rest else program
         path = below(folder, name)
-        text = read_text(tree, path) if "/" in name or name != program else ""
+        text = read_tree_text(tree, path) if "/" in name or name != program else ""
         if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
             yield text, folder, f"`{path}`"
 
@@ -97,7 +106,7 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
         return
     name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
     path = below(folder, "package.json")
-    scripts = mapping(read_json(tree, path).get("scripts"))
+    scripts = mapping(read_tree_json(tree, path).get("scripts"))
     texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]
     if isinstance(scripts.get(name), str):
         yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
@@ -120,7 +129,7 @@ def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator
         elif not word.startswith("-"):
             targets.append(word)
     for path in (below(folder, name) for name in names):
-        text = read_text(tree, path)
+        text = read_tree_text(tree, path)
         for target in targets if text else ():
             lines = list(_recipe_lines(text, target, variables, set()))
             yield "\n".join(lines), folder, f"`{path}`, target `{target[:60]}`"
@@ -169,7 +178,7 @@ def _nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[s
     wanted = re.sub(r"(?:-|\()\d.*$", "", _argument(words, {"-s", "-e", "--session", "--sessions"}))
     path = f"{folder}/noxfile.py" if folder else "noxfile.py"
     try:
-        module = ast.parse(read_text(tree, path))
+        module = ast.parse(read_tree_text(tree, path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for function in module.body:

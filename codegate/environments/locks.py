@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codegate.suite import Part, Tree
-from codegate.suite.declared import at, mapping, read_ini, read_json, read_text, read_toml
+from codegate.suite.declared import at, mapping, read_ini, read_toml, read_tree_json, read_tree_text
 
 _TESTS: Final = {
     "python": re.compile(r"(?:^|/)(?:tests?(?:/.*)?|test_[^/]*|[^/]*_test)\.py$"),
@@ -54,7 +54,7 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
     names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
     for language in languages_of(tree, folder):
         if language == "python" and (found := list(_python(tree, inside, names, light=light))):
-            mentioned = any("pytest" in read_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
+            mentioned = any("pytest" in read_tree_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
             by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
@@ -125,8 +125,8 @@ def _javascript(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str,
             yield command, f"`{inside}{lock}`"
             return
     if "yarn.lock" in names:
-        berry = "__metadata:" in read_text(tree, f"{inside}yarn.lock", 8 << 20)
+        berry = "__metadata:" in read_tree_text(tree, f"{inside}yarn.lock", 8 << 20)
         yield f"yarn install {'--immutable' if berry else '--frozen-lockfile'}", f"`{inside}yarn.lock`"
         return
-    manager = str(read_json(tree, f"{inside}package.json").get("packageManager") or "npm").partition("@")[0]
+    manager = str(read_tree_json(tree, f"{inside}package.json").get("packageManager") or "npm").partition("@")[0]
     yield f"{manager if manager in {'npm', 'pnpm', 'yarn', 'bun'} else 'npm'} install", f"`{inside}package.json`"

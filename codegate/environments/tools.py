@@ -12,7 +12,7 @@ from codegate.environments.inputs import INSTALLABLE
 from codegate.sandbox import Backend, NotInstalled, Toolchain
 from codegate.sandbox.toolchains import check_system, find_toolchain
 from codegate.suite import Tree
-from codegate.suite.declared import at, read_json, read_text, read_toml
+from codegate.suite.declared import at, read_toml, read_tree_json, read_tree_text
 
 Has = Callable[[str, str], bool]
 """Whether a toolchain of this name and version is to be had."""
@@ -140,7 +140,7 @@ def clean_version(tool: str, version: str) -> str:
 def version_in_file(tree: Tree, path: str, tool: str) -> str:
     """Return the version of ``tool`` that a file requires."""
     name = path.rpartition("/")[2]
-    text = read_text(tree, path)
+    text = read_tree_text(tree, path)
     if name == ".tool-versions":
         pairs = (line.split()[:2] for line in text.splitlines() if len(line.split()) > 1)
         return next((clean_version(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
@@ -148,7 +148,7 @@ def version_in_file(tree: Tree, path: str, tool: str) -> str:
         found = at(read_toml(tree, path), "toolchain", "channel") if name.endswith(".toml") else None
         return clean_version("rust", str(found or "")) if tool == "rust" else ""
     if name == "package.json":
-        return _in_package(read_json(tree, path), tool)
+        return _in_package(read_tree_json(tree, path), tool)
     if name == "go.mod" and tool == "go":
         match = re.search(r"^go (\S+)", text, re.MULTILINE)
         return clean_version("go", match[1]) if match else ""
@@ -196,7 +196,7 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 
 def _supported(tree: Tree, path: str) -> list[str]:
-    named = {int(minor) for minor in _CLASSIFIER.findall(read_text(tree, path))}
+    named = {int(minor) for minor in _CLASSIFIER.findall(read_tree_text(tree, path))}
     wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):
         try:

@@ -15,7 +15,7 @@ from codegate.environments.expressions import UNKNOWN, evaluate, fill_expression
 from codegate.errors import UsageError
 from codegate.sandbox.session import WORKSPACE
 from codegate.suite import Tree, is_plain_path, parse_yaml
-from codegate.suite.declared import mapping, read_plain_yaml, read_text
+from codegate.suite.declared import mapping, read_plain_yaml, read_tree_text
 
 WORKFLOWS: Final = ".github/workflows/"
 _MOST_FILES: Final = 60
@@ -89,7 +89,7 @@ def read_jobs(tree: Tree) -> tuple[list[CiJob], list[str]]:
     broken: list[str] = []
     for path in paths[:_MOST_FILES]:
         try:
-            data = mapping(parse_yaml(read_text(tree, path), path, core=True))
+            data = mapping(parse_yaml(read_tree_text(tree, path), path, core=True))
         except UsageError as error:
             broken.append(f"`{path}` is not read: {error.cause}")
             continue

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from codegate.errors import UsageError
-from codegate.forge.transport import GRAPHQL, JSON, Answer, GitHubError, Request, TooMuch, Transport
+from codegate.forge.transport import GRAPHQL, JSON, GitHubError, Reply, Request, TooMuch, Transport
 from codegate.strict import parse_json, shown
 
 MAX_PAGES: Final = 100  # of a hundred items each
@@ -116,7 +116,7 @@ class GitHub:
         return self._transport.ask(request).body
 
 
-def _document(request: Request, answer: Answer) -> Any:
+def _document(request: Request, answer: Reply) -> Any:
     if not answer.body:
         return None
     try:

@@ -105,7 +105,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """An answer of GitHub.
 
     ``next_page`` is the address of a list's next page.
@@ -138,7 +138,7 @@ class Transport:
         self._waits, self._pause = max_wait_seconds, pause_seconds
         logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Reply:
         """Return the answer to a request, after retries.
 
         Raises:
@@ -172,7 +172,7 @@ class Transport:
             uncertain=uncertain,
         )
 
-    def _within_limits(self, request: Request) -> Answer:
+    def _within_limits(self, request: Request) -> Reply:
         while True:
             answer = self._follow(request)
             seconds = _seconds_to_wait(answer)
@@ -187,7 +187,7 @@ class Transport:
             self._waits -= max(seconds, 0.1)
             time.sleep(seconds)
 
-    def _follow(self, request: Request) -> Answer:
+    def _follow(self, request: Request) -> Reply:
         """Follow redirects; return the last answer.
 
         Requests to other addresses than the API's have no token.
@@ -211,7 +211,7 @@ class Transport:
                 raise GitHubError(f"{request} redirects to another place.")
         raise GitHubError(f"{request} redirects without end.")
 
-    def _refuse(self, request: Request, answer: Answer) -> None:
+    def _refuse(self, request: Request, answer: Reply) -> None:
         """Raise GitHubError for an answer whose status is an error."""
         if answer.status in {200, 201, 202, 204}:
             return
@@ -234,7 +234,7 @@ class Transport:
             case status:
                 raise GitHubError(cause, status=status)
 
-    def _reason(self, answer: Answer) -> str:
+    def _reason(self, answer: Reply) -> str:
         document = None
         with contextlib.suppress(UsageError):
             document = parse_json(answer.body[:20_000].decode("utf-8", "replace"), "it")
@@ -273,7 +273,7 @@ def _checked_url(api_url: str) -> str:
     )
 
 
-def _read(request: Request, response: "requests.Response") -> Answer:
+def _read(request: Request, response: "requests.Response") -> Reply:
     started, body = time.monotonic(), bytearray()
     most = request.most if response.status_code < 300 else MAX_ANSWER_BYTES
     for chunk in response.iter_content(1 << 16):
@@ -282,12 +282,10 @@ def _read(request: Request, response: "requests.Response") -> Answer:
             raise TooMuch(f"{request} answered with more than {most} bytes.", status=200)
         if time.monotonic() - started > request.seconds:
             raise TooMuch(f"{request} took longer than {request.seconds:.0f} s to answer.")
-    return Answer(
-        response.status_code, response.headers, bytes(body), response.links.get("next", {}).get("url") or None
-    )
+    return Reply(response.status_code, response.headers, bytes(body), response.links.get("next", {}).get("url") or None)
 
 
-def _seconds_to_wait(answer: Answer) -> float | None:
+def _seconds_to_wait(answer: Reply) -> float | None:
     """Return the seconds until a rate limit ends, if any."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")

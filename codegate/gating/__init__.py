@@ -5,7 +5,7 @@ numbers. Single commands use ``baseline`` (files), ``pinning``, ``drift``, ``his
 (simulations with a seed).
 """
 
-from codegate.gating.baseline import Baseline, Lock, Transport, load_lock, load_pinned
+from codegate.gating.baseline import Baseline, Download, Lock, load_lock, load_pinned
 from codegate.gating.comparability import QUARANTINED, differences
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
@@ -20,13 +20,13 @@ __all__ = [
     "QUARANTINED",
     "Baseline",
     "CandidateSamples",
+    "Download",
     "Flip",
     "GatePolicy",
     "Lock",
     "Origin",
     "RunSamples",
     "Sample",
-    "Transport",
     "Verdict",
     "compare",
     "confirm",

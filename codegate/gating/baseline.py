@@ -163,7 +163,7 @@ class Age:
                 return ""
 
 
-class Transport(Strict):
+class Download(Strict):
     """Where to download a pinned baseline; the lock verifies it.
 
     Either an ``artifact`` that a run of ``workflow`` uploaded, or the file ``asset`` of a ``release`` (a tag).
@@ -194,7 +194,7 @@ class Lock(Strict):
     digest: Sha256
     suite_digest: str
     model: str
-    transport: Transport | None = None
+    transport: Download | None = None
     environments: Mapping[Sha256, Sha256] = Field(default={}, max_length=1000)
 
 
@@ -238,7 +238,7 @@ def load_baseline(path: Path) -> Baseline:
 def write_lock(
     lock_path: Path,
     baseline_path: Path,
-    transport: Transport | None = None,
+    transport: Download | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
     """Write ``codegate.lock``, which pins the baseline file ``baseline_path``.

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, Transport
+from codegate.gating import Baseline, Download
 from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.resume import resumed
@@ -114,7 +114,7 @@ def make_baseline(job: Job, project: Project) -> Result:
         return Result(report.exit_code, {"verdict": "infrastructure"}, summary)
     path, lock = inputs.reports / "baseline.json", inputs.reports / "codegate.lock"
     workflow = job.event.workflow_path if job.event is not None else ""
-    transport = Transport(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
+    transport = Download(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
     kept = keep_environments(job)
     part, notes = baselines.samples_of(report.run), list[str]()
 

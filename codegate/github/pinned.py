@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError
-from codegate.gating import Lock, Transport
+from codegate.gating import Download, Lock
 from codegate.gating.baseline import MAX_BASELINE_BYTES
 from codegate.github.artifacts import (
     Artifact,
@@ -59,7 +59,7 @@ def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) ->
             yield place, partial(_asset, github, transport.release, asset)
 
 
-def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[Source]:
+def _artifacts(github: GitHub, event: Event, baseline: str, transport: Download, name: str) -> Iterator[Source]:
     """Yield the baseline's artifacts; for untrusted ones, an error."""
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)

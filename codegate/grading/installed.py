@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from codegate.suite import Tree, TreeFile, is_plain_path
-from codegate.suite.declared import mapping, read_ini, read_text, read_toml, strings
+from codegate.suite.declared import mapping, read_ini, read_toml, read_tree_text, strings
 
 _MAX_TEXT: Final = 500
 _MAX_ENTRIES: Final = 200
@@ -104,7 +104,9 @@ class _Project:
         )  # fmt: skip
         modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
         logs = (
-            text for path in self.tree if _CHANGES.fullmatch(path) and (text := read_text(self.tree, path)[:20_000])
+            text
+            for path in self.tree
+            if _CHANGES.fullmatch(path) and (text := read_tree_text(self.tree, path)[:20_000])
         )
         headings = (match[1] for text in logs if (match := _HEADING.search(text)))
         for candidates in (map(_line, stated), modules, headings):
@@ -114,7 +116,7 @@ class _Project:
         return _UNKNOWN
 
     def _version_sources(self, name: str) -> Iterator[str]:
-        yield read_text(self.tree, _line(mapping(mapping(self.tool.get("hatch")).get("version")).get("path")))
+        yield read_tree_text(self.tree, _line(mapping(mapping(self.tool.get("hatch")).get("version")).get("path")))
         dynamic = mapping(mapping(mapping(self.tool.get("setuptools")).get("dynamic")).get("version")).get("attr")
         attribute = _line(dynamic) or _line(self.setup_cfg.get("metadata", {}).get("version")).removeprefix("attr:")
         modules = [attribute.strip().rpartition(".")[0].replace(".", "/")] if "." in attribute else []
@@ -123,7 +125,7 @@ class _Project:
             for root in ("", "src/", "lib/"):
                 for ending in (".py", "/__init__.py", "/__about__.py", "/_version.py", "/version.py"):
                     if folder:
-                        yield read_text(self.tree, f"{root}{folder}{ending}")
+                        yield read_tree_text(self.tree, f"{root}{folder}{ending}")
 
     def version_files(self) -> list[str]:
         """Return the files that the build's version tool writes."""
@@ -184,7 +186,7 @@ class _Project:
 def _setup_py(tree: Tree) -> dict[str, Any]:
     """Return the literal arguments of ``setup(…)`` in ``setup.py``."""
     try:
-        module = ast.parse(read_text(tree, "setup.py"))
+        module = ast.parse(read_tree_text(tree, "setup.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found: dict[str, Any] = {}

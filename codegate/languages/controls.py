@@ -68,7 +68,7 @@ class Site(Strict):
         return self.value and not self.known
 
 
-class Unit(Strict):
+class EditableTest(Strict):
     """A test in a file's text, with places to edit.
 
     Attributes:
@@ -208,7 +208,7 @@ def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
-def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[Unit]:
+def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[EditableTest]:
     """Return a file's tests, without those that share a name."""
     found: dict[str, list[Written]] = {}
     for test in syntax.tests(root):
@@ -222,7 +222,7 @@ def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list
     ]
 
 
-def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequence[str]) -> Unit:
+def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequence[str]) -> EditableTest:
     strong: list[Site] = []
     weak: list[Site] = []
     start = (*test.before, test.node)[0].start_byte
@@ -239,7 +239,7 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         site = Site(start=node.start_byte, end=node.end_byte, row=syntax.is_row(node, test),
                     value=found is strong, name=place, texts=tuple(texts))  # fmt: skip
         found.append(site)
-    return Unit(
+    return EditableTest(
         file=file,
         name=test.name,
         span=(start, test.node.end_byte),
@@ -250,7 +250,9 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
     )
 
 
-def with_known(units: Sequence[Unit], data: bytes, older: Sequence[Unit], older_data: bytes) -> list[Unit]:
+def with_known(
+    units: Sequence[EditableTest], data: bytes, older: Sequence[EditableTest], older_data: bytes
+) -> list[EditableTest]:
     """Return ``units`` with each site's field ``known`` set.
 
     A site is known if an older version of its test reveals the original text. The older version is the test of the same

@@ -59,9 +59,9 @@ def search_tests(
 ) -> bytes:
     """Return the tests in test files as JSON lines.
 
-    Each line is a ``codegate.languages.controls.Unit``. Tests that cannot be parsed are left out; of a runner whose
-    tests cannot be read, none is returned. ``older`` are versions of the files that the author of a patch may know;
-    those of more than 1 MiB are ignored.
+    Each line is a ``codegate.languages.controls.EditableTest``. Tests that cannot be parsed are left out; of a runner
+    whose tests cannot be read, none is returned. ``older`` are versions of the files that the author of a patch may
+    know; those of more than 1 MiB are ignored.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
@@ -240,7 +240,7 @@ def _records(request: Mapping[str, Any]) -> list[bytes]:
 
 
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
-    """Return the tests in one file, as ``Unit`` fields.
+    """Return the tests in one file, as ``EditableTest`` fields.
 
     ``older`` is an earlier version of it, if known.
     """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.durable import sha256
-from codegate.languages import module_of
+from codegate.languages import import_path
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.kind import KindOf
 from codegate.mining.languages import RunnerSettings, language_name
@@ -141,5 +141,5 @@ def main_file(fix: Changes, language: Language) -> str:
 def component(path: str) -> str:
     """Return the first two folders of a source file's path."""
     inside = path.removeprefix("src/")
-    segments = (module_of(inside) or inside).split("/")
+    segments = (import_path(inside) or inside).split("/")
     return encodable("/".join(segments[:2]))

@@ -10,7 +10,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, cost
 from codegate.errors import UsageError
-from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, pinning, trend
+from codegate.gating import Baseline, Download, Lock, Origin, RunSamples, load_lock, pinning, trend
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
@@ -58,7 +58,7 @@ def pin(
     *,
     replace: bool = False,
     min_samples: int = MIN_SAMPLES,
-    transport: Transport | None = None,
+    transport: Download | None = None,
     environments: Mapping[str, str] | None = None,
     added_to: Baseline | None = None,
 ) -> tuple[Baseline, Lock]:
@@ -87,7 +87,7 @@ def keep(
     made: Baseline,
     out: Path,
     lock: Path,
-    transport: Transport | None = None,
+    transport: Download | None = None,
     environments: Mapping[str, str] | None = None,
 ) -> Lock:
     """Write a baseline and its lock.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from codegate.candidates import CandidateSpec, Prices, list_entry, with_helpers
+from codegate.candidates import CandidateSpec, Prices, list_entry, with_helper_prices
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy
 from codegate.operations.pinned import Pinned, find_pinned
@@ -296,7 +296,7 @@ def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> Candida
     own = known.get(spec.model) or list_entry(spec).prices or spec.prices
     if own is not None:
         own = own.model_copy(update={"helpers": {name: proposed[name] for name in unlisted & proposed.keys()}})
-    return spec.model_copy(update={"prices": with_helpers(spec, own, known)})
+    return spec.model_copy(update={"prices": with_helper_prices(spec, own, known)})
 
 
 def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
 
-from codegate.candidates import CandidateSpec, Prices, Usage, with_helpers
+from codegate.candidates import CandidateSpec, Prices, Usage, with_helper_prices
 from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, pooled_share
 from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, failure_shares, tag_measures, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
@@ -116,7 +116,7 @@ def measure(
     prices = terms.prices.get(spec.model) or spec.prices
     if prices is not None and spec.prices is not None:
         prices = prices.model_copy(update={"helpers": spec.prices.helpers})
-    spent = costs_of(found, with_helpers(spec, prices, terms.prices), terms.sandbox_hour_usd, calls)
+    spent = costs_of(found, with_helper_prices(spec, prices, terms.prices), terms.sandbox_hour_usd, calls)
     counted = [outcome.grade for outcomes in found.values() for outcome in outcomes if outcome.grade is not None]
     known = {one.name: one.estimate(found) for one in MEASURES}
     if spec.provider in _NO_PROVIDER:

@@ -24,7 +24,7 @@ from codegate.candidates import (
     check_snapshot,
     list_entry,
     parse_candidate,
-    with_helpers,
+    with_helper_prices,
     worst_case_call_cost,
 )
 from codegate.candidates.agents import AGENTS
@@ -272,7 +272,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
     A candidate's own prices come first, then ``prices`` by model, then list prices.
     """
     known = ((one, one.prices or prices.get(one.model) or list_entry(one).prices) for one in candidates)
-    return tuple(one.model_copy(update={"prices": with_helpers(one, own, prices)}) for one, own in known)
+    return tuple(one.model_copy(update={"prices": with_helper_prices(one, own, prices)}) for one, own in known)
 
 
 def priced_as(

@@ -22,7 +22,7 @@ from codegate.running.call_log import Spending
 from codegate.running.outcome import ProblemOrigin, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.strict import Strict
-from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
+from codegate.suite import Problem, ProblemManifest, Provenance, Suite, proved_places, sandbox_place
 
 
 class RunLimits(Strict):
@@ -155,7 +155,7 @@ def plan_run(
         raise UsageError("a candidate is listed twice.")
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
-    place = place_of(sandbox, images or {})
+    place = sandbox_place(sandbox, images or {})
     return RunManifest(
         prompts={candidate.key(): prompt_version_of(candidate) for candidate in candidates},
         id=run_id,
@@ -261,7 +261,7 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
     """Raise UsageError if the run began with other base images."""
-    for key, name in place_of(manifest.sandbox, images).items():
+    for key, name in sandbox_place(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
         if before != name:
             raise UsageError(

@@ -23,7 +23,7 @@ from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.answer import freeze_answer
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, call_fields, stop_of
 from codegate.solving.collecting import CollectedChanges, collect_changes
-from codegate.solving.drivers import driver_source
+from codegate.solving.drivers import program_text
 from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_harness_path, lay_harness
 from codegate.solving.installing import agent_environment, server_environments, server_table
@@ -204,10 +204,10 @@ def _command(
         "argv": start.argv,
         "environment": {**variables, **start.environment},
         "files": {**start.files, **({"bin/servers.json": json.dumps(table)} if table else {})},
-        "programs": dict.fromkeys(("npx", "uvx"), driver_source("server_driver")) if table else {},
+        "programs": dict.fromkeys(("npx", "uvx"), program_text("server_driver")) if table else {},
     }
     return Command(
-        ("{python}", "-I", "-S", "-c", driver_source("start_driver")),
+        ("{python}", "-I", "-S", "-c", program_text("start_driver")),
         stdin=json.dumps(asked).encode(),
         timeout_seconds=seconds,
         output_bytes=_OUTPUT_BYTES,

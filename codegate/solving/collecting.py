@@ -14,7 +14,7 @@ from codegate.errors import UsageError
 from codegate.sandbox import Command, Completed, Sandbox, SandboxClosed
 from codegate.solving.answer import MAX_FILES, largest, show_path, sort_paths, too_large
 from codegate.solving.attempt import DroppedPath
-from codegate.solving.drivers import driver_source
+from codegate.solving.drivers import program_text
 from codegate.suite import MAX_CHANGED_BYTES, Changes, Tree, TreeFile, find_ignored, is_plain_path, object_id
 
 _SECONDS: Final = 120.0
@@ -100,7 +100,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Co
 def _run_collector(sandbox: Sandbox, request: dict[str, Any], most: int) -> dict[str, Any]:
     done = sandbox.run(
         Command(
-            ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),
+            ("{python}", "-I", "-S", "-c", program_text("collect_driver")),
             stdin=json.dumps(request).encode(),
             timeout_seconds=_SECONDS,
             output_bytes=most,

@@ -33,10 +33,10 @@ from codegate.suite.proved import (
     ProvedPlace,
     images_of,
     is_place,
-    place_of,
     place_words,
     proved_places,
     record_proved,
+    sandbox_place,
 )
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
@@ -95,7 +95,6 @@ __all__ = [
     "make_problem",
     "object_id",
     "parse_yaml",
-    "place_of",
     "place_words",
     "proved_places",
     "read_commit",
@@ -103,6 +102,7 @@ __all__ = [
     "read_yaml",
     "record_proved",
     "repository_path",
+    "sandbox_place",
     "update_problem",
     "write_suite",
 ]

@@ -19,7 +19,7 @@ MAX_LOCK_BYTES: Final = 8 << 20
 _COMMENTS: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 
 
-def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
+def read_tree_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
     """Return a file's text, or "".
 
     The text is empty if the file is absent, a link, or longer than ``most`` bytes.
@@ -33,15 +33,15 @@ def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:
     """Return a TOML file's tables."""
     try:
-        return tomllib.loads(read_text(tree, path))
+        return tomllib.loads(read_tree_text(tree, path))
     except (ValueError, RecursionError):
         return {}
 
 
-def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
+def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
     """Return a JSON file's object."""
     try:
-        return mapping(json.loads(read_text(tree, path, most).removeprefix("\ufeff")))
+        return mapping(json.loads(read_tree_text(tree, path, most).removeprefix("\ufeff")))
     except (ValueError, RecursionError):
         return {}
 
@@ -49,7 +49,7 @@ def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, An
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
     """Return the object of JSON with comments and trailing commas."""
     try:
-        return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_text(tree, path))))
+        return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_tree_text(tree, path))))
     except (ValueError, RecursionError):
         return {}
 
@@ -60,7 +60,7 @@ def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
     The file is read as YAML 1.2 and may have aliases, which our own files may not. A file that cannot be read gives {}.
     """
     try:
-        return mapping(parse_yaml(read_text(tree, path), path, core=True))
+        return mapping(parse_yaml(read_tree_text(tree, path), path, core=True))
     except UsageError:
         return {}
 
@@ -69,7 +69,7 @@ def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
     """Return an ini file's sections."""
     parser = configparser.RawConfigParser(strict=False)
     try:
-        parser.read_string(read_text(tree, path))
+        parser.read_string(read_tree_text(tree, path))
         return {section: dict(parser.items(section)) for section in parser.sections()}
     except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
         return {}

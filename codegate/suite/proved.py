@@ -29,7 +29,7 @@ _MOST_PLACES: Final = 8
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
-def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
+def sandbox_place(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
     """Return a *place*: the kind of sandbox and its images.
 
     ``images`` maps versions of Python to base images.
@@ -44,7 +44,7 @@ def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_place(field: str) -> bool:
-    """Return whether ``field`` is a key of a place (``place_of``)."""
+    """Return whether ``field`` is a key of a place (``sandbox_place``)."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, Origin, Sample, Transport, load_lock, load_pinned, pin
+from codegate.gating import Baseline, Download, Origin, Sample, load_lock, load_pinned, pin
 from codegate.gating.baseline import PooledRun, load_baseline, missing_samples, write_baseline, write_lock
 from tests.gating.sampling import NOON, SPEC, part, side, uniform
 
@@ -35,7 +35,7 @@ def test_what_is_pinned_is_read_back(locked: Path) -> None:
 
 def test_a_lock_may_say_where_else_the_bytes_are(tmp_path: Path, locked: Path) -> None:
     assert load_lock(locked).transport is None
-    said = Transport(artifact="codegate-baseline", release="v1", asset="b.json")
+    said = Download(artifact="codegate-baseline", release="v1", asset="b.json")
     written = write_lock(locked, tmp_path / "gate" / "baseline.json", said)
     assert load_lock(locked) == written
     assert load_lock(locked).transport == said

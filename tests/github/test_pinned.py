@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError
-from codegate.gating import Baseline, Origin, Transport, pin
+from codegate.gating import Baseline, Download, Origin, pin
 from codegate.gating.baseline import encoded, write_baseline, write_lock
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import fetch_pinned
@@ -57,7 +57,7 @@ class Scene:
     def content(self) -> Content:
         return self.server.store(Content)
 
-    def lock(self, transport: Transport | None = None, **changes: Any) -> None:
+    def lock(self, transport: Download | None = None, **changes: Any) -> None:
         """Write the lock of ``PINNED`` to the base commit and to the checked-out tree."""
         aside = self.folder.parent / "aside"
         write_baseline(aside / "baseline.json", PINNED)
@@ -120,7 +120,7 @@ def artifact(number: int) -> str:
 
 GOOD = holding(PINNED)
 CHANGED = "This change edits codegate.lock; until it is merged, the one of the base commit counts."
-BY_NAME = Transport(artifact=NAME)
+BY_NAME = Download(artifact=NAME)
 
 
 # Where the bytes may come from.
@@ -142,13 +142,13 @@ def test_the_newest_artifact_of_a_trusted_run_is_used(scene: Scene) -> None:
 def test_then_a_release_follows(scene: Scene) -> None:
     scene.put(holding(OTHER))
     scene.content.releases = {"other": {"x": b"x"}, "v1/a": {"a.txt": b"x", "baseline.json": encoded(PINNED)}}
-    scene.lock(Transport(artifact=NAME, release="v1/a"))
+    scene.lock(Download(artifact=NAME, release="v1/a"))
     assert scene.fetch().source == "file 'baseline.json' of release 'v1/a'"
-    scene.lock(Transport(release="other"))
+    scene.lock(Download(release="other"))
     assert "it has no such file" in str(scene.nothing())
-    scene.lock(Transport(release="other", asset="x"))
+    scene.lock(Download(release="other", asset="x"))
     assert "SHA-256" in str(scene.nothing())
-    scene.lock(Transport(release="none"))
+    scene.lock(Download(release="none"))
     assert "HTTP 404" in str(scene.nothing())
 
 

@@ -8,7 +8,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.controls.copies import Copies, Variant
 from codegate.grading.runners import find_runner
-from codegate.languages.controls import Unit
+from codegate.languages.controls import EditableTest
 from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.kit.environment import PLAIN
 
@@ -152,7 +152,8 @@ def test_gradle_runs_a_class_at_a_time_and_takes_no_kept_result() -> None:
     )  # fmt: skip
 
 
-COPIES = Copies(variants={word: Variant(Unit(file=CART, name="adds", span=(0, 0), word=(0, ""), marks=(), sites=()))
+ADDS = EditableTest(file=CART, name="adds", span=(0, 0), word=(0, ""), marks=(), sites=())
+COPIES = Copies(variants={word: Variant(ADDS)
                           for word in ("0123456789ab", "ba9876543210")})  # fmt: skip
 COPIED = """<testsuite><testcase name="adds_0123456789ab" classname="org.shop.CartTest"/>
 <testcase name="adds_ba9876543210" classname="org.shop.CartTest"><failure message="3"

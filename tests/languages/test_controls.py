@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from codegate.languages.controls import BLOCK, Site, Unit
+from codegate.languages.controls import BLOCK, EditableTest, Site
 from codegate.languages.searching import find
 
 TEXT = '''\
@@ -41,15 +41,15 @@ def test_hidden(): assert 2
 '''
 
 
-def units(text: str = TEXT) -> dict[str, Unit]:
-    return {unit["name"]: Unit.model_validate(unit) for unit in find("test_it.py", text, "pytest")}
+def units(text: str = TEXT) -> dict[str, EditableTest]:
+    return {unit["name"]: EditableTest.model_validate(unit) for unit in find("test_it.py", text, "pytest")}
 
 
-def units_of_go(text: str) -> dict[str, Unit]:
-    return {unit["name"]: Unit.model_validate(unit) for unit in find("it_test.go", text, "go")}
+def units_of_go(text: str) -> dict[str, EditableTest]:
+    return {unit["name"]: EditableTest.model_validate(unit) for unit in find("it_test.go", text, "go")}
 
 
-def changes(unit: Unit, text: str = TEXT, *, strong: bool = True) -> dict[str, tuple[str, ...]]:
+def changes(unit: EditableTest, text: str = TEXT, *, strong: bool = True) -> dict[str, tuple[str, ...]]:
     data = text.encode()
     return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
 

@@ -1,6 +1,6 @@
 """Tests of JavaScript as they are written: their titles, where marks and words go, and what is flipped."""
 
-from codegate.languages.controls import HOLE, Unit
+from codegate.languages.controls import HOLE, EditableTest
 from codegate.languages.searching import find
 
 TEXT = """\
@@ -27,11 +27,11 @@ describe('short', () => it('has no place for copies', () => f(1)))
 """
 
 
-def units(path: str = "a.test.js", text: str = TEXT) -> dict[str, Unit]:
-    return {unit["name"]: Unit.model_validate(unit) for unit in find(path, text, "node")}
+def units(path: str = "a.test.js", text: str = TEXT) -> dict[str, EditableTest]:
+    return {unit["name"]: EditableTest.model_validate(unit) for unit in find(path, text, "node")}
 
 
-def marked(unit: Unit) -> str:
+def marked(unit: EditableTest) -> str:
     """Return a test with its word and its marks."""
     edits = [(at, number, text) for number, (at, text) in enumerate([unit.word, *unit.marks], start=-1)]
     data = TEXT.encode()
@@ -42,7 +42,7 @@ def marked(unit: Unit) -> str:
     return data[unit.span[0] : len(data) - end].decode()
 
 
-def changes(unit: Unit, *, strong: bool = True, text: str = TEXT) -> dict[str, tuple[str, ...]]:
+def changes(unit: EditableTest, *, strong: bool = True, text: str = TEXT) -> dict[str, tuple[str, ...]]:
     data = text.encode()
     return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
 

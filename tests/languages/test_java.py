@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from codegate.languages import PathClass, PathClassifier, read
-from codegate.languages.controls import Unit
+from codegate.languages.controls import EditableTest
 from codegate.languages.searching import find
 from codegate.suite import Tree, TreeFile
 
@@ -60,11 +60,11 @@ class OldTest extends TestCase { public void testIt() { assertTrue(cart.isEmpty(
 """
 
 
-def units(text: str = TEXT) -> dict[str, Unit]:
-    return {one["name"]: Unit.model_validate(one) for one in find("src/test/java/CartTest.java", text, "maven")}
+def units(text: str = TEXT) -> dict[str, EditableTest]:
+    return {one["name"]: EditableTest.model_validate(one) for one in find("src/test/java/CartTest.java", text, "maven")}
 
 
-def changes(unit: Unit, *, strong: bool, text: str = TEXT) -> dict[str, tuple[str, ...]]:
+def changes(unit: EditableTest, *, strong: bool, text: str = TEXT) -> dict[str, tuple[str, ...]]:
     return {text.encode()[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
 
 

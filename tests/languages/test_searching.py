@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from codegate.languages import searching
-from codegate.languages.controls import Unit
+from codegate.languages.controls import EditableTest
 from codegate.languages.searching import SearchError, SearchUnavailable, find, search_tests
 from codegate.suite import RunnerName
 
@@ -59,11 +59,11 @@ def test_what_is_too_deep_in_a_text_is_left_alone() -> None:
 def test_literals_that_an_older_version_of_a_test_tells_are_not_strong(older: str, new: set[str]) -> None:
     text = "def test_a():\n    assert f(1, 'one') == 2\n"
     (unit,) = map(
-        Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
+        EditableTest.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
     )
     assert {text[site.start : site.end] for site in unit.sites if site.strong} == new
     (unit,) = map(
-        Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_b.py": older}).splitlines()
+        EditableTest.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_b.py": older}).splitlines()
     )
     assert all(site.strong for site in unit.sites if site.value)
 
@@ -75,7 +75,8 @@ def test_a_truth_is_told_by_the_only_other_one() -> None:
         ("def test_a():\n" + "    assert g(8, 3) is True\n" * 500, {"1", "7"}),
     ):
         (unit,) = map(
-            Unit.model_validate_json, search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines()
+            EditableTest.model_validate_json,
+            search_tests({"test_a.py": text}, "pytest", {"test_a.py": older}).splitlines(),
         )
         assert {text[site.start : site.end] for site in unit.sites if site.strong} == new
 

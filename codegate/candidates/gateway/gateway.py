@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import h11
 
 from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, ProviderFault, Usage
-from codegate.candidates.gateway.meter import AgentLimits, Ledger, LimitReached, Meter
+from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter, SpendingLog
 from codegate.candidates.gateway.prompt import agent_prompt
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
@@ -55,7 +55,7 @@ class Forwards(Protocol):
         ...
 
 
-class Keeps(Ledger, Protocol):
+class Keeps(SpendingLog, Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:

@@ -28,7 +28,7 @@ class DollarsLost(InfrastructureError):
     """Failed or interrupted requests used up an attempt's dollars."""
 
 
-class Ledger(Protocol):
+class SpendingLog(Protocol):
     """An attempt's dollars on disk, which outlast a kill."""
 
     @property
@@ -49,7 +49,7 @@ class Meter:
     that earlier starts recorded in ``ledger`` count too.
     """
 
-    def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: Ledger) -> None:
+    def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: SpendingLog) -> None:
         if limits.usd is not None and candidate.prices is None:
             raise ValueError("a limit of dollars needs prices")
         self._candidate, self._limits, self._ledger = candidate, limits, ledger

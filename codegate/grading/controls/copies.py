@@ -4,8 +4,8 @@ Marks are calls that are inserted after statements; each sends a secret token wh
 test itself have names that only this run has, in a random order: without the right answer, code under test cannot tell
 which of them is the original. Afterwards the ids of the run are mapped back.
 
-A ``Unit`` is a test as the text of its file has it. A ``Site`` is a place in it, such as a literal, that a copy can
-change; such a change is a flip.
+An ``EditableTest`` is a test as the text of its file has it. A ``Site`` is a place in it, such as a literal, that a
+copy can change; such a change is a flip.
 """
 
 import re
@@ -22,13 +22,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from codegate.grading.records import Phase
 from codegate.languages import path_language
-from codegate.languages.controls import Site, Unit
+from codegate.languages.controls import EditableTest, Site
 from codegate.languages.searching import SearchError, SearchUnavailable, search_tests
 from codegate.languages.syntax import spliced
 from codegate.sandbox import SandboxError
 from codegate.suite import RunnerName, Tree
 
-_UNIT: Final[TypeAdapter[Unit]] = TypeAdapter(Unit)
+_UNIT: Final[TypeAdapter[EditableTest]] = TypeAdapter(EditableTest)
 
 Key = tuple[str, str]
 """A file, and the name of a unit or function in it."""
@@ -43,9 +43,9 @@ class Texts:
     """The unchanged test files, and the tests found in them."""
 
     files: Mapping[str, bytes]
-    units: Mapping[Key, Unit]
+    units: Mapping[Key, EditableTest]
 
-    def owners(self, test: str) -> list[Unit]:
+    def owners(self, test: str) -> list[EditableTest]:
         """Return the tests that may have a run's test id.
 
         There are several if classes may inherit tests, or if titles are not known before the run.
@@ -127,7 +127,7 @@ Flips = tuple[SiteFlip, ...]
 class Variant:
     """A test's copy and its flips; the original has none."""
 
-    unit: Unit
+    unit: EditableTest
     flips: Flips = ()
 
 
@@ -222,7 +222,7 @@ class Copies:
 
 def make_copies(
     texts: Texts,
-    units: Iterable[Unit],
+    units: Iterable[EditableTest],
     copies: Mapping[Key, Sequence[Flips]],
     *,
     real: float | None = None,

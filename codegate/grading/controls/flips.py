@@ -26,7 +26,7 @@ from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
-from codegate.languages.controls import BLOCK, Site, Unit, spread
+from codegate.languages.controls import BLOCK, EditableTest, Site, spread
 from codegate.suite import ControlAudit, Problem, RunnerName, Tree
 
 _SITES: Final = 8  # sites of a test that are tried at once
@@ -150,7 +150,7 @@ class _Search:
     real: Folded | None = None
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[EditableTest]:
         return marked_units(self.problem, self.texts)
 
     def begin(self, real: Folded, unproven: TestReport, unfit: set[str]) -> None:

@@ -12,7 +12,7 @@ from codegate.grading.controls.copies import Copies, Flips, Key, SiteFlip, Texts
 from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
-from codegate.languages.controls import BLOCK, Site, Unit
+from codegate.languages.controls import BLOCK, EditableTest, Site
 from codegate.suite import ControlAudit, Problem
 
 GUESSES: Final = 16
@@ -85,7 +85,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             rows.setdefault((word, before), []).append(test)
             if made.variants[word].flips:
                 continue
-            reached: dict[str | Key, Unit] = {word: made.variants[word].unit}
+            reached: dict[str | Key, EditableTest] = {word: made.variants[word].unit}
         else:
             name = test
             reached = {(unit.file, unit.name): unit for unit in texts.owners(test)}
@@ -212,7 +212,7 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
 
 
 def _recorded_flips(
-    problem: Problem, recorded: Mapping[str, Sequence[str]], units: Sequence[Unit]
+    problem: Problem, recorded: Mapping[str, Sequence[str]], units: Sequence[EditableTest]
 ) -> dict[Key, list[_FlipsByTest]]:
     """Return each test's recorded flips, separately for each site.
 
@@ -294,7 +294,7 @@ def most_copies(units: int) -> int:
     return most
 
 
-def marked_units(problem: Problem, texts: Texts) -> list[Unit]:
+def marked_units(problem: Problem, texts: Texts) -> list[EditableTest]:
     """Return the tests in the text whose results are graded."""
     owners = {id(unit): unit for test in problem.tests.expected for unit in texts.owners(test)}
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.suite import Part, RunnerName, Tree
-from codegate.suite.declared import read_json
+from codegate.suite.declared import read_tree_json
 
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 #: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
@@ -34,14 +34,16 @@ class JavaScriptSupport(LanguageSupport):
 
 def runner_of(tree: Tree) -> RunnerName | None:
     """Return the test runner that ``package.json`` names, or None."""
-    own = read_json(tree, "package.json")
+    own = read_tree_json(tree, "package.json")
     texts = {name: text for name, text in _table(own, "scripts").items() if isinstance(text, str)}
     for name in _TEST_SCRIPTS:
         found = _called(_expanded(name, texts))
         if found is not None:
             return found
     above = (
-        [read_json(tree.whole, f"{folder}package.json") for folder in tree.above()] if isinstance(tree, Part) else []
+        [read_tree_json(tree.whole, f"{folder}package.json") for folder in tree.above()]
+        if isinstance(tree, Part)
+        else []
     )
     for section in _SECTIONS:
         for runner in _PACKAGES:

@@ -18,7 +18,7 @@ from codegate.grading.drivers import driver_command
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.sandbox import Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
-from codegate.suite.declared import at, first_text, read_ini, read_json, read_text, read_toml
+from codegate.suite.declared import at, first_text, read_ini, read_toml, read_tree_json, read_tree_text
 from codegate.wording import escaped_bytes
 
 _MIN_LENGTH: Final = 20
@@ -100,16 +100,16 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 def own_names(tree: Tree) -> tuple[str, ...]:
     """Return the project's package names, from its manifests."""
-    pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_text(tree, "go.mod"))
+    pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_tree_text(tree, "go.mod"))
     distributions = (
         at(pyproject, "project", "name"),
         at(pyproject, "tool", "poetry", "name"),
         at(read_ini(tree, "setup.cfg"), "metadata", "name"),
-        *_SETUP_NAME.findall(read_text(tree, "setup.py")),
+        *_SETUP_NAME.findall(read_tree_text(tree, "setup.py")),
     )
     names = {
         *(canonicalize_name(name) for name in distributions if isinstance(name, str)),
-        first_text(read_json(tree, "package.json").get("name")),
+        first_text(read_tree_json(tree, "package.json").get("name")),
         first_text(at(read_toml(tree, "Cargo.toml"), "package", "name")),
         module[1] if module else "",
     }
@@ -134,7 +134,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
         "hidden_names": sorted({escaped_bytes(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
         "names": own_names(Part.of(base, folder)),
-        "version": first_text(read_json(Part.of(base, folder), "package.json").get("version")),
+        "version": first_text(read_tree_json(Part.of(base, folder), "package.json").get("version")),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [

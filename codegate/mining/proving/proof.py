@@ -50,8 +50,8 @@ from codegate.suite import (
     load_base,
     load_suite,
     make_patch,
-    place_of,
     record_proved,
+    sandbox_place,
     update_problem,
 )
 
@@ -359,7 +359,7 @@ def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rou
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(
-        place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.environments.values())),
+        place=sandbox_place(sandboxes.backend.name, base_images(sandboxes.backend, suite.environments.values())),
         validated=datetime.now(UTC).isoformat(timespec="seconds"),
         rounds=rounds,
         environments={name: _installed(problem, sandboxes) for name, problem in sorted(first.items())},

@@ -8,6 +8,6 @@ from importlib import resources
 
 
 @cache
-def driver_source(name: str) -> str:
+def program_text(name: str) -> str:
     """Return the text of a driver."""
     return resources.files("codegate.solving.drivers").joinpath(f"{name}.py").read_text(encoding="utf-8")
