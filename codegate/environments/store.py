@@ -162,7 +162,7 @@ def find_built(inputs: str, tree: str, resolved: str | None = None, *, found: bo
 
 
 def kept_layers() -> list[tuple[Path, LayerFile]]:
-    """Return cached builds with description paths, least recently used first."""
+    """Return cached builds and their paths, least recently used first."""
     paths = sorted(layers_folder().glob("*.json"), key=_modified)
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
@@ -170,7 +170,7 @@ def kept_layers() -> list[tuple[Path, LayerFile]]:
 def drop(path: Path) -> int:
     """Remove an unused build; return its size in bytes.
 
-    It is 0 if the build is in use.
+    Return 0 if the build is in use.
 
     Raises:
         OSError: a file could not be removed.
