@@ -333,7 +333,6 @@ class _UnitBuilder:
         return _Described(kind, interface, statement, runs, undisclosed, rules)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
-        """Return ``examples``; raise ``LeftOut`` if a required one is missing."""
         if not examples and self.builder.options.statements == "executed":
             raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
         return examples
@@ -361,8 +360,8 @@ class _UnitBuilder:
 class _Described:
     """A change's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows. ``rules``: those that the statement keeps; None if
-    it was imported.
+    ``undisclosed``: tests that demand more than the statement shows. ``rules``: the statement's leak rules; None if it
+    was imported.
     """
 
     kind: KindOf

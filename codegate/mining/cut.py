@@ -53,9 +53,8 @@ class Cut:
 def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
     """Return why a change's paths rule it out, or None.
 
-    No tree is read. ``head`` classifies paths by the newest tree, which is exact enough for paths that no test runner
-    would collect. ``name`` returns a file's language. Tests outside of ``folder`` do not count, because they are not
-    run.
+    No tree is read; ``head`` classifies paths by the newest tree. ``name`` returns a file's language. Tests outside of
+    ``folder`` do not count, because they are not run.
     """
     inside = f"{folder}/" if folder else ""
     if folder and not any(change.path.startswith(inside) for change in unit.changes):
@@ -108,7 +107,6 @@ def source_changes(unit: Unit, head: PathClassifier) -> list[PathChange]:
 
 
 def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
-    """Return, by commit, patch ids of changes that look alike."""
     # Only units that change the same files by the same numbers of lines can have the same patch id.
     alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
     for unit in units:
@@ -190,7 +188,6 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
 
 
 def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
-    """Return whether files were only moved, with equal contents."""
     if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
         return False
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
@@ -208,7 +205,6 @@ def _lines(change: PathChange) -> int:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a path is valid UTF-8, as suites need."""
     # Bytes that git cannot decode are lone surrogates here.
     return encodable(path) == path
 

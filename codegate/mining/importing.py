@@ -1,8 +1,8 @@
 """Import a file of another benchmark as a new suite.
 
 A SWE-bench row becomes a merged change: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the
-base commit. Changes are validated like mined ones, and keep the row's statement and date. Their tests are those that
-execution shows; the problem's provenance lists differences from the row's.
+base commit. Changes are validated like mined ones, and keep the row's statement and date. Execution decides which tests
+a problem has; its provenance lists where the row differs.
 """
 
 import re
@@ -145,7 +145,6 @@ class _RowBuilder:
         self._builder: ProblemBuilder | None = None
 
     def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
-        """Return the problem of an imported row, or its rejection."""
         self._builder = self._builder or self._begin(unit)
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
         return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
@@ -302,7 +301,7 @@ def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | N
 def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
     """Return how tests that ``row`` lists agree with measured ones.
 
-    A published id that was truncated at a blank (SWE-bench has hundreds) matches the measured ids that begin with it.
+    A published id that was truncated at a space (SWE-bench has hundreds) matches the measured ids that begin with it.
     """
     if not row.FAIL_TO_PASS:
         return Agreement(None, ("the row publishes no tests",))
@@ -333,7 +332,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
 def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
     """Return the problem with the row's id, statement and origin.
 
-    Beside it, how the tests that the row lists agree with the measured ones.
+    The second value compares the tests that the row lists with the measured ones.
     """
     problem, row = built.problem, imported.row
     agreement = compare_tests(row, problem.tests)

@@ -56,8 +56,8 @@ class LanguageSupport:
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
         """Return test files without the parts that do not compile.
 
-        ``message`` is the compiler's; the declarations that it names are removed. Only changed files are returned.
-        Empty if one file's errors do not keep the tests of other files from running.
+        ``message`` is the compiler's; the declarations that it names are removed. Only changed files are returned. The
+        result is empty for languages in which a broken file does not stop the tests of other files.
         """
         return {}
 
@@ -90,7 +90,6 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 
 
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
-    """Yield type, text and number of children of each node."""
     for node in walk(root):
         plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:

@@ -125,7 +125,6 @@ def mine_repository(
 
 
 def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
-    """Write the report of a run that found no environment."""
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
     left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
@@ -142,8 +141,6 @@ def _builds(
     old: Suite | None,
     progress: Callable[[MineEvent], None],
 ) -> RecordedBuilds:
-    """Return builds of the written recipe or the chosen proposal."""
-
     def say(line: str) -> None:
         progress(MineEvent("tried", line, 0, len(queue), 0))
 

@@ -232,7 +232,6 @@ class Queue:
                 problems += [known] if isinstance(known, BuiltProblem) else []
 
     def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
-        """Try changes in their order until none is left."""
         while True:
             try:
                 prospect, future = tasks.popleft()

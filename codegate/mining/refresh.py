@@ -42,7 +42,7 @@ def keep_suite(
     """Return the suite's problems; those whose fix fails are retired.
 
     Problems that are retired already are not tried. If a problem's base is not in ``repository`` (such as in a shallow
-    clone), or its fix ran out of time or memory, it stays: that says more about the machine than about the problem.
+    clone), or its fix ran out of time or memory, it stays.
     """
     problems: list[Problem] = []
     retired: list[str] = []

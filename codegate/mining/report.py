@@ -42,7 +42,7 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPas
 class UnitResult:
     """A change's problem, or why it has none.
 
-    ``remembered``: an earlier run found it.
+    ``remembered``: whether an earlier run found the result.
     """
 
     commit: str
@@ -90,8 +90,8 @@ class MineEvent:
     """Progress of a mining run.
 
     ``done`` of ``total`` changes have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
-    and names the changes in progress. ``executed``: how many problems have an executed example, where enough problems
-    were found otherwise.
+    and names the changes in progress. ``executed`` is the number of problems with an executed example, set only while
+    more of these are wanted.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]
@@ -147,7 +147,7 @@ class MineReport:
 
     @property
     def untried(self) -> str:
-        """Return a clause on changes left untried, or ""."""
+        """Return the number of untried changes and why, or ""."""
         details = [result.detail for result in self.results if result.reason == "budget"]
         again = "the time was used up; the same command goes on with them"
         why = next((detail for detail in details if detail.startswith(FOUND_ENOUGH)), again)
@@ -195,7 +195,7 @@ class MineReport:
 
 
 def funnel_words(funnel: Mapping[Any, object], untried: object) -> str:
-    """Return the funnel's line, with what was not tried."""
+    """Return the funnel as one line of text."""
     counts = {name: f"{count} {name}" for name, count in funnel.items()}
     ready = funnel.get("source and tests")
     if untried and isinstance(untried, int) and isinstance(ready, int):

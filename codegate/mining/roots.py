@@ -9,8 +9,8 @@ def import_roots(tree: Tree) -> tuple[str, ...]:
     """Return the folders from which ``tree``'s code is imported.
 
     These are its top, ``src``, and folders that its configuration names. If ``tree`` is a part of a repository, the
-    paths begin with the part's folder, and the roots of the repository's other projects, which the part may use, and
-    the repository's root come after them.
+    paths are relative to the repository's root. The roots of the repository's other projects and the repository's root
+    follow.
     """
     roots = _roots(tree)
     if not isinstance(tree, Part):

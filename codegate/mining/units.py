@@ -151,6 +151,5 @@ def _is_bots(unit: Unit) -> bool:
 
 
 def _sources(unit: Unit) -> int:
-    """Return how many changed files look like source files."""
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

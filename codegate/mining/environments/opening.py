@@ -169,7 +169,7 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none, the recipe with the most passing tests. ``say`` is called with a clause on each rejected recipe.
+    If there is none, return the recipe with the most passing tests. ``say`` gets a line on each rejected recipe.
 
     Raises:
         UsageError: no test passes with any recipe.
@@ -205,7 +205,7 @@ def choose_recipe(
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
     """Return recipes to try if the chosen one fails.
 
-    The first proposal of each origin is returned: of CI jobs and of files.
+    They are the best proposals in ``tree``, one of each ``FoundRecipe.origin``.
     """
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
@@ -226,7 +226,7 @@ def try_recipe(
     Only test files of the most frequent language run, once and without a network.
 
     Raises:
-        UsageError: the recipe fails, no test passes, or it is not known how they are run.
+        UsageError: the recipe fails, no test passes, or the test runner is unknown.
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
     commit, tree, recipe = head.commit, head.tree, builds.recipe

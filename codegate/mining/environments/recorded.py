@@ -1,8 +1,8 @@
 """Recorded builds for mining.
 
 One build serves changes of about the same time. It is tried first even on a change whose inputs (recipe, lock and
-manifest files) differ. An *exact* build, of the inputs of the change's own base tree, is made only if fixed tests fail
-that are not known to fail in an exact build, too.
+manifest files) differ. An *exact* build, of the inputs of the change's own base tree, is made only if tests fail with
+the fix that are not known to fail in exact builds.
 """
 
 import shlex
@@ -98,7 +98,7 @@ class RecordedBuilds:
         """Yield the builds to try for a change, best first.
 
         Raises:
-            RECIPE_ERRORS: the first error of a recipe, after the builds of all recipes that work.
+            RECIPE_ERRORS: a recipe failed; usually raised after the other recipes' builds.
             SandboxError: the sandbox failed.
         """
         near = self._nearest(date)
@@ -166,7 +166,6 @@ class RecordedBuilds:
             self._empty.add(rung.environment.manifest.id)
 
     def _recipes(self, first: Recipe, base: Tree) -> Iterator[Recipe]:
-        """Yield recipes to try on a tree, beginning with ``first``."""
         yield first
         seen = {first.identity}
         for recipe in (self.recipe, *self._proposed(base)):
@@ -185,7 +184,6 @@ class RecordedBuilds:
         return max(same, key=lambda one: one.date, default=None)
 
     def _nearest(self, date: datetime) -> Recorded | None:
-        """Return the build nearest to ``date``, or None."""
         # Earlier trees come first, because they cannot have the fix. What a written recipe fits is built by it alone.
         serving = [one for one in self._serving() if not self._written or self._is_written(one.recipe)]
         return min(serving, key=lambda one: (one.date > date, abs(one.date - date)), default=None)
@@ -208,7 +206,7 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
     """Return how a recipe's tests are run.
 
-    ``own`` are the settings by the tree's files, for parts that the recipe leaves open.
+    ``own`` are the settings found in the tree's files, used where the recipe says nothing.
     """
     if recipe.tests is None:
         if own is None:

@@ -1,8 +1,7 @@
-"""Make new texts between a test's texts and the base's.
+"""Make new texts that mix hidden tests' with public ones.
 
 In tests of a program that reads code, every word of a text may have a meaning, so that none can be replaced. Instead, a
-line of a new text is made more similar to a line of the base's tests: one of the differences between the two is undone,
-or all but one.
+line of a hidden test takes over one of its differences from a similar line of the base's tests, or all but one.
 """
 
 import re
@@ -22,8 +21,8 @@ _LONGEST: Final = 200  # characters of a line
 def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
     """Yield tables of replacements for lines, by line.
 
-    Lines are without indentation. A replacement lies between a line of ``texts`` and a line of ``known``, the base's
-    texts, and is in neither. If there is none, each table replaces one line by a similar line of the base.
+    Lines are without indentation. A replacement mixes a line of ``texts`` with a similar line of ``known``, the base's
+    texts, and is in neither. If no line can be mixed, each table replaces one line by a similar line of the base.
     """
     public = sorted({line for text in known for line in _lines_of(text)})
     lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))
@@ -40,7 +39,7 @@ def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[
 def crossed(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
     """Return a literal's text with some of its lines replaced.
 
-    ``others`` has the replacements by line; all other parts become the result of ``otherwise``.
+    ``others`` has the replacements by line; ``otherwise`` returns the replacement of any other part.
     """
     parts = ((part, part.strip(" \t")) for part in _LINE_END.split(text))
     return "".join(part.replace(own, others[own]) if own in others else otherwise(part) for part, own in parts)

@@ -107,11 +107,11 @@ class Example:
 
     @property
     def raises(self) -> bool:
-        """Return whether its code raises an error after the fix."""
+        """Return whether the code raises an error after the fix."""
         return _ERROR.match(self.expected) is not None
 
     def echoes(self, names: Iterable[str]) -> bool:
-        """Return whether it only shows that a name is new.
+        """Return whether the example only shows a new name.
 
         Before the fix the name is unknown; after the fix the value is one that ``code`` itself contains.
         """
@@ -124,8 +124,8 @@ class Example:
         """Return a sort key; the clearest example has the smallest.
 
         ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
-        ``renamed`` maps replacements to the test's own words and numbers. Another number may be no version and no
-        pattern: with 2 as ``renumbered`` numbers in texts were replaced, with 1 only others.
+        ``renamed`` maps replacements to the test's own words and numbers. ``renumbered`` is 2 if numbers in texts were
+        replaced (they may be part of a version or a pattern), 1 if only other numbers were.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
@@ -139,10 +139,9 @@ class Example:
 
 
 def own_form(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value with the test's own words put back.
+    """Return a lower-case value with the test's own words.
 
-    If any number was replaced, all numbers become 0. If the result is not the value that the test's own words give, the
-    code treats a replaced word specially, and the example shows another case.
+    ``renamed`` maps replacements to these words. If any number was replaced, all numbers become 0.
     """
     text = value.lower()
     for other in sorted(renamed, key=len, reverse=True):
@@ -204,9 +203,10 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return the clearest try of each row first, then others.
+    """Return tries, the clearest of each row first.
 
-    ``rank`` gives the sort key of a try, ``row`` its table row. At most ``_MAX_TRIED`` are returned.
+    A try is a possible example. ``rank`` returns its sort key, ``row`` the row of test data that it comes from. At most
+    ``_MAX_TRIED`` are returned.
     """
     turns: Counter[object] = Counter()
     ordered = []

@@ -65,8 +65,7 @@ class ProbeDifference:
 def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """Return a difference as an example, None if not allowed.
 
-    An example is not allowed if it repeats a call of a hidden test, or needs code that cannot be shown. No hidden file
-    has the drawn literals, so an example repeats a call only if the literals have no effect.
+    An example is not allowed, for instance, if it repeats a call of a hidden test or needs code that cannot be shown.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
@@ -101,7 +100,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a hidden test makes the same call.
 
-    A hidden test does if the replaced literals have no effect. A word that is only repeated in the value has none.
+    It does if the replaced literals have no effect, except that a replaced word comes back in the value.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -124,10 +123,9 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _follows(difference: ProbeDifference) -> bool:
-    """Return whether the values changed only as the lines did.
+    """Return whether values differ only by the replaced lines' words.
 
-    The values are compared with those that the test's own literals give, and the replaced lines with their
-    replacements.
+    Compared are the values with the test's own literals and with their replacements.
     """
     line = difference.line
     if not line.others:
@@ -145,7 +143,6 @@ def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
 
 
 def _value_of(assignment: str) -> str:
-    """Return an assigned value without brackets around it."""
     return assignment.partition(" = ")[2].strip("() \n")
 
 
@@ -161,7 +158,6 @@ def _restored(value: str, renamed: Mapping[str, str]) -> str:
 
 
 def _is_declared_twice(dialect: Dialect, line: Line) -> bool:
-    """Return whether steps at different depths declare the same name."""
     places = {(name, step.depth) for step in line.steps for name in dialect.declared(step.text)}
     return len({name for name, _ in places}) < len(places)
 
@@ -172,7 +168,6 @@ def _texts(steps: Iterable[Step]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _is_of_base(dialect: Dialect, base: str, part: str) -> bool:
-    """Return whether ``base`` has the same import or definition."""
     return part in (dialect.context(base, dialect.declared(part)) or ())
 
 

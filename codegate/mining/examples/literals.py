@@ -66,7 +66,7 @@ Choose = Callable[[str], bool]
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     """Return the ``literals`` that must not be shown to solvers.
 
-    These are texts that ``public`` lacks and that are long enough. Of Go's struct tags, the values count.
+    They are long enough and not in ``public``. Of Go's struct tags, the values count.
     """
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
@@ -191,11 +191,7 @@ class Pieces:
                 yield words[0].start()
 
     def number(self, text: str) -> str:
-        """Return a decimal number with other digits, if possible.
-
-        The digits before its point, or those of its exponent, change; if a 0 or 1 is before the point, the last digit
-        behind it changes.
-        """
+        """Return a decimal number with other digits, if possible."""
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
         whole, point, rest = text.partition(".")
@@ -241,7 +237,6 @@ class Pieces:
         return word in self.avoid or word in self._known.values()
 
     def _drawn(self, word: str) -> str:
-        """Return another word of equal length, drawn at random."""
         if self.initial:
             alike = _VOWELS if word[0] in _VOWELS else _CONSONANTS
             others = [f"{letter}{word[1:]}" for letter in alike if letter != word[0]]

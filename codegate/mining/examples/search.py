@@ -56,9 +56,9 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 
 
 def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
-    """Run the probes of ``files``; yield examples of different values.
+    """Run the probes of ``files``; yield examples of changed values.
 
-    Only examples are yielded whose code gives the same values when it runs alone.
+    The code of each example gives the same values when it runs alone.
     """
     before, after = run(files, False)
     tries: dict[str, list[_Try]] = {}
@@ -83,7 +83,7 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
 
 
 def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
-    """Return, by file, tries with the same values when alone."""
+    """Run each try's code alone; return those with unchanged values."""
     numbered, probing = dict[int, _Try](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -100,7 +100,7 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return a statement that raised before the last, or ""."""
+    """Return the statement that raised, "" if the last one."""
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
@@ -152,11 +152,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
 
 
 def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
-    """Return examples that give the same values ten times.
-
-    It takes ten runs, because a map in Go has only a few orders. Examples with different definitions do not share a
-    run.
-    """
+    """Return examples that give the same values ten times."""
     groups: dict[object, list[Found]] = {}
     for each in found:
         groups.setdefault((each.path, _surroundings(cut, each)), []).append(each)
@@ -165,7 +161,7 @@ def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> l
 
 
 def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
-    """Return an example's definitions, and its imports without imported names."""
+    """Return the definitions and modules that an example needs."""
     dialect = dialect_of(found.path)
     needed = dialect.surroundings(_after(cut, found.path, dialect), found.line) if dialect is not None else None
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
@@ -268,7 +264,7 @@ def _after(cut: Cut, path: str, dialect: Dialect) -> str:
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
-    """Return by each probe's number what it recorded."""
+    """Return the recorded values by the probe's number."""
     found: Seen = {}
     for test, kept in shown.items():
         match = _PROBE.search(test)
@@ -307,9 +303,8 @@ def _differences(
 def _value(kept: Values, number: int, step: int) -> Value | None:
     """Return the value that a probe recorded for one expression.
 
-    ``kept`` are the probe's records, ``number`` is the place of the expression in its line, and ``step`` the place of
-    the step that checks it. If that step or an earlier one raised an error, the error is the value. None if nothing, or
-    several values, were recorded.
+    ``number`` is the index of the expression in its line, and ``step`` that of the step that checks it. If that step or
+    an earlier one raised an error, the error is the value. None if no value, or different values, were recorded.
     """
     if len({value for place, value in kept if place == number}) > 1:
         return None  # of a loop, which a reader sees once
@@ -318,7 +313,7 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
 
 
 def _only_value(kept: Values | None) -> Value | None:
-    """Return what a probe recorded that checks one expression alone."""
+    """Return the value that a probe of one expression recorded."""
     return _value(kept, 0, 1 << 30) if kept else None
 
 

@@ -76,7 +76,6 @@ def probes_of(
 def _variants(
     dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str, public: Collection[str]
 ) -> Iterator[Line]:
-    """Yield copies of a line, most replaced literals first."""
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
     avoid = taken | frozenset(written)
@@ -157,10 +156,10 @@ def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
     """Return shortened copies of ``line`` that lead to ``expression``.
 
-    There are at most three, the shortest first. ``step`` is the index of the step that checks ``expression``; if this
-    is empty, the step itself raises. The first copy has only the statements that the names in the expression need. The
-    second also has statements that declare no name, and calls in earlier assertions that may change a local name. The
-    third also has statements on names that are used together with a needed one, and all fixtures.
+    There are at most three, the shortest first. The first has only statements that the expression's names need. The
+    second adds statements that declare no name, and calls in earlier assertions that may change a local name. The third
+    adds statements that use other names together with a needed one, and all fixtures. ``step`` is the index of the step
+    that checks ``expression``; if this is empty, the step itself raises.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))

@@ -93,7 +93,7 @@ class DeclaredNames:
     """Public names that a fix adds to its base.
 
     Attributes:
-        used: names that the added lines of tests mention, and every operator, each with its sort.
+        used: operators, and names that added test lines mention, each with its sort, such as ``parameter``.
         unused: definitions that tests do not mention.
     """
 

@@ -155,7 +155,7 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield signals in a title; ``place`` begins their names."""
+    """Yield signals in a title, named after its ``place``."""
     kind, tag, rest = _strip(title[:_MAX_TITLE])
     if kind is not None:
         yield Signal(f"{place} type", kind, _NAMED["type"] * _PLACES[place], title.partition(":")[0].strip())

@@ -42,14 +42,14 @@ class Varied:
 def varied_runs(
     graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
 ) -> tuple[Varied, ...]:
-    """Return the runs after the first run of each state.
+    """Return the later runs of each state, under varied conditions.
 
-    The first run of each state is that of ``graded`` unchanged. Round 2 reverses the order in both states. In the fixed
-    state the clock is ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3
-    runs each test that the fix makes pass by itself and beside busy processes; if the runner can only vary order and
-    isolation, round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later
-    rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own; rounds 2 and 3
-    repeat quick tests if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time
+    The first run of each state, ``graded`` unchanged, is not among them. Round 2 reverses the order in both states. In
+    the fixed state the clock is ahead too; in the unfixed one each test that must pass in both states runs by itself.
+    Round 3 runs each test that the fix makes pass by itself and beside busy processes; if the runner can only vary
+    order and isolation, round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states.
+    Later rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own; rounds 2
+    and 3 repeat quick tests if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time
     (``cpu_seconds``), another run varies the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)

@@ -48,11 +48,11 @@ def audit_leaks(
 ) -> LeakAudit:
     """Return the parts of the answer that models can reach.
 
-    A line counts if it has 20 characters and an identifier, is new in its file, and yet stands with others in another
-    file. A hidden test counts if its fixed content is there already. An installed release of the project counts unless
-    all files that the fix changes lack the fix in it. The project is the content of ``folder``, if only a part of the
-    repository is mined. Compiled code counts only in an environment that was built ``from_tree``, because no other
-    environment has compiled code of the project.
+    A line of the fix counts if it has 20 characters and an identifier, and another file has it together with other
+    lines of the fix. A hidden test counts if a file has its fixed content. An installed release of the project counts
+    unless all files that the fix changes lack the fix in it. The project is the content of ``folder``, if only a part
+    of the repository is mined. Compiled code counts only in an environment that was built ``from_tree``, because no
+    other environment has compiled code of the project.
 
     Raises:
         FilesRefused: the tree does not fit.
@@ -170,12 +170,10 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
 
 
 def _squeezed(lines: Iterable[str]) -> str:
-    """Return lines as one text without blanks, quotes and backslashes."""
     return "".join(lines).translate(_UNSQUEEZED)
 
 
 def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
-    """Return a file's words that its base version lacks."""
     known = set(_WORD.findall(decode(old.data))) if old is not None else set()
     words = set(_WORD.findall(_COMMENT.sub("", decode(new.data)))) if new is not None else set()
     return sorted(words - known)[:_MAX_LINES]
@@ -194,7 +192,6 @@ def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
 
 
 def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:
-    """Return test names that are new in the hidden files."""
     names: set[str] = set()
     for path, file in hidden.items():
         old = base.get(path)

@@ -97,8 +97,8 @@ def classify_tests(
 
     A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
     or if its id holds a memory address. If a run did not reach a test, because another one used up the time or ended
-    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` has,
-    by test, why it is flaky.
+    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` has
+    the cause of each flaky test.
     """
 
     def flaky(test: str) -> QuarantinedTest:

@@ -65,7 +65,6 @@ class _Texts:
         self._busy = {(path, at) for path, at in self._added if not _IDLE.fullmatch(self.new[path][at])}
 
     def statements(self) -> list[_Place]:
-        """Return the added statements that are part of larger changes."""
         places = {(place.path, place.begin, place.end) for place in self.changed}
         found = (each for place in self.changed for each in _blocks(self.new[place.path], place))
         return [each for each in found if (each.path, each.begin, each.end) not in places]

@@ -237,7 +237,6 @@ def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
-    """Return whether all ``graded`` tests pass, ignoring those in ``aside``."""
     statuses = {test.id: test.status for test in result.tests}
     only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
@@ -265,8 +264,9 @@ def validate_suite(
 ) -> ValidationReport:
     """Prove every problem again and write the results back.
 
-    Retired problems are left out. New quarantines are written, and for proven problems the place of the proof. A new
-    proof lifts or renews an expired quarantine; one that has not expired stays. The caller closes ``backend``.
+    Retired problems are left out. New quarantines are written, and the sandbox and packages with which problems were
+    proved. A new proof lifts or renews an expired quarantine; one that has not expired stays. The caller closes
+    ``backend``.
 
     ``progress`` is called from worker threads for each finished problem; ``waiting`` is called every second with the
     number of finished problems, the number of all, and a text on the problems in progress.
@@ -355,7 +355,6 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 
 
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
-    """Return the sandbox and packages with which problems were proved."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
     first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(

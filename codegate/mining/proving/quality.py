@@ -98,9 +98,9 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They fail in the runs ``left``, in which no shown example fails. They are not returned if the base's own tests fail
-    with the partial fix, too: behaviour that these check works today and needs no statement. Functions of
-    ``overturned`` tests are not among the base's own.
+    They fail in the runs ``left``, in which no shown example fails. They are not returned if existing tests of the base
+    fail with the same partial fix, because what works today needs no statement. Existing tests in ``overturned`` are
+    ignored.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)

@@ -126,8 +126,8 @@ class Trial:
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
         """Run both states under varied conditions; return outcomes or rejection.
 
-        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The first run of the unfixed
-        state also tries the tests with marks (``used``).
+        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The first of these runs of the
+        unfixed state runs ``used``, the tests with marks.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
@@ -180,7 +180,6 @@ class Trial:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Run tests again; return why each quarantined one is flaky."""
         causes: dict[str, Cause] = {}
         reports = {state: self._reports(state) for state in self._trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
@@ -205,8 +204,7 @@ def try_cut(
     """Run a change's tests before and after the fix, once.
 
     Return the trial, or a rejection. The fixed state runs first. It shows whether the environment works and how long
-    the tests take, so that a bug that hangs costs only a measured limit. The caller lets the grader grade the reference
-    fix. Raises as ``run_tests``.
+    the tests take, so that a bug that hangs costs only a measured limit. Raises as ``run_tests``.
 
     Args:
         cut: the change's tests and fix.
@@ -216,8 +214,8 @@ def try_cut(
         settings: the test runner.
         allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: see ``LanguageSupport.narrowed``: keeps the hidden tests that can run before the fix.
-        least: smallest time limit of later runs: the first one may find files compiled that a grade has to compile.
-        doubts: returns whether these tests may fail after the fix because of the environment.
+        least: least time limit of later runs in seconds; a grade may have to compile what the first run found compiled.
+        doubts: returns whether the environment may be why the given tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
     """
     allowed = with_room(allowed, cut.fixed)
@@ -289,10 +287,10 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
 
 
 def measured_limit(report: TestReport, most: float = 0.0) -> float:
-    """Return the time limit in seconds for tests like these.
+    """Return a time limit in seconds for measured tests.
 
-    It is one of a few steps, and depends on processor time first, so that a busy machine seldom gives the same tests
-    another limit. The last step is ``most`` if that is more.
+    It is one of a few steps, and depends on processor time first, so that a busy machine seldom changes it. The last
+    step is ``most`` if that is more.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))

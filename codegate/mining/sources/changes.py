@@ -86,7 +86,7 @@ def is_lfs_pointer(data: bytes) -> bool:
 
 
 def absent_parts(tree: Tree) -> str:
-    """Return a clause on absent submodules and LFS files."""
+    """Return absent submodules and LFS files as text, or ""."""
     found = [f"the submodule {of['path']}" for of in read_ini(tree, ".gitmodules").values() if "path" in of]
     found += [f"{path}, which is in LFS," for path, file in tree.items() if is_lfs_pointer(file.data)]
     named = [*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else [])]
@@ -94,10 +94,7 @@ def absent_parts(tree: Tree) -> str:
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each range's commit with git's output on it.
-
-    The output is split at NULs; lines about blobs come first.
-    """
+    """Yield each range's commit with git's output, split at NULs."""
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
         return

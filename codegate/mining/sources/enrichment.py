@@ -284,7 +284,6 @@ def _names(labels: list[_Label]) -> tuple[str, ...]:
 
 
 def _body_before(issue: _Issue, began: datetime) -> str:
-    """Return an issue's text as it was before ``began``."""
     # An edit's ``diff`` is the whole text after the edit. That is not documented, so it is used only if the newest one
     # is the present text.
     if issue.edited is None or issue.edited < began:

@@ -162,7 +162,7 @@ class CommitRecord:
 
 
 class CommitGraph:
-    """A commit and its ancestors; those already merged are marked.
+    """A commit and its ancestors; already merged ones are marked.
 
     Attributes:
         parents: by commit, its parents.

@@ -162,7 +162,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, by commit, pull requests whose head commit it merged."""
+    """Return, by commit, the pull request whose head it merged."""
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:

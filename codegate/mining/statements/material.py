@@ -63,7 +63,7 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     """Return the changelog entries that the change adds.
 
-    If some of them name its pull request or issues, only these are returned.
+    If some entries name the change's pull request or issues, only these are returned.
     """
     found: list[str] = []
     for change in unit.changes:

@@ -164,7 +164,10 @@ def says_enough(sentences: Collection[str]) -> bool:
 
 
 def is_sentence(text: str, source: str) -> bool:
-    """Return whether ``text`` is a complete sentence, not an introduction."""
+    """Return whether ``text`` is a complete sentence, not an introduction.
+
+    The rules for list items depend on the text's ``source``.
+    """
     item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
     # List items of a message describe the fix, and those of an issue list versions.
     prose = (ended and not item) if source in MESSAGES else (ended or not item) if source == "issue" else True
