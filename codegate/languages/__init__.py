@@ -1,6 +1,6 @@
 """Programming languages, one folder each.
 
-Their files are read as text and never executed.
+Source files are read as text and never executed.
 """
 
 import re
@@ -50,17 +50,17 @@ class SourceFile:
     root: "Node"
 
     def declarations(self, place: str = "") -> list[Declaration]:
-        """Return the file's declarations; ``place`` is the signatures' prefix."""
+        """Return declarations; signatures put ``place`` before each name."""
         found = self.reader.declarations(self.root, self.path, place)
         return [each for each in found if _NAME.fullmatch(each.name)]
 
     def uses(self, lines: Collection[int] | None = None) -> Uses:
-        """Return the names used in ``lines`` (from 1), or everywhere."""
+        """Return the names used in ``lines`` (from 1; None: all)."""
         return names_used(captures(self.root, self.grammar, self.reader.uses), lines)
 
 
 def grammar_of(suffix: str) -> Grammar | None:
-    """Return the grammar for files with a suffix, or None."""
+    """Return the grammar of files with this suffix, or None."""
     reader = _readers().get(suffix)
     return reader.grammars[suffix] if reader is not None else None
 

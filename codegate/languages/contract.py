@@ -29,7 +29,7 @@ def is_test_data(path: str) -> bool:
 class FileRules:
     """One language's rules for which files are tests, by path.
 
-    The tree has their content; most rules also classify paths that it lacks.
+    ``tree`` is the repository. Most rules also classify paths that are not in it.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -54,7 +54,7 @@ class FileRules:
     def is_test_area(self, path: str) -> bool:
         """Return whether a file only serves tests.
 
-        The rules for usual test folders are elsewhere.
+        Files in folders of ``TEST_FOLDERS`` need no rule here.
         """
         return False
 
@@ -85,15 +85,14 @@ class LanguagePack:
         readers: readers of the names that files declare and use, with their grammars.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
-        alone: runners whose test files cannot hold altered copies of tests: if one test fails, the status of the others
-            is unknown.
+        alone: runners whose test files cannot hold copies of tests: a failing test leaves the others' status unknown.
         untyped: by suffix of a test file, a first line that turns off type checks, because inserted calls have no
             types.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before any code runs.
         varies: conditions that runs of its tests can vary: ``clock``, ``isolation`` (each test in its own process),
             ``load``, ``order``, ``random`` (by repetition), ``seed`` (of hashes, which decides for example the order of
             Python's sets), ``timezone``.
-        parameters: the character that begins the parameters in a test's id; empty: ids have titles and no parameters.
+        parameters: the character that begins the parameters in a test's id; empty: ids have no parameters.
         same_layout: function that returns whether two versions of a file differ in layout and comments alone; None:
             compare syntax trees.
     """

@@ -1,9 +1,9 @@
 """Find a file's tests and replacements for their literals.
 
 A *flip* replaces one literal, name or operator in a test. Nothing here analyses whether the test depends on it: the
-grader runs the flipped test on the reference fix and keeps the flip if the test fails. A literal's replacements are the
-other members of its class, and every member of a class has the same class. So a patch cannot tell from a value whether
-it is the original. A flip is *weak* if a patch can tell anyway: it changes an operator (``==`` to ``!=``), or an older
+grader runs the flipped test on the reference fix and keeps the flip if the test fails. A literal belongs to a *class*,
+a fixed set of similar literals; the others in that set are its replacements. So a patch cannot tell from a value
+whether it is the original. A flip is *weak* if a patch can tell: it changes an operator (``==`` to ``!=``), or an older
 version of the test reveals the original literal.
 """
 
@@ -47,9 +47,9 @@ class Site(Strict):
     Its start and end are in bytes of the file.
 
     Attributes:
-        row: it may belong to a single row of a table.
+        row: it may be in one row of a table only.
         value: it is a literal or a name, not an operator; ``texts`` are the other members of its class.
-        name: an id of the place, the same whenever the same file is read.
+        name: an id of the site, the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
         known: an older version of the test reveals which text is the original.
     """
@@ -64,7 +64,7 @@ class Site(Strict):
 
     @property
     def strong(self) -> bool:
-        """Return whether a patch cannot tell the original text."""
+        """Return whether a patch cannot tell the original from replacements."""
         return self.value and not self.known
 
 
@@ -72,13 +72,12 @@ class EditableTest(Strict):
     """A test in a file's text, with places to edit.
 
     Attributes:
-        name: its name in the runner's ids, without file and parameters; ``HOLE`` stands for parts known only at run
-            time.
-        span: start and end in bytes, with decorators, annotations and the like.
-        word: byte at which a random word is inserted into its name, and the text to insert, where ``$word$`` stands for
-            the word.
-        marks: bytes at which calls are inserted that record progress, and the text of each: a call of ``$mark$`` with
-            ``$token$``.
+        name: the test's name in the runner's ids, without file and parameters; ``HOLE`` stands for parts known only at
+            run time.
+        span: start and end in bytes, decorators and annotations included.
+        word: byte at which to insert a random word into the test's name, and the text to insert, with ``$word$`` in
+            place of the word.
+        marks: bytes at which to insert marks, and the text of each: a call of ``$mark$`` with ``$token$``.
         sites: places that have replacements.
         alone: the file cannot hold copies of the test.
     """
@@ -123,9 +122,9 @@ class Written:
     """The syntax nodes of one test.
 
     Attributes:
-        named: the node of its name.
+        named: the node of the test's name.
         alone: the file cannot hold copies of the test.
-        before: nodes in front of it that belong to it, such as attributes.
+        before: nodes in front of the test that belong to it, such as attributes.
     """
 
     name: str
@@ -157,7 +156,7 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the mark's text, to insert after a statement."""
+        """Return the text of the mark to insert after ``statement``."""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         """Yield the byte position and text of each mark.
@@ -176,28 +175,28 @@ class TestSyntax(ABC):
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return other names in the same column of a table."""
+        """Return other names in the table column of ``node``."""
         return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
-        """Return opposite operators or the like, which patches can recognise."""
+        """Return opposites of ``node``, such as ``!=`` for ``==``."""
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        """Return whether ``node`` must keep its text in all copies."""
+        """Return whether no control may replace ``node``."""
 
     def leaves(self, statement: "Node") -> bool:
         """Return whether a statement may end the test early."""
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """Return whether a node may belong to one row only."""
+        """Return whether ``node`` may be in one table row only."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether a test looks for a literal inside texts."""
+        """Return whether the test searches other texts for this literal."""
 
 
 def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
@@ -274,7 +273,6 @@ def with_known(
 
 
 def _is_known(own: bytes, texts: Sequence[str], older: Collection[bytes]) -> bool:
-    """Return whether an older version reveals a site's original text."""
     others = [_TOKEN.findall(text.encode()) for text in texts]
     for number, token in enumerate(_TOKEN.findall(own)):
         changed = {one[number] for one in others if number < len(one)} - {token}
@@ -302,7 +300,6 @@ def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
 
 
 def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
-    """Return the literals that can replace a literal."""
     text = text_of(node)
     if kind == "truth":
         other = {"true": "false", "false": "true"}[text.lower()]
@@ -337,7 +334,6 @@ def _numbers(text: str) -> list[str]:
 
 
 def _core(place: int) -> int:
-    """Return the ``place``-th number that does not end with 0."""
     return place + place // 9 + 1 if place >= 0 else 0
 
 
@@ -359,7 +355,6 @@ def _words(body: str, words: Sequence[str]) -> list[str]:
 
 
 def _letters(body: str) -> list[str]:
-    """Return copies of a text, each with another last letter."""
     own = list(re.finditer(r"(?<!\\)[A-Za-z0-9]", body))
     if not own:
         return []

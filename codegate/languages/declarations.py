@@ -31,10 +31,10 @@ class Declaration:
 
     Attributes:
         signature: one line that says how to use it: without a body, and with plain defaults only.
-        kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
-            the file re-exports another file's declaration, ``key`` if it is only read, such as options in JavaScript.
+        kind: ``field``: a type's declaration lists it; ``attribute``: code sets it on an object; ``import``: the file
+            re-exports it; ``key``: code only reads it, such as an option in JavaScript.
         owner: the types around it, dotted; empty at the top of the file.
-        parameters: names of its parameters; of Go, their types.
+        parameters: names of its parameters; in Go, their types.
         public: other files may use it, by the language's keywords or naming conventions.
         bare: its type is unknown, as in ``x.name = 1``.
     """
@@ -49,7 +49,7 @@ class Declaration:
 
     @property
     def qualified(self) -> str:
-        """Return the name behind the types that contain it, dotted."""
+        """Return ``owner.name``, or ``name`` without an owner."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
@@ -62,7 +62,7 @@ class Uses:
         members: names looked up in something else: ``x.name``, ``import {name}``.
         keywords: names of keyword arguments, and of keys in objects and structs.
         called: names of functions and methods that are called.
-        texts: the beginnings of literals.
+        texts: the beginnings of string literals.
         arguments: in Python, texts that are an argument, a subscript or the left side of a comparison.
     """
 
@@ -101,7 +101,8 @@ class NameReader:
 def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None) -> Uses:
     """Return the captured names as ``Uses``.
 
-    ``found`` has the nodes that ``NameReader.uses`` captured; only those in ``lines`` (from 1) count, None: all.
+    ``found`` has the nodes that ``NameReader.uses`` captured. Nodes outside of ``lines`` (from 1; None: all) do not
+    count.
     """
     uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
     for role, names in vars(uses).items():
@@ -120,7 +121,7 @@ def _start(node: "Node") -> str:
 def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
     """Return a declaration's source on one line.
 
-    Long parts become dots. ``fields`` has texts that replace child fields, by field name.
+    Long parts become ``...``. ``fields`` has replacements for child fields, by field name.
     """
     edits = {at: text for name, text in (fields or {}).items() if (at := child(node, name)) is not None}
     if node is None or node.end_byte - node.start_byte - sum(at.end_byte - at.start_byte for at in edits) > _MAX_HEADER:
@@ -142,9 +143,9 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
 
 
 def marks(node: "Node", end: "Node | None") -> str:
-    """Return the keywords in front of a declaration.
+    """Return a declaration's modifiers, such as ``public static``.
 
-    They stand before its child ``end``, such as ``public static``.
+    They are the short children of ``node`` before ``end``.
     """
     found: list[str] = []
     for each in node.children:

@@ -1,7 +1,7 @@
 """Classify a repository's files (source, test, docs, …).
 
-This is the one rule for mining, solving and grading. Path segments, the test runner's own configuration and imports
-decide, never a substring (``src/_pytest/`` and ``django/test/`` are source).
+Mining, solving and grading share this rule. Path segments, the test runner's own configuration and imports decide,
+never a substring (``src/_pytest/`` and ``django/test/`` are source).
 """
 
 import re
@@ -78,7 +78,7 @@ class PathClassifier:
         return "generated" if _GENERATED.search(path) else "source"
 
     def is_test_module(self, path: str) -> bool:
-        """Return whether its language's test runner would collect ``path``."""
+        """Return whether the language's test runner would collect ``path``."""
         return any(rules.is_test(path) for rules in self.rules)
 
     def _is_test_area(self, path: str) -> bool:

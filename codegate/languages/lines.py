@@ -42,8 +42,8 @@ class Step:
     Attributes:
         text: the statement; empty if there is only an assertion.
         checked: expressions whose values an assertion compares, after ``text``.
-        raises: the assertion expects an error.
-        panics: it expects a thrown error or a panic.
+        raises: the assertion expects an error, as a value or thrown.
+        panics: the assertion expects a thrown error or a panic.
         depth: number of blocks around it; a name may have another value in an inner block.
     """
 
@@ -58,15 +58,15 @@ class Step:
 class Line:
     """What one execution of a test runs, statement by statement.
 
-    A copy of a line has other literals than the test.
+    A probe may run a copy of a line that has other literals.
 
     Attributes:
         test: name or titles of the test function.
         replaced: how many of the test's literals the copy replaces.
-        renamed: maps new words and numbers to those of the test that they replace.
-        others: maps lines of the test's texts to the lines that replace them.
+        renamed: by replacement, the test's own word or number.
+        others: by line of a text in the test, the line that replaces it.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
-        own: of a probe, the steps with the test's own literals.
+        own: of a probe, the steps before the replacements.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
@@ -117,14 +117,14 @@ class Dialect(ABC):
 
     Attributes:
         fence: language of a Markdown code block.
-        suffixes: suffixes of source files, whose words may be names in a program.
+        suffixes: suffixes of the language's source files.
         remark: text that begins a comment.
         idle: a statement that does nothing, where a block must have one.
         ending: text that ends a statement; empty if the end of its line does.
         raising: word in front of a raised error in an example.
         probe: beginning of the name of a probe's test.
-        place: pattern of a place in a compiler's message, with ``{}`` for the file and the line as its group; empty:
-            probes that do not compile are left out before anything runs.
+        place: regular expression for an error in a compiler's message: ``{}`` stands for the file, the group is the
+            line; empty: probes that do not compile are left out before anything runs.
         assignments: types of nodes that change the value of their left side.
         apart: an example can run without the rest of its test file and without other hidden files.
     """
@@ -156,7 +156,7 @@ class Dialect(ABC):
     def source(self, path: str, tree: Tree) -> str:
         """Return the text of a test file; "" if absent.
 
-        A dialect may write asserting functions that it imports into it.
+        A dialect may add the asserting functions that the file imports.
         """
         return decode(tree[path].data) if path in tree else ""
 
@@ -166,15 +166,16 @@ class Dialect(ABC):
 
     @abstractmethod
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        """Yield the lines of the tests in ``source``.
+        """Yield a ``Line`` for each execution of a test.
 
-        ``tests`` are ids without files. Rows that ``base``, the file before the fix, lacks are preferred. ``beside``
-        are the texts of other test files, whose asserting functions are followed.
+        The tests are in ``source``, and ``tests`` are their ids without files. ``base`` is the file before the fix;
+        table rows that are not in it are preferred. ``beside`` are the texts of other test files, whose asserting
+        functions are followed.
         """
 
     @abstractmethod
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """Yield the nodes of numbers and of texts' contents."""
+        """Yield the nodes of number literals and of strings' contents."""
 
     @abstractmethod
     def names(self, node: "Node") -> set[str]:
@@ -193,7 +194,7 @@ class Dialect(ABC):
     def steps_for(self, shared: Sequence[Step], text: str, own: frozenset[str]) -> tuple[Step, ...]:
         """Return the ``shared`` steps that the code ``text`` needs.
 
-        ``own`` are names that the code defines itself.
+        ``shared`` are steps before all tests; ``own`` are names that the code defines itself.
         """
         kept: list[Step] = []
         wanted = self.used(text) - own
@@ -205,7 +206,10 @@ class Dialect(ABC):
         return tuple(kept)
 
     def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
-        """Return the definitions behind ``names``, in file order."""
+        """Return the source of the ``nodes`` that define ``names``.
+
+        Definitions that they use are included.
+        """
         shown: list[Node] = []
         wanted, before = set(names), -1
         while len(shown) != before:
@@ -242,10 +246,13 @@ class Dialect(ABC):
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return imports and definitions that ``names`` need; None: unknown name."""
+        """Return the imports and definitions that ``names`` need.
+
+        None if a name is unknown.
+        """
 
     def outside(self, source: str, line: Line) -> frozenset[str]:
-        """Return the names that a line takes from the file."""
+        """Return names that a line uses but does not define."""
         own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
         return self.used(line.text) - (own - defined)
@@ -255,7 +262,10 @@ class Dialect(ABC):
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Describe the framework names that a line uses; None: unknown."""
+        """Describe the fixtures that a line uses, by name.
+
+        None if one cannot be described.
+        """
         return {}
 
     def shown(
@@ -267,20 +277,23 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return an example's code and values as readers see them."""
+        """Return an example as readers of a statement see it."""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a record's ``text`` and ``kind`` as readers see them."""
+        """Return a recorded value (see ``Value``) as readers see it."""
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return the steps to ``expression`` without unused code."""
+        """Return ``steps`` without code that ``expression`` does not need."""
         return steps
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
-        """Return the probes at which a compiler's message points."""
+        """Return the probes that a compiler's ``message`` rejects.
+
+        ``source`` is the text of their test file ``path``.
+        """
         place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
         head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
         for number in set(map(int, place.findall(message) if self.place else ())):

@@ -59,9 +59,9 @@ def search_tests(
 ) -> bytes:
     """Return the tests in test files as JSON lines.
 
-    Each line is a ``codegate.languages.controls.EditableTest``. Tests that cannot be parsed are left out; of a runner
-    whose tests cannot be read, none is returned. ``older`` are versions of the files that the author of a patch may
-    know; those of more than 1 MiB are ignored.
+    Each line is a ``codegate.languages.controls.EditableTest``. Tests that cannot be parsed are left out; a runner
+    without a ``TestSyntax`` has none. ``older`` are versions of the files that the author of a patch may know; those of
+    more than 1 MiB are ignored.
 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
@@ -104,7 +104,6 @@ def search_tests(
 
 
 def _words(text: bytes | bytearray) -> str:
-    """Return the end of an error message, on one line."""
     return " ".join(text.decode("utf-8", "replace").split())[-_MOST_WORDS:]
 
 
@@ -209,7 +208,6 @@ def serve() -> None:
 
 
 def _answer(connection: socket.socket) -> None:
-    """Run one connection's search, and send its result."""
     signal.alarm(_SECONDS)
     with connection, connection.makefile("rwb") as file:
         try:
@@ -242,7 +240,7 @@ def _records(request: Mapping[str, Any]) -> list[bytes]:
 def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict[str, Any]]:
     """Return the tests in one file, as ``EditableTest`` fields.
 
-    ``older`` is an earlier version of it, if known.
+    ``older`` is an earlier version of the file, if known.
     """
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:

@@ -1,6 +1,6 @@
 """Read a test's statements as lines (see ``lines``).
 
-Each row, subtest and block has its own line.
+Each row of a table, subtest and block has its own line.
 """
 
 import re
@@ -80,7 +80,7 @@ class StatementReader(ABC):
 
 
 class TypedReader(StatementReader):
-    """Reads tests whose asserting functions have typed parameters."""
+    """Reads tests of languages whose parameters have types."""
 
     results: ClassVar[frozenset[str]]
     """Types of expressions that are calls."""
@@ -95,17 +95,17 @@ class TypedReader(StatementReader):
 
     @abstractmethod
     def declare(self, name: str, kind: str, value: str) -> str:
-        """Return code that declares a typed name with a value."""
+        """Return code that declares ``name``, of type ``kind``, with ``value``."""
 
     def text(self, node: "Node") -> str:
-        """Return the source of an expression, as lines show it."""
+        """Return an expression's source, as a step has it."""
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return the checks in a call of an asserting function.
+        """Return what a call of an asserting function checks.
 
-        They are a step that checks the arguments, or a branch with the function's body. None for a call that the base
-        file has too, unless an argument was made by the test.
+        It is a step that checks the arguments, or a branch with the function's body. None if the file before the fix
+        has the same call, unless an argument is a variable of the test.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_made(each)]
@@ -125,7 +125,7 @@ def lines_through(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield the lines through the statements in ``body``.
 
-    Each is the steps ``before`` and those that lead to a check.
+    Each line is the steps ``before`` and the steps up to a check.
     """
     before = before if depth else _uncommented(before, reader)
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
@@ -150,7 +150,7 @@ def _uncommented(steps: Iterable[Step], reader: StatementReader) -> tuple[Step, 
 
 
 def called(statement: "Node") -> "Node | None":
-    """Return the statement's call if it is nothing else."""
+    """Return the call that is the whole statement, or None."""
     whole = statement.type in {"expression_statement", "return_statement"} and statement.named_children
     return call_in(statement.named_children[0]) if whole else None
 
@@ -185,7 +185,7 @@ def is_fresh(node: "Node", base: str) -> bool:
 
 
 def appears(text: str, base: str) -> bool:
-    """Return whether the file ``base`` has code in any layout."""
+    """Return whether ``base`` has the code ``text``, ignoring whitespace."""
     return without_blanks(text) in without_blanks(base)
 
 
@@ -197,7 +197,7 @@ def without_blanks(code: str) -> str:
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
     """Return the table rows that ``base`` lacks, at most 60.
 
-    If it has all of them, return all.
+    If it has all of them, return the first 60.
     """
     given = list(rows)
     return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
@@ -222,10 +222,10 @@ def asserting(
 def written_out(
     parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
 ) -> tuple[Step, ...] | None:
-    """Return declarations of parameters with their arguments.
+    """Return declarations of parameters with the arguments as values.
 
-    ``parameters`` are names with types; ``declared`` writes one declaration. None if an argument uses another
-    parameter's name, because they are assigned one after the other.
+    ``parameters`` are names with types; ``declared`` writes one declaration. None if the numbers differ, or an argument
+    uses another parameter's name.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

@@ -35,9 +35,9 @@ _lock = threading.Lock()  # warnings.catch_warnings changes the whole process
 def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
     """Return the root of a text's syntax tree.
 
-    Syntax errors become ``ERROR`` nodes. A text that takes more than ``seconds`` of CPU time counts as empty: a
-    megabyte takes a tenth of a second, but error recovery is quadratic for some texts. The last step, at the end of the
-    text, is not interrupted.
+    Syntax errors become ``ERROR`` nodes. A text that takes more than ``seconds`` of CPU time counts as empty, because
+    error recovery is quadratic for some texts; a megabyte usually takes a tenth of a second. The last step, at the end
+    of the text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
 
@@ -95,9 +95,9 @@ def field(node: "Node | None", *names: str) -> "Node | None":
 
 
 def children_of(node: "Node | None", *names: str) -> "list[Node]":
-    """Return the named children of a node.
+    """Return the named children of the node at a path.
 
-    ``names`` is a path of fields to that node.
+    ``names`` are the path's field names, from ``node``.
     """
     inner = field(node, *names)
     return inner.named_children if inner is not None else []
@@ -123,7 +123,7 @@ def walk(node: "Node | None") -> Iterator["Node"]:
 
 
 def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
-    """Yield a node's ancestors below ``end``, nearest first."""
+    """Yield a node's ancestors up to ``end``, exclusive; nearest first."""
     around = node.parent
     while around is not None and around != end:
         yield around
@@ -133,8 +133,8 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
     """Yield each named node with the ``opening`` ancestors around it.
 
-    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty of them are left
-    out.
+    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty such ancestors are
+    left out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
@@ -166,7 +166,7 @@ def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[in
 
 
 def compiles(source: bytes) -> bool:
-    """Return whether this Python can compile a source.
+    """Return whether this version of Python can compile ``source``.
 
     This finds more errors than parsing.
     """
@@ -180,7 +180,7 @@ def compiles(source: bytes) -> bool:
 
 
 def parse_python(source: bytes) -> ast.Module | None:
-    """Return Python's own syntax tree of ``source``, or None."""
+    """Return Python's own syntax tree of ``source``; None: syntax error."""
     try:
         with _lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Go."""
+"""Go: ``go test`` and testify."""
 
 from typing import Final
 

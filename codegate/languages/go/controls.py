@@ -107,7 +107,6 @@ class GoTestSyntax(TestSyntax):
 
 
 def _suites(root: "Node") -> dict[str, str]:
-    """Return, by testify suite type, the function that runs it."""
     found = {}
     for function in root.named_children:
         name = text_of(field(function, "name"))
@@ -118,7 +117,6 @@ def _suites(root: "Node") -> dict[str, str]:
 
 
 def _cells(row: "Node") -> Iterator[tuple[str | int, "Node"]]:
-    """Yield a table row's cells: column and value."""
     for number, one in enumerate(each for each in row.named_children if each.type != "comment"):
         name = text_of(one.named_children[0]) if one.type == "keyed_element" else number
         value = one.named_children[-1] if one.type == "keyed_element" else one

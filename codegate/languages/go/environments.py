@@ -17,7 +17,7 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
 class GoSupport(LanguageSupport):
-    """Mining's support for Go."""
+    """What mining has to know about Go."""
 
     @override
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:
@@ -44,7 +44,6 @@ class GoSupport(LanguageSupport):
 
 
 def _parts(root: "Node") -> "list[Node]":
-    """Return the nodes of a file's declarations and single imports."""
     imports = [node for node in root.named_children if node.type == "import_declaration"]
     others = [node for node in root.named_children if node.type.endswith("_declaration") and node not in imports]
     return others + [each for node in imports for each in walk(node) if each.type == "import_spec"]

@@ -18,12 +18,12 @@ _CONFIGURATION: Final = re.compile(r"\.(golangci|goreleaser|mockery|testcoverage
 
 
 class GoFiles(FileRules):
-    """Files of Go.
+    """Classifies Go files.
 
     A ``_test.go`` file is a test, or test support if it declares no test (``export_test.go``); ``testdata/`` is
-    support, and so are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere,
-    ``internal/…test`` among them, are source: other modules, or the product, may import them. Generated code is source,
-    because nothing compiles without it; vendored code is not.
+    support, and so are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere, such as
+    ``internal/…test``, are source: other modules, or the product, may import them. Generated code is source, because
+    nothing compiles without it; vendored code is not.
     """
 
     @override

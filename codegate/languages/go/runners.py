@@ -45,9 +45,9 @@ class Go(Runner):
     """Runs one program for each package folder.
 
     Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and the name that Go
-    gives, subtests included (``cache/lru_test.go::TestEvict/empty``). A repeated run in another order is ``-shuffle``
-    by the hash seed; a subtest that is to run alone brings its whole test along. The options of the project's own ``go
-    test`` count, such as ``-race`` and ``-tags``.
+    gives, subtests included (``cache/lru_test.go::TestEvict/empty``). Another order of tests is Go's ``-shuffle``, with
+    the hash seed. To isolate a subtest, its whole test is run alone. The options of the project's own ``go test``
+    count, such as ``-race`` and ``-tags``.
     """
 
     @override
@@ -83,7 +83,7 @@ class Go(Runner):
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the compiler's and the test program's options of ``command``."""
+    """Return options for compiler and test program, from ``command``."""
     starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
     words = list(command[starts[0] + 2 :] if starts else ())
     build: list[str] = []
@@ -107,7 +107,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
-    """Return, by path, new files that define the mark function."""
+    """Return Go files that define the mark function, by path."""
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip
     folder = files[0].rpartition("/")[0]

@@ -82,7 +82,6 @@ class GoReader(TypedReader):
         return None if own or (self._asserts(statement) and not declares) else Step(statement_text(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement asserts, directly or through a helper."""
         return asserts(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
 
     @override
@@ -105,7 +104,7 @@ class GoReader(TypedReader):
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
 
     def _condition(self, statement: "Node") -> Step:
-        """Return the values that an ``if`` checks, as a step."""
+        """Return a step with the values in an ``if`` condition."""
         condition = field(statement, "condition")
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
@@ -151,7 +150,6 @@ class GoReader(TypedReader):
         return [Branch((), text_of(field(arguments[1], "body"))[1:-1])]
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each row of a literal table."""
         clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
         left, table, body = field(clause, "left"), self.value(field(clause, "right"), before), field(loop, "body")
         if (stepped := _STEPPED.match(text_of(loop))) is not None and body is not None:
@@ -180,7 +178,6 @@ class GoReader(TypedReader):
         return None
 
     def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each group of a table's rows."""
         # The loop takes them by index.
         index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
         table = self.named(name, before)
@@ -241,7 +238,6 @@ class GoReader(TypedReader):
 
 
 def _is_written(node: "Node") -> bool:
-    """Return whether a node is an assignment's target."""
     assigned = field(node.parent.parent if node.parent is not None else None, "left")
     return assigned is not None and assigned == node.parent
 
@@ -251,7 +247,6 @@ def _entries(table: "Node") -> "list[Node]":
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
-    """Return a struct literal's values as text, by field name."""
     kinds: dict[str, str] = {}
     for declaration in struct.named_children[0].named_children:
         for name in declaration.children_by_field_name("name"):
@@ -281,14 +276,16 @@ def _zero(kind: str) -> str:
 
 
 def _asserts(call: "Node") -> bool:
-    """Return whether a call is an assertion of a library."""
     name = text_of(field(call, "function"))
     alone = call.parent is not None and call.parent.type == "expression_statement"
     return bool(_ASSERTING.fullmatch(name) or (alone and _METHOD.fullmatch(name)))
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return code that runs ``assert.Panics``'s function and recovers, or ""."""
+    """Return code that survives the panic in ``assert.Panics``.
+
+    "" for other calls.
+    """
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):
         return ""

@@ -1,6 +1,6 @@
 """Read Go's tests as lines (see ``lines``).
 
-Rows of tables, subtests, and conditions that end in a failure are understood.
+It can read table rows, subtests, and conditions that end in a failure.
 """
 
 import json
@@ -84,7 +84,7 @@ func (p *codegateProbe) end() {
 
 
 class GoDialect(Dialect):
-    """See ``Dialect``."""
+    """Reads Go's tests and writes probes; see ``Dialect``."""
 
     raising: ClassVar = "panics:"
     probe: ClassVar = "TestCodegateProbe"
@@ -153,7 +153,7 @@ class GoDialect(Dialect):
                     yield inner
 
     def names(self, node: "Node") -> set[str]:
-        """See ``Dialect.names``; a method belongs to its type."""
+        """Return the declared names; for a method, its type's name."""
         if node.type == "function_declaration":
             return {text_of(field(node, "name"))}
         if node.type == "method_declaration":
@@ -166,7 +166,7 @@ class GoDialect(Dialect):
         return super().bound(text) - {"_", ""}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; without names of fields."""
+        """Return the names that code mentions, without fields and methods."""
         return frozenset(
             text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
         )  # fmt: skip
@@ -242,7 +242,7 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step with ``=`` for ``:=`` of ``known`` names."""
+        """Return a step's statement with ``=`` for redeclared names."""
         # It is changed only if all its names are ``known``.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
@@ -260,7 +260,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoDialect("go", "go", (".go",))
 
 
 def _in_turn(body: "Node | None") -> str:
-    """Return a function body with goroutines as plain calls."""
+    """Return a function body; its goroutines become plain calls."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
     for node in walk(body) if groups else ():

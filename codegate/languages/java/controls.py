@@ -27,7 +27,7 @@ _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|has
 
 
 class JavaTestSyntax(TestSyntax):
-    """Finds JUnit's test methods, which get no marks."""
+    """Finds JUnit's test methods. They get no marks."""
 
     literals: ClassVar = {
         "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",
@@ -84,7 +84,6 @@ class JavaTestSyntax(TestSyntax):
 
 
 def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield test methods, named from the file's outermost class."""
     for each in node.named_children:
         name, body = field(each, "name"), field(each, "body")
         if each.type == "class_declaration":

@@ -23,7 +23,7 @@ _GENERATED: Final = re.compile(r"(?:.+/)?(?:target|build)/(?:(?:test-)?classes|g
 
 
 class JavaFiles(FileRules):
-    """Files of Java."""
+    """Classifies Java files."""
 
     @override
     def classify(self, path: str) -> PathClass | None:

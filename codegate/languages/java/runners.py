@@ -29,10 +29,10 @@ class BuildTool(Runner):
     """Runs the recipe's build tool once for each module.
 
     A test id is the path of the file that declares the test, ``::`` and the method, such as
-    ``src/test/java/org/shop/CartTest.java::total``. It ends in ``::Empty.total`` in a nested class, and in
-    ``::total(int)[2]`` for the second set of arguments. Tests with equal ids count as one, which passes if all of them
-    pass. A class whose virtual machine crashes has no results. If the build tool fails although no test did, all
-    results are dropped, because none can be trusted.
+    ``src/test/java/org/shop/CartTest.java::total``. In a nested class it ends in ``::Empty.total``; for the second set
+    of arguments, in ``::total(int)[2]``. Tests with equal ids count as one, which passes if all of them pass. A class
+    whose virtual machine crashes has no results. If the build tool fails although no test did, all results are dropped,
+    because none can be trusted.
     """
 
     program: ClassVar[str]
@@ -44,7 +44,7 @@ class BuildTool(Runner):
     """Options that are set here, those with a value also among ``valued``."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``: one batch for each module."""
+        """Return one batch of ``files`` for each module."""
         return grouped(files, _module)
 
     @override
@@ -96,7 +96,7 @@ class BuildTool(Runner):
         return RunnerReport(results, (*broken, *errors), crashes, texts=texts, status=status, forged=forged)
 
     def _options(self, words: list[str]) -> Iterator[str]:
-        """Yield a command's options, without goals and options set here."""
+        """Yield a command's options that codegate does not set itself."""
         left = iter(words)
         for word in left:
             values = [next(left)] if word in self.valued else []
@@ -142,7 +142,7 @@ class Maven(BuildTool):
 class Gradle(BuildTool):
     """Runs Gradle's task ``test``, once for each class.
 
-    A report may have passes of a virtual machine that crashed later.
+    If a virtual machine crashes, its report may still have passed tests.
     """
 
     program = "gradle"
@@ -169,7 +169,6 @@ class Gradle(BuildTool):
 
 
 def _module(file: str) -> str:
-    """Return the folder of a file's module."""
     found = _PLACE.fullmatch(file)
     return found[1] or "" if found else ""
 
@@ -181,7 +180,7 @@ def _class(file: str) -> str:
 
 
 def _raised(result: TestResult) -> str | None:
-    """Return the exception of a failed test; all assertions alike."""
+    """Return a failed test's exception; one name for all assertions."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 
@@ -200,10 +199,6 @@ def _message(result: TestResult) -> str:
 
 
 def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None) -> CollectionError:
-    """Return an error on a test file without results.
-
-    ``said`` is the build tool's output, ``status`` its exit status.
-    """
     error = _ERROR.search(said)
     if error is None:
         words = f"no test of it was reported, and the build tool ended with status {status}"

@@ -60,7 +60,6 @@ class JavaReader(TypedReader):
         return asserts(statement) or any(call_name(node) in self.helpers for node in walk(statement))
 
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
-        """Return the values that an assertion or helper call checks."""
         helper = self.helpers.get(call_name(call))
         if helper is not None and field(call, "object") is None:
             helped = self.helped(helper, call, before)
@@ -87,7 +86,6 @@ class JavaReader(TypedReader):
         return f"{kind} {name} = {value};"
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> "Iterator[Branch | Step]":
-        """Yield a branch for each value of a literal list."""
         table = self.value(field(loop, "value"), before)
         if table is None:
             return
@@ -104,7 +102,11 @@ class JavaReader(TypedReader):
         return field(next((node for node in declarators if text_of(field(node, "name")) == name), None), "value")
 
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
-        """Yield assignments of a test's parameters, for each new row."""
+        """Yield each row of a parameterized test, as assignments.
+
+        Rows that the file before the fix lacks are preferred. ``sources`` has the methods that ``@MethodSource`` may
+        name.
+        """
         named = self.parameters(method)
         for annotation in annotations(method):
             rows: list[Node] = []
@@ -131,7 +133,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return an assertion argument's expressions whose values are recorded."""
+        """Return the expressions to record in an assertion's argument."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
@@ -163,7 +165,6 @@ def asserts(node: "Node") -> bool:
 
 
 def _thrown(call: "Node | None") -> tuple[Step, ...]:
-    """Return the steps inside ``assertThrows`` or the like."""
     if call is None or not _THROWS.fullmatch(call_name(call)):
         return ()
     for each in arguments_of(call):
@@ -194,8 +195,7 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
 def _guarded(statement: "Node") -> "list[Branch | Step] | None":
     """Return the body of a ``try`` as one branch.
 
-    If it calls ``fail``, only the statements before that call, and the last of them should raise. None if it has no
-    body.
+    A body that calls ``fail`` ends before that call, and its last statement should raise.
     """
     body = field(statement, "body")
     if body is None:
@@ -209,7 +209,6 @@ def _guarded(statement: "Node") -> "list[Branch | Step] | None":
 
 
 def _resources(statement: "Node") -> tuple[Step, ...]:
-    """Return the variables that ``try (…)`` declares, as steps."""
     listed = children_of(statement, "resources")
     return tuple(Step(f"{text_of(each)};") for each in listed if field(each, "name"))
 

@@ -1,6 +1,6 @@
 """Read JUnit's tests as lines (see ``lines``).
 
-Assertions of JUnit, AssertJ, Hamcrest and Truth are understood.
+It knows the assertions of JUnit, AssertJ, Hamcrest and Truth.
 """
 
 import json
@@ -76,7 +76,7 @@ _HELPERS: Final = """
 
 
 class JavaDialect(Dialect):
-    """See ``Dialect``."""
+    """Reads JUnit's tests and writes probes; see ``Dialect``."""
 
     ending: ClassVar = ";"
     probe: ClassVar = "testCodegateProbe"
@@ -102,7 +102,6 @@ class JavaDialect(Dialect):
         names: Mapping[str, str],
         methods: "Mapping[str, Node]",
     ) -> Iterator[Line]:
-        """Yield the lines of a class's tests, with its set-up."""
         # Each line begins with the class's fields and set-up.
         shared = (*before, *self._prepared(body))
         for node in body.named_children:
@@ -124,7 +123,6 @@ class JavaDialect(Dialect):
                         yield Line(names[test], steps)
 
     def _prepared(self, body: "Node") -> Iterator[Step]:
-        """Yield a class's fields and set-up statements as steps."""
         open_fields: dict[str, str] = {}
         for node in body.named_children:
             kind = text_of(field(node, "type"))
@@ -152,13 +150,13 @@ class JavaDialect(Dialect):
                 yield inner
 
     def names(self, node: "Node") -> set[str]:
-        """See ``Dialect.names``; members of a class are definitions too."""
+        """Return the names that a statement or class member declares."""
         if node.type in TYPES | {"method_declaration"}:
             return {text_of(field(node, "name"))}
         return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; without methods and fields of other objects."""
+        """Return the names that code mentions; of ``x.name`` only ``x``."""
         root = self.parse(text)
         members = {field(node, "name") for node in walk(root) if field(node, "object") is not None}
         members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
@@ -206,7 +204,7 @@ class JavaDialect(Dialect):
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 
     def value(self, kind: str, text: str) -> str:
-        """See ``Dialect.value``: a text is written as a literal."""
+        """Return a recorded value; a text as a string literal."""
         return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 

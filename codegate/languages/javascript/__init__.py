@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript."""
+"""JavaScript and TypeScript: node:test, Jest, Vitest and Mocha."""
 
 from typing import Final
 

@@ -141,7 +141,7 @@ class JavaScriptTestSyntax(TestSyntax):
 
 
 def _end(node: "Node") -> int:
-    """Return the byte after a statement, before a trailing comment."""
+    """Return the byte after a statement and before trailing comments."""
     return max((one.end_byte for one in node.children if one.type != "comment"), default=node.end_byte)
 
 
@@ -182,7 +182,7 @@ def _names(node: "Node") -> list[str]:
 
 
 def _is_apart(node: "Node") -> bool:
-    """Return whether a function may be called from elsewhere.
+    """Return whether several callers may call a function.
 
     Then the titles of the groups around its tests are unknown.
     """
@@ -193,7 +193,7 @@ def _is_apart(node: "Node") -> bool:
 def title_of(node: "Node", *, is_table: bool) -> str:
     """Return a title, with ``HOLE`` for parts known at runtime.
 
-    ``is_table``: ``%s`` and the like in it are such parts too.
+    With ``is_table``, ``%s`` and the like become ``HOLE`` too.
     """
     parts, stack = [], [node]
     while stack:
@@ -208,7 +208,6 @@ def title_of(node: "Node", *, is_table: bool) -> str:
 
 
 def _statement(call: "Node") -> "Node | None":
-    """Return the whole statement around a test's call, or None."""
     node = call
     while node.parent is not None and node.parent.type in {"await_expression", "member_expression", "call_expression"}:
         node = node.parent

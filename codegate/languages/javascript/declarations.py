@@ -1,6 +1,6 @@
 """Read the names in JavaScript and TypeScript.
 
-Modules declare their exports; members are known by their bare names.
+A module declares its exports; a member is declared without its object, because its type is unknown.
 """
 
 from collections.abc import Iterator
@@ -103,7 +103,6 @@ def _ambient(node: "Node") -> "Node | None":
 
 
 def _whole(value: "Node | None") -> Iterator[_Export]:
-    """Yield the exports of ``module.exports = value``."""
     if value is None:
         return
     name = text_of(value if value.type == "identifier" else field(value, "name"))

@@ -22,12 +22,12 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 
 
 class JavaScriptSupport(LanguageSupport):
-    """Mining's support for JavaScript and TypeScript."""
+    """What mining has to know about JavaScript and TypeScript."""
 
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """See ``LanguageSupport.runner``: by the scripts of ``package.json``, or its dependencies."""
+        """Return the runner that ``package.json`` names, or None."""
         found = runner_of(tree)
         return RunnerSettings(found) if found is not None else None
 
@@ -53,7 +53,6 @@ def runner_of(tree: Tree) -> RunnerName | None:
 
 
 def _expanded(name: str, scripts: Mapping[str, str], depth: int = 0) -> list[str]:
-    """Return a script's text, and those of scripts it calls."""
     text = scripts.get(name)
     if text is None or depth > 5:
         return []

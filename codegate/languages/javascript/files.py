@@ -37,7 +37,7 @@ _MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx
 
 
 class JavaScriptFiles(FileRules):
-    """Files of JavaScript and TypeScript."""
+    """Classifies JavaScript and TypeScript files."""
 
     @override
     def classify(self, path: str) -> PathClass | None:

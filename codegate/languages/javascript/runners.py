@@ -64,7 +64,6 @@ class JavaScript(Runner):
 
 
 def _receipts(copies: Copies, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
-    """Return the mark tokens of each test."""
     # They may arrive together with those of other tests. The first mark of a test begins a turn of it. If a test has
     # several ids, the turns belong to them in order; if there are more or fewer turns than ids, each id has all tokens.
     turns: dict[str | Key, list[set[str]]] = {}

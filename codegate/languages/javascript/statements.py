@@ -205,7 +205,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
 def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
     """Return a call chain without its ``.expect(…)`` calls.
 
-    The parts of the response that these check are added to ``checked``.
+    What they check of the response is added to ``checked``.
     """
     inner = field(node, "function") or field(node, "object")
     if node.type not in {"call_expression", "member_expression"} or inner is None:
@@ -220,7 +220,6 @@ def _without_expectations(node: "Node", response: str, checked: list[str]) -> st
 
 
 def _expected_of(response: str, arguments: "list[Node]") -> Iterator[str]:
-    """Yield the parts of a response that ``.expect(…)`` checks."""
     given = [each for each in arguments if each.type not in FUNCTIONS]
     types = [each.type for each in given]
     if types[:1] == ["number"]:
@@ -248,7 +247,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
 
 
 def _result(function: "Node") -> str:
-    """Return a function's body that is one expression, else ""."""
+    """Return the one expression of a function's body, else ""."""
     body = field(function, "body")
     if body is None or body.type != "statement_block":
         return text_of(body)
@@ -258,7 +257,7 @@ def _result(function: "Node") -> str:
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
-    """Return a loop's variables, table and body; also of ``forEach``."""
+    """Return variables, table and body of a loop or ``forEach``."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = called(statement)
@@ -270,7 +269,7 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
 
 
 def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
-    """Return a loop's body with one row's values in it."""
+    """Return a loop's body with ``row`` in place of ``pattern``."""
     edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
     if pattern is not None and pattern.type == "identifier" and row.type == "object":
         values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}
@@ -282,7 +281,6 @@ def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node"
 
 
 def _bindings(pattern: "Node", row: "Node") -> list[Step]:
-    """Return declarations that give a pattern's names the row's values."""
     names = pattern.named_children
     if pattern.type == "array_pattern" and row.type == "array" and len(names) <= len(row.named_children):
         return [step for pair in zip(names, row.named_children, strict=False) for step in _bindings(*pair)]
@@ -297,7 +295,6 @@ def _bindings(pattern: "Node", row: "Node") -> list[Step]:
 
 
 def _bare(value: "Node") -> "Node":
-    """Return an expression without brackets and TypeScript type casts."""
     while value.type in {"parenthesized_expression", "as_expression", "satisfies_expression"} and value.named_children:
         value = value.named_children[0]
     return value

@@ -1,6 +1,6 @@
 """Read the tests of JavaScript and TypeScript as lines.
 
-Mocha, Jest, Vitest and node:test are understood, with assert, expect and should. See ``lines``.
+It knows Mocha, Jest, Vitest and node:test, with assert, expect and should. See ``lines``.
 """
 
 import re
@@ -78,7 +78,7 @@ const __codegate = () => {
 
 
 class JavaScriptDialect(Dialect):
-    """JavaScript or TypeScript; see ``Dialect``."""
+    """Reads JavaScript or TypeScript tests; see ``Dialect``."""
 
     probe: ClassVar = "codegate probe "
     apart: ClassVar = True
@@ -100,7 +100,6 @@ class JavaScriptDialect(Dialect):
         before: tuple[Step, ...],
         wanted: tuple[str, ...],
     ) -> Iterator[Line]:
-        """Yield the lines of the tests in a group's body."""
         steps = before
         for statement in self.parse(body).named_children:
             call = called(statement)
@@ -121,7 +120,6 @@ class JavaScriptDialect(Dialect):
                 steps += (Step(text_of(statement)),)
 
     def _test(self, reader: JavaScriptReader, call: "Node", function: "Node", begin: Line) -> Iterator[Line]:
-        """Yield the lines of one test, each beginning with ``begin``."""
         each = text_of(field(call, "function", "function")).endswith(".each")
         body = unwrapped(text_of(function.child_by_field_name("body")))
         callbacks = set() if each else {text_of(parameter) for parameter in parameters(function)}
@@ -155,7 +153,7 @@ class JavaScriptDialect(Dialect):
         return frozenset(found)
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; without local names of inner functions."""
+        """Return mentioned names, except those local to inner functions."""
         root = self.parse(f"({text})" if text.startswith("{") else text)
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
@@ -221,10 +219,9 @@ class JavaScriptDialect(Dialect):
         return shown if not wanted else None
 
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
-        """Return the names that a top-level statement binds.
+        """Return the names that a top-level statement declares or sets.
 
-        Such a statement declares names, or sets undeclared ones: ``if (x) y = require('y')``. Statements that declare
-        tests bind none.
+        A plain assignment counts for names that are not ``declared`` only. Statements that declare tests have none.
         """
         if role_of(called(statement)) or declares_tests(statement):
             return frozenset()
@@ -234,7 +231,7 @@ class JavaScriptDialect(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: modules are named by paths from the root."""
+        """Return an example, with module paths from the repository's root."""
         found = super().shown(path, context, steps, expression, before, after)
         code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
         return found._replace(code=code, expression=expression)
@@ -260,20 +257,17 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 def _declaring(root: "Node") -> str:
-    """Return the name of the function that declares tests."""
     calls = filter(role_of, map(called, walk(root)))
     roots = {text_of(field(call, "function")).partition(".")[0] for call in calls}
     return next((name for name in ("it", "test", "specify") if name in roots), "it")
 
 
 def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
-    """Return the first wanted test that a call may declare."""
     pattern = re.compile(" > ".join([*titles, title_pattern(call)]), re.DOTALL)
     return next((test for test in wanted if pattern.fullmatch(test)), None)
 
 
 def _data(root: "Node") -> Iterator[str]:
-    """Yield a file's top-level declarations of plain values."""
     for statement in root.named_children:
         text = text_of(statement)
         functions = any(node.type in FUNCTIONS for node in walk(statement))
@@ -282,13 +276,11 @@ def _data(root: "Node") -> Iterator[str]:
 
 
 def _owner_in(call: "Node | None") -> str:
-    """Return the name before ``.method(…)``, or ""."""
     owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
     return text_of(owner) if owner is not None and is_name(owner) else ""
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import or destructuring with only the wanted names."""
     named = next((node for node in walk(statement) if node.type in {"named_imports", "object_pattern"}), None)
     parts = children_of(named)
     names = [text_of(field(node, "alias") or field(node, "name") or field(node, "value") or node) for node in parts]
@@ -297,7 +289,6 @@ def _narrowed(statement: "Node", wanted: set[str]) -> str:
 
 
 def _inner_names(statement: "Node") -> set[str]:
-    """Return names of parameters and variables inside a definition."""
     found: set[str] = set()
     for node in walk(statement):
         if node.type in {"formal_parameters", "variable_declarator", "catch_clause"}:

@@ -1,6 +1,6 @@
 """Any other language, by a command that writes JUnit XML.
 
-There are no controls.
+Its problems have no controls.
 """
 
 from typing import Final

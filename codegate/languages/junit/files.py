@@ -21,7 +21,7 @@ _NAME: Final = re.compile(
 
 
 class OtherFiles(FileRules):
-    """Files of languages without a folder here."""
+    """Finds tests of languages that codegate has no rules for."""
 
     @override
     def is_test(self, path: str) -> bool:

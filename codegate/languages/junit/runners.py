@@ -67,7 +67,7 @@ class JUnit(Runner):
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return tests, status, broken files, and whether records were forged.
 
-    There are neither tests nor a status if there are more than 50,000 tests.
+    More than 50,000 tests count as none, without a status.
     """
     reports, status, forged = read_frames(records, token, _RECORD.validate_json)
     found: list[TestResult] = []
@@ -86,8 +86,8 @@ def read_report(data: bytes) -> Iterator[TestResult]:
     """Yield the tests of one JUnit XML file.
 
     Raises:
-        ValueError: it is no XML, has a document type (which allows entities), is nested too deeply, or counts
-            failures that none of its tests has, so that it is unknown what failed.
+        ValueError: it is no XML, has a document type (which allows entities), is nested too deeply, or counts failures
+            although none of its tests failed.
     """
     root = parse_xml(data)
     for suite in root.below():
@@ -120,7 +120,7 @@ def _result(case: XmlElement) -> TestResult:
 
 
 def _said(attributes: dict[str, str]) -> TestStatus:
-    """Return the status that a test's XML attributes give."""
+    """Return a test's status by its attributes ``status`` and ``result``."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 

@@ -1,4 +1,4 @@
-"""Python."""
+"""Python: pytest, unittest and Django."""
 
 from typing import Final
 

@@ -22,7 +22,10 @@ def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 
 
 def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
-    """Yield classes, methods and outer functions, by dotted names."""
+    """Yield classes, methods and functions, by dotted names.
+
+    Functions inside functions are left out.
+    """
     for each in node.named_children:
         inner = bare(each)
         own = (*names, text_of(field(inner, "name")))
@@ -56,9 +59,9 @@ def decorators_of(definition: "Node") -> "list[Node]":
 
 
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return the decorators to keep: plain marks and ``mocks``.
+    """Return the source of pytest's plain marks and ``mocks``.
 
-    Others, and marks with arguments, are left out, because they may change the result and readers do not see them.
+    Other decorators, and marks with arguments, may change the result, and readers do not see them.
     """
     own = (node for node in decorators_of(definition) if not is_table(node))
     marks = (node for node in own if node in mocks or (_is_mark(node) and not arguments_of(node.named_children[0])))
@@ -80,7 +83,6 @@ def mocks_of(test: "Node") -> "dict[str, Node] | None":
 
 
 def _giving(definition: "Node") -> "list[Node]":
-    """Return the decorators except pytest's marks and tables."""
     return [node for node in decorators_of(definition) if not _is_mark(node) and not is_table(node)]
 
 
@@ -126,7 +128,6 @@ def is_value(statement: "Node") -> bool:
 
 
 def _is_plain(node: "Node") -> bool:
-    """Return whether an expression has no calls, attributes or subscripts."""
     kinds = {inner.type for inner in walk(node)}
     return kinds.isdisjoint(("call", "lambda", "attribute", "subscript", "for_in_clause", "augmented_assignment"))
 

@@ -25,7 +25,7 @@ _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|co
 
 
 class PythonTestSyntax(TestSyntax):
-    """Finds functions of modules and classes that may be tests.
+    """Finds functions and methods that may be tests.
 
     The runner decides which of them are tests.
     """

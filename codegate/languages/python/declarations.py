@@ -88,14 +88,12 @@ def _decorators(scopes: "tuple[Node, ...]") -> list[str]:
 
 
 def _parameters(function: "Node") -> tuple[str, ...]:
-    """Return a function's parameters without ``self`` and ``cls``."""
     given = [each for each in children_of(function, "parameters") if "splat" not in each.type]
     names = [text_of(field(each, "name") or (each.named_children or [each])[0]) for each in given]
     return tuple(name for name in names if name.isidentifier() and name not in {"self", "cls"})
 
 
 def _assigned(node: "Node", scopes: "tuple[Node, ...]", place: str) -> Iterator[Declaration]:
-    """Yield the variables and attributes that an assignment sets."""
     left, kind = field(node, "left"), field(node, "type")
     owner, functions = _owner(scopes), [scope for scope in scopes if scope.type == "function_definition"]
     targets = [left] if left is not None else []

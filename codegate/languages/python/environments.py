@@ -21,12 +21,12 @@ _DECLARING: Final = re.compile(
 
 
 class PythonSupport(LanguageSupport):
-    """Mining's support for Python."""
+    """What mining has to know about Python."""
 
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
+        """Return the tree's runner; see ``choose_python_runner``."""
         return RunnerSettings(choose_python_runner(tree))
 
     @override
@@ -43,7 +43,7 @@ def choose_python_runner(tree: Tree) -> RunnerName:
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
     unittest is for trees whose tests define ``load_tests``, which pytest does not call, if pytest is declared nowhere
-    and no test is a plain function. pytest runs plain test cases well.
+    and no test is a plain function. All others have pytest.
     """
     declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
     if "django/__init__.py" in tree and "tests/runtests.py" in tree:

@@ -1,6 +1,6 @@
 """Classify a Python project's files by pytest's rules.
 
-These are pytest's configuration, names and imports.
+Pytest's configuration, file names and imports decide.
 """
 
 import re
@@ -28,11 +28,11 @@ _DEFAULT_PATTERNS: Final = ("test_*.py", "*_test.py")
 
 
 class PythonFiles(FileRules):
-    """Files of Python.
+    """Classifies Python files.
 
     Attributes:
         patterns: pytest's patterns for test modules.
-        test_paths: pytest's ``testpaths``, when the repository sets them.
+        test_paths: pytest's ``testpaths``, if the repository sets them.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -80,7 +80,6 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Return whether a folder of ``testpaths`` holds only tests."""
         # It may hold the package itself, too.
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)
@@ -115,7 +114,7 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
-    """Yield the dotted names that a module imports, with parents."""
+    """Yield the dotted names that a module imports, with packages."""
     for origin, bracketed, members, modules in _IMPORT.findall(source):
         if modules:
             for module in _listed(modules):
@@ -131,7 +130,6 @@ def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
 
 
 def _listed(names: bytes) -> Iterator[str]:
-    """Yield the imported names in ``a as b, c``."""
     for part in _NOT_NAMES.sub("", names.decode("utf-8", "replace")).split(","):
         if part.strip():
             yield part.split()[0]
@@ -161,7 +159,6 @@ def _settings(tree: Tree) -> Mapping[str, Any]:
 
 
 def _words(value: object) -> list[str]:
-    """Return an option's words; its value is list or text."""
     if isinstance(value, str):
         return value.split()
     return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

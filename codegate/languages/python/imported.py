@@ -1,4 +1,4 @@
-"""Write a Python test's asserting helpers into its file.
+"""Copy a test's imported asserting helpers into its file.
 
 They are functions that the file imports, and methods of base classes.
 """
@@ -68,7 +68,10 @@ class _Module:
         return self.file.root
 
     def find(self, name: str, steps: int = _MAX_STEPS) -> "tuple[_Module, Node] | None":
-        """Return a class or function with its module, or None."""
+        """Return a class or function with its module, or None.
+
+        ``steps`` limits how many imports are followed.
+        """
         self.sources.lookups -= 1
         if self.sources.lookups < 0:
             return None
@@ -89,7 +92,8 @@ class _Module:
     ) -> "Iterator[tuple[_Module, Node]]":
         """Yield a class's methods, then those of its base classes.
 
-        ``seen`` has the most steps that were left at each class. A class is followed again only if more are left now.
+        ``steps`` limits the levels of base classes. ``seen`` has the classes that were followed, with the steps then
+        left.
         """
         if seen.get(around, -1) >= steps:
             return
@@ -101,9 +105,9 @@ class _Module:
             yield from found[0].methods(found[1], seen, steps - 1) if found is not None else ()
 
     def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
-        """Yield each helper function, with its module and target.
+        """Yield each helper with the node to write it into.
 
-        The target, which comes first, is the node that the helper has to be written into.
+        The node comes first, then the helper's module, then the helper.
         """
         for around in map(bare, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None

@@ -118,7 +118,6 @@ def is_fixture(node: "Node") -> bool:
 
 
 def _outer(root: "Node") -> Iterator["Node"]:
-    """Yield the nodes that are outside of functions and classes."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -142,7 +141,6 @@ def _within(scope: "Node") -> Iterator["Node"]:
 
 
 def _own_names(node: "Node", scope: "Node") -> set[str]:
-    """Return the names that a node binds in ``scope``."""
     if node.type in _IMPORTS:
         return _imported(node)
     if node.type in {"function_definition", "class_definition"}:
@@ -179,7 +177,6 @@ def _imported(statement: "Node") -> set[str]:
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
-    """Return an import statement with only the wanted names."""
     module = field(statement, "module_name")
     kept = [text_of(name) for name in statement.children_by_field_name("name") if _bound_by(statement, name) in wanted]
     head = f"from {text_of(module)} import" if module is not None else "import"

@@ -75,7 +75,6 @@ class Pytest(Runner):
     def _command(
         self, driver: str, selection: TestSelection, file: str, token: str, own: Mapping[str, object]
     ) -> Command:
-        """Return a driver's command; ``own`` are this runner's settings."""
         call = _read_call(selection.command, self.programs)
         settings: dict[str, object] = {
             "token": token,
@@ -107,8 +106,8 @@ class Unittest(Pytest):
 
     Each file has its own interpreter; our result class reports every phase of every test.
 
-    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and the phases have the same meaning; a
-    subtest is a call of its test.
+    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and the phases have the same meaning. A
+    subtest counts as part of its test.
     """
 
     programs = ("unittest",)
@@ -145,8 +144,8 @@ class _Call:
 
     Attributes:
         program: the runner's name in the command; empty: the command does not name it.
-        options: the words behind the runner's name.
-        module: the interpreter starts it by ``-m``, which makes the working folder an import root.
+        options: the words after the runner's name.
+        module: the interpreter starts the runner by ``-m``, which makes the working folder an import root.
         flags: the interpreter's options, without ``-W``.
         warnings: the interpreter's ``-W`` filters, whose classes may be in packages.
         variables: variables that are set in front of the command.
@@ -161,7 +160,6 @@ class _Call:
 
 
 def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
-    """Return ``command`` split at the first of ``programs``."""
     words = [word for word in command if word != "{files}"]
     variables = dict(word.partition("=")[::2] for word in takewhile(_VARIABLE.match, words))
     at = next((number for number, word in enumerate(words) if word.rpartition("/")[2] in programs), None)
@@ -189,7 +187,6 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
 
 
 def _repetitions(phases: Phases) -> list[Phases]:
-    """Return the phases of each repetition of a test."""
     starts = [number for number, phase in enumerate(phases) if phase.when == "setup"] or [0]
     return [phases[start:end] for start, end in pairwise([*starts, len(phases)])]
 

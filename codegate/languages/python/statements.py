@@ -29,7 +29,7 @@ class PythonReader(StatementReader):
     """Reads the statements of one test; see ``StatementReader``.
 
     Attributes:
-        module: tree of the test file, whose tables are read too.
+        module: syntax tree of the test file, which may hold tables of rows.
     """
 
     module: "Node"
@@ -51,13 +51,15 @@ class PythonReader(StatementReader):
         return Step(dedented(statement))
 
     def _asserts(self, node: "Node") -> bool:
-        """Return whether a statement asserts, itself or through a helper."""
         return asserts(node) or any(
             text_of(field(inner, "function")) in self.helpers for inner in walk(node) if inner.type == "call"
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield the body of an asserting block, for each row."""
+        """Yield a branch for each way through a block.
+
+        A loop over a literal table has one for each row.
+        """
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -73,13 +75,13 @@ class PythonReader(StatementReader):
             yield Branch((Step(header),), dedented(body))
 
     def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a name-assigning ``with`` block, without its assertions."""
+        """Yield a ``with`` block without assertions, if it assigns names."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield assignments for each row of a loop's table."""
+        """Yield, for each row of a loop's table, the assignments."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -144,9 +146,9 @@ def dedented(node: "Node") -> str:
 
 
 def as_value(node: "Node") -> str:
-    """Return an expression's source, to be assigned to a name.
+    """Return an expression's source, for the right side of ``=``.
 
-    One of several lines gets brackets, which it did not need as an argument.
+    It is put into brackets if it would not parse without them.
     """
     text = dedented(node)
     whole = parse(f"_ = {text}", "python")
@@ -154,7 +156,10 @@ def as_value(node: "Node") -> str:
 
 
 def shifted(text: str, by: int) -> str:
-    """Return statements with later lines indented, but not inside texts."""
+    """Indent all lines but the first by ``by`` blanks.
+
+    A negative ``by`` removes blanks. Lines inside string literals stay.
+    """
     within = {
         row for node in walk(parse(text, "python")) if node.type == "string"
         for row in range(node.start_point.row + 1, node.end_point.row + 1)
@@ -167,9 +172,9 @@ def shifted(text: str, by: int) -> str:
 
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
-    """Return a function's parameters with their defaults, or None.
+    """Return a function's parameters with their defaults.
 
-    ``**`` is left out; with other stars it is None.
+    ``**`` parameters are left out. None if the function has ``*`` parameters.
     """
     found: dict[str, Node | None] = {}
     for node in children_of(function, "parameters"):
@@ -185,7 +190,6 @@ def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
 
 
 def _items(statement: "Node") -> "Iterator[Node]":
-    """Yield the calls in the head of a ``with`` statement."""
     clause = statement.named_children[0]
     for item in clause.named_children if clause.type == "with_clause" else ():
         value = field(item, "value")
@@ -200,7 +204,6 @@ def _is_assertion(node: "Node") -> bool:
 
 
 def _expects(node: "Node") -> bool:
-    """Return whether a ``with`` block expects an error or warning."""
     calls = _items(node) if node.type == "with_statement" else iter(())
     return any(text_of(field(call, "function")).rpartition(".")[2] in _RAISES | _WARNS for call in calls)
 
@@ -220,7 +223,6 @@ def _assertion(call: "Node") -> Step | None:
 
 
 def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
-    """Yield a ``pytest.raises`` block; its last statement should raise."""
     *before, last = parts_of(body)
     value = last.named_children[0] if last.type == "expression_statement" else None
     value = field(value, "right") if value is not None and value.type == "assignment" else value
@@ -236,7 +238,6 @@ def can_be_written_out(helper: "Node") -> bool:
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
-    """Return a helper's body with its arguments assigned, or None."""
     parameters, body, given = parameters_of(helper), field(helper, "body"), arguments_of(call)
     starred = any(node.type in _SPLATS for node in given)
     if parameters is None or body is None or starred or not can_be_written_out(helper):
@@ -260,7 +261,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield an ``assert``'s expressions whose values are recorded."""
+    """Yield the expressions to record in an ``assert`` statement."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -282,7 +283,7 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
-    """Yield the expressions that are not literals; ``x`` before ``len(x)``."""
+    """Yield expressions that are not literals; ``x`` before its ``len``."""
     # In front of a ``len`` comes its argument.
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":

@@ -1,6 +1,6 @@
 """Read Python's tests as lines (see ``lines``).
 
-A function comes with its fixtures, a method with its class's set-up.
+A function's lines include its fixtures, a method's lines the set-up of its class.
 """
 
 import re
@@ -94,9 +94,9 @@ class CodegateProbe:
 
 
 class PythonDialect(Dialect):
-    """See ``Dialect``.
+    """Reads Python's tests and writes probes; see ``Dialect``.
 
-    A line's frame is the dotted name of its test function.
+    A line's ``frame`` is the dotted name of its test function.
     """
 
     remark: ClassVar = "#"
@@ -123,7 +123,6 @@ class PythonDialect(Dialect):
                 yield from self._lines_of(name, test, root, base)
 
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
-        """Yield the lines of one test, each beginning with set-up."""
         around = class_of(test)
         if around is not None:
             module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
@@ -155,7 +154,7 @@ class PythonDialect(Dialect):
                 yield Line(name.rpartition(".")[2], steps, frame=name, fixtures=fixtures)
 
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
-        """Return the module's value assignments that a test needs.
+        """Return the module's value assignments that ``text`` needs.
 
         Values that helper functions read are left out.
         """
@@ -220,7 +219,6 @@ class PythonDialect(Dialect):
         return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(source, left))}
 
     def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        """Return the source of probe functions that compile, by probe."""
         tests = dict(functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
         takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
@@ -230,9 +228,9 @@ class PythonDialect(Dialect):
         }  # fmt: skip
 
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
-        """Return definitions that a probe's class and decorators need.
+        """Return the definitions that a probe's class and decorators need.
 
-        None: readers of the example do not have one of them.
+        None if readers of the example do not have one of them.
         """
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
@@ -246,7 +244,6 @@ class PythonDialect(Dialect):
         return [*needed, *decorated] if decorated is not None else None
 
     def _probe(self, name: str, line: Line, test: "Node") -> str:
-        """Return the source of a probe, which always sends records."""
         written, depth, number = list[str](), 2 * _INDENT, 0
         for at, step in enumerate(line.steps):
             opens = _is_header(step.text)
@@ -275,7 +272,6 @@ class PythonDialect(Dialect):
         ])  # fmt: skip
 
     def _marks(self, test: "Node", line: Line) -> list[str]:
-        """Return a probe's decorators: pytest's marks, and used mocks."""
         # They are pytest's marks, and the mocks that its line uses.
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])
@@ -307,7 +303,7 @@ class PythonDialect(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """See ``Dialect.shown``: imports are absolute."""
+        """Return an example, with absolute imports."""
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
@@ -322,7 +318,6 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonDialect("python", "python
 
 
 def _from_root(path: str, code: str) -> str:
-    """Return code whose relative imports are made absolute."""
     root, folder, edits = parse(code, "python"), path.split("/")[:-1], dict["Node", str]()
     for node in walk(root):
         if node.type == "relative_import":
@@ -333,7 +328,6 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _without_tests(source: str) -> str:
-    """Return a file with its tests renamed, so none runs."""
     # Its ``autouse`` fixtures are turned off.
     root = parse(source, "python")
     names = (field(node, "name") for _, node in functions(root) if not is_fixture(node.parent or node))
@@ -352,7 +346,7 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return local names for uses of ``self.x``, by node."""
+    """Return, by node, the local name that replaces ``self.x``."""
     # The names are by the nodes that use the attributes.
     methods = methods_of(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
@@ -371,9 +365,9 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 
 
 def _head(test: "Node", base: str | None) -> str:
-    """Return a test's class without tests and set-up.
+    """Return a test's class as source, without tests and set-up.
 
-    It is the class in ``base``, if given; "" if the test has none.
+    It is the class in the file ``base``, if given; "" for a function.
     """
     around = class_of(test)
     if around is None:
@@ -395,7 +389,6 @@ def _head(test: "Node", base: str | None) -> str:
 
 
 def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
-    """Return assignments for each row of ``parametrize`` tables."""
     tables: list[list[tuple[Step, ...]]] = []
     for decorator in decorators_of(test):
         given = arguments_of(decorator.named_children[0]) if is_table(decorator) else []
@@ -416,5 +409,4 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
 
 
 def _is_header(text: str) -> bool:
-    """Return whether a statement is only a block's first line."""
     return text.endswith(":")

@@ -35,7 +35,7 @@ _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 class RustTestSyntax(TestSyntax):
     """Finds the test functions of a file and its modules.
 
-    Their attributes may hold the rows of a table.
+    An attribute of a test may hold a row of arguments.
     """
 
     literals: ClassVar = {
@@ -97,7 +97,6 @@ class RustTestSyntax(TestSyntax):
 
 
 def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    """Yield the tests below a node, named with module paths."""
     before: list[Node] = []
     for each in node.named_children:
         if each.type == "attribute_item":

@@ -46,7 +46,6 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
 
 
 def _named(node: "Node") -> str:
-    """Return the name of a type or an ``impl``'s type."""
     found = field(node, "name") or field(node, "type")
     return text_of(field(found, "type") or found)
 

@@ -20,7 +20,7 @@ _ASIDE: Final = frozenset({"examples", "benches"})
 
 
 class RustFiles(FileRules):
-    """Files of Rust.
+    """Classifies Rust files.
 
     Tests are the files below ``tests/``, and modules of tests that are files of their own: ``tests.rs``,
     ``parser_test.rs``, ``parser_tests.rs``. A source file with a ``#[cfg(test)]`` module is source: its tests are part

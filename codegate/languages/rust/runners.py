@@ -26,7 +26,7 @@ class Cargo(Runner):
     """
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """See ``Runner.batches``: one batch for each crate."""
+        """Return one batch of ``files`` for each crate."""
         # A crate is the folder above ``tests`` or ``src``.
         inner = ("tests", "src")
         return grouped(files, lambda file: "/".join(takewhile(lambda name: name not in inner, file.split("/")[:-1])))

@@ -77,7 +77,10 @@ class RustReader(TypedReader):
         return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
     def declare(self, name: str, kind: str, value: str) -> str:
-        """See ``TypedReader.declare``; types with lifetimes or parameters are left out."""
+        """Return ``let name: kind = value;``.
+
+        A type with lifetimes or type parameters is left out.
+        """
         typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
         return f"let {name}: {kind} = {value};" if typed else f"let {name} = {value};"
 
@@ -91,7 +94,6 @@ class RustReader(TypedReader):
         return any(name[:1].islower() and name not in _MAKES for name in names)
 
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each value of a literal table."""
         table, pattern = field(loop, "value"), text_of(field(loop, "pattern"))
         lent = False
         while table is not None and table.type in {"reference_expression", "call_expression"}:
@@ -116,7 +118,7 @@ class RustReader(TypedReader):
 
 
 def _method_assertion(call: "Node") -> Step | None:
-    """Return a call chain with ``.assert…()`` as step, or None."""
+    """Return a step for ``x.assert…()``, or None for other calls."""
     # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
     if call_name(call).startswith("assert"):
         checked = unfailing(call)
@@ -162,7 +164,7 @@ def unfailing(node: "Node") -> str:
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return a condition's expressions whose values are recorded."""
+    """Return the expressions to record in a condition."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]

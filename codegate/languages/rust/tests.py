@@ -82,7 +82,7 @@ mod codegate_probe {
 
 
 class RustDialect(Dialect):
-    """See ``Dialect``."""
+    """Reads Rust's tests and writes probes; see ``Dialect``."""
 
     ending: ClassVar = ";"
     raising: ClassVar = "panics:"
@@ -118,7 +118,7 @@ class RustDialect(Dialect):
             stack.extend(child for child in reversed(inner.children) if not inner.type.startswith("attribute"))
 
     def names(self, node: "Node") -> set[str]:
-        """See ``Dialect.names``; an implementation belongs to its type."""
+        """Return the declared names; for an ``impl``, its type's name."""
         if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
             return {text_of(field(node, "name"))}
         parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
@@ -126,7 +126,7 @@ class RustDialect(Dialect):
         return {text_of(each) for each in walk(part) if each.type in {"identifier", "type_identifier"}}
 
     def used(self, text: str) -> frozenset[str]:
-        """See ``Dialect.used``; without names of fields."""
+        """Return the names that code mentions, without fields."""
         names = (node for node in walk(self.parse(text)) if node.type in {"identifier", "type_identifier"})
         return frozenset(map(text_of, names))
 
@@ -171,7 +171,7 @@ class RustDialect(Dialect):
         return self.needed(nodes, names)
 
     def value(self, kind: str, text: str) -> str:
-        """See ``Dialect.value``: in the form of ``Debug``."""
+        """Return a recorded value as Rust's ``Debug`` prints it."""
         return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 
@@ -180,7 +180,6 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustDialect("rust", "rust", (".
 
 
 def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield a file's module bodies with their module paths."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

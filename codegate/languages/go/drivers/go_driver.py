@@ -1,8 +1,8 @@
 """Compile a Go package's tests, run some, report each.
 
-This runs inside a sandbox. Only tests that the selected files declare are run. They run in processes of their own that
-never hold the records pipe; ``output_driver`` follows them. When a test takes its process down, another process runs
-the rest. The compiler is the one on ``PATH``, with the caches and the options of the project.
+This runs inside a sandbox. Only tests that the selected files declare are run. Their processes cannot write results to
+the host; ``output_driver`` reads their output. If a test crashes its process, another process runs the remaining tests.
+The compiler is the one on ``PATH``, with the caches and the options of the project.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENDINGS = {
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
-    """Return exception, message and parents that describe a failed test."""
+    """Describe a failed test: the fields of ``codegate.grading.records.Crash``."""
     said = listener.said.get(name, "")
     own = FATAL.search(said)
     if not fatal and own is None:
@@ -156,7 +156,7 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Return exception, message and parents that describe a compile error."""
+    """Describe a compile error: the fields of ``codegate.grading.records.Crash``."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {

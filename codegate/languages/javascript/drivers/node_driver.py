@@ -1,10 +1,10 @@
 """Run one JavaScript test file; report each test.
 
 This runs inside a sandbox. It starts Node with a reporter of ours, which is loaded before any code of the repository.
-The reporter reads its settings from a pipe that it then closes, and answers over another pipe; no process that the
-tests start inherits either. Its answers are passed on unchanged. The end record is sent only if the framework reported
-its end and the process ended by itself. Node is the one on ``PATH``, packages are the tree's own, and the project's
-command decides which script's options are used. Argument 2 is the workspace.
+The reporter reads its settings from a pipe that it then closes, and reports over another pipe; no process that the
+tests start inherits either. Its reports are passed on unchanged. The end record is sent only if the framework reported
+its end and the process ended by itself. Node is the one on ``PATH``, packages are the tree's own, and options are those
+of the script that the project's command names. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
     """Return a program's options in a command line.
 
-    The first of ``programs`` counts; None if there is none. Only options in ``valued`` (with a value) or that match
-    ``plain`` (without one) are returned.
+    The program is the first of ``programs`` in ``words``; None if there is none. Only options in ``valued`` (with a
+    value) or that match ``plain`` (without one) are returned.
     """
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
@@ -86,16 +86,19 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
-    """Return a program's options, where it is named first.
+    """Return ``options_after`` for the first command line with a program.
 
-    See ``options_after``; ``found`` are command lines.
+    ``found`` are command lines.
     """
     every = (options_after(words, programs, valued, plain) for words in found)
     return next((options for options in every if options is not None), [])
 
 
 def node_options(found: list[list[str]], runner: str) -> list[str]:
-    """Return Node's options, from the command line that runs tests."""
+    """Return Node's options in the command line that starts ``runner``.
+
+    ``found`` are command lines.
+    """
     for words in found:
         runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
         if not runs:
@@ -245,7 +248,7 @@ class Relay:
 
     Attributes:
         finished: the framework reported its end.
-        spoken: the reporter sent another line.
+        spoken: the reporter sent a line before that.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:
@@ -290,7 +293,10 @@ class Tail:
 
 
 def crash(text: str, workspace: str) -> dict[str, Any] | None:
-    """Return Node's last error in ``text`` as record fields."""
+    """Return the last error in Node's output ``text``, or None.
+
+    It has the fields of ``codegate.grading.records.Crash``.
+    """
     found = ERROR.search(text)
     if found is None:
         return None

@@ -1,6 +1,6 @@
 """Run a command inside a sandbox; send its JUnit XML.
 
-The files are read as bytes, by names in the settings, and parsed on the host. Older reports are removed before the
+The settings name the report files. They are sent as bytes and parsed on the host. Older reports are removed before the
 command starts, so that every report that is sent is the command's own.
 """
 
@@ -58,7 +58,7 @@ def run(settings: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """Send each report and the command's status; exit with that."""
+    """Run the command; send its reports, exit with its status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
     os.chdir(settings["folder"] or ".")

@@ -141,7 +141,7 @@ class Watch:
         return text
 
     def forbidden(self, path: str) -> bool:
-        """Return whether reading a file is recorded as an event."""
+        """Return whether reading ``path`` is an event to record."""
         if path.startswith(self.fast):  # an interpreter may lie in a home folder
             return path.endswith(SOCKETS)
         if path.startswith("/proc/"):
@@ -169,7 +169,10 @@ class Watch:
         self.look(path, flags & self.changing)
 
     def look(self, path: Any, changing: int) -> None:
-        """Record an event if using a path is forbidden."""
+        """Record the use of a path, if that is forbidden.
+
+        ``changing`` is not 0 if the use is a write.
+        """
         # It is noted only if it is an event.
         place = self.full(path)
         if not place:

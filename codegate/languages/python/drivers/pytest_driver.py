@@ -45,8 +45,7 @@ CALLERS = ("_pytest", "pluggy", "unittest")
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
     """``sys.path`` that keeps the standard library first.
 
-    pytest puts the folder of a test or conftest file first, and conftest files put others there; a file beside it must
-    not replace a module of Python's.
+    pytest and conftest files insert folders at the beginning, whose files must not replace Python's own modules.
     """
 
     def insert(self, index: Any, entry: Any) -> None:
@@ -56,7 +55,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTestModule:
-    """Import finder: the repository's ``test`` module before Python's."""
+    """Import finder: prefers the repository's ``test`` to Python's."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -66,7 +65,7 @@ class OwnTestModule:
 
 
 def original(pytest: Any, error: Any) -> Any:
-    """Return the import error inside pytest's own error."""
+    """Return the error that pytest's own import error wraps."""
     wrappers = (pytest.Collector.CollectError,)
     for candidate in chain(error):
         if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
@@ -247,7 +246,7 @@ def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]
 
 
 def folders_above(file: str) -> list[str]:
-    """Return the folders that pytest may import a file from."""
+    """Return the folders from which pytest may import a file."""
     # They are the folders from the file's up to the current one.
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]

@@ -44,7 +44,10 @@ def number_of(error: Any) -> int | None:
 
 
 def absent_module(error: Any, roots: list[str]) -> str | None:
-    """Return the module missing in an ImportError, or None."""
+    """Return the top-level module that an ImportError misses, or None.
+
+    A module below ``roots``, the repository's import roots, does not count.
+    """
     # It is the top-level module. None: the error has no name, or the repository has that module.
     try:
         name = error.name if isinstance(error, ImportError) else None
@@ -70,7 +73,10 @@ def place_of(error: Any) -> list[str] | None:
 
 
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return an exception's class, message and causes as record fields."""
+    """Return an exception's ``Crash`` fields: class, message, causes.
+
+    ``roots`` are the repository's import roots.
+    """
     errors = chain(error)
     numbers = [number for number in map(number_of, errors) if number is not None]
     return {
@@ -88,7 +94,7 @@ def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
     """Define the function that marks call.
 
     Return two functions: the first returns the tokens since its last call, the second whether a test is an altered copy
-    or has one (these look alike, because the code under test may read everything that this process has).
+    or has one. This process cannot tell which, because the code under test may read what it knows.
     """
     if "copies" not in settings:
         return list, lambda _name: False
@@ -143,7 +149,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Start to record behaviour; return a function that ends it."""
+    """Start to record behaviour; return a function that stops it."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
@@ -151,7 +157,10 @@ def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: 
 
 
 def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
-    """Report the end; exit by ``leave``, the original ``os._exit``."""
+    """Report the end of the run; exit with ``status``.
+
+    ``leave`` is the original ``os._exit``.
+    """
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,7 +1,7 @@
 """Run one test file under unittest or Django's runner.
 
-This runs inside a sandbox and reports every phase of every test. Loaders keep their protocols: ``load_tests``, fixtures
-of modules and classes, subtests, Django's databases. Of Django the project's own ``manage.py test`` runs, with its
+This runs inside a sandbox and reports every phase of every test. ``load_tests``, fixtures of modules and classes,
+subtests and Django's databases work as usual. Django's tests run by the project's own ``manage.py test``, with its
 options. Argument 2 is the workspace.
 """
 
@@ -116,7 +116,10 @@ def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> 
 
 
 def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
-    """Return a test file's import folder and dotted name."""
+    """Return a test file's import root and dotted module name.
+
+    The root is not above ``start``.
+    """
     # The folder is ``start`` or below it.
     folder, name = os.path.split(os.path.join(workspace, file))
     parts = [name[: -len(".py")]]
@@ -143,7 +146,7 @@ def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def is_ordinary(suite: Any) -> bool:
-    """Return whether a suite's parts run in the usual way."""
+    """Return whether a suite has plain suites and cases only."""
     # A part with its own ``run`` is not plain.
     return isinstance(suite, unittest.TestCase) or (
         type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)

@@ -41,7 +41,7 @@ def turn_clock(days: int) -> None:
     Timers, file times and the kernel's clock stay as they are. The classes of ``datetime`` are immutable and must stay
     the same objects for C extensions, pickles and ``type(x) is datetime``: their namespaces are changed in place, and
     the interpreter's attribute cache is invalidated. If the environment has ``time_machine``, that package sets the
-    clock: it takes these functions for builtins without checking.
+    clock, because it relies on the builtin functions.
     """
     with contextlib.suppress(ImportError):
         importlib.import_module("time_machine").travel(datetime.timedelta(days=days), tick=True).start()

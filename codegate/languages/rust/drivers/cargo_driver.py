@@ -1,7 +1,7 @@
 """Compile tests with Cargo; run each in its own process.
 
-The tests never hold the records pipe. A test has passed when its process ended with status 0 and libtest reported that
-one test passed: so a process that ends early has not passed, and loses no other test.
+These processes cannot write results to the host. A test has passed when its process ended with status 0 and libtest
+reported that one test passed: so a process that ends early has not passed, and loses no other test.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Target:
             return pattern.search(file.read()) is not None
 
     def file_of(self, test: str) -> tuple[str, str]:
-        """Return a test's source file, and its path inside that."""
+        """Return a test's source file, and its name in it."""
         *modules, name = test.split("::")
         for depth in range(len(modules), 0, -1):
             place = os.path.join(self.folder, *modules[:depth])
@@ -145,9 +145,9 @@ class Cargo:
         return every, set(found.get("workspace_default_members", found["workspace_members"])), ""
 
     def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
-        """Compile a target; return how its program is started.
+        """Compile a target; return how to start its tests.
 
-        Also return Cargo's output. The start is None if Cargo fails.
+        The second value is Cargo's output; the first is None if Cargo fails.
         """
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
@@ -194,7 +194,10 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether a panic came from an assertion macro."""
+    """Return whether an assertion macro in a test file panicked.
+
+    ``place`` is ``file:line:column`` of the panic.
+    """
     # It is if a macro in a test file raised it.
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
@@ -206,7 +209,7 @@ def has_asserted(place: str, files: dict[str, str]) -> bool:
 
 
 def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
-    """Return exception, message and parents that describe a failed test."""
+    """Describe a failed test: the fields of ``codegate.grading.records.Crash``."""
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
@@ -230,7 +233,10 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the names of the tests in a test program."""
+    """Return the names of the tests in a test program.
+
+    ``start`` says how the program is started: see ``Cargo.compile``.
+    """
     # There are none if it is not built with libtest.
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
@@ -267,7 +273,7 @@ def run_tests(
 
 
 def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str]) -> None:
-    """Report an error for a file without test results."""
+    """Report why a file's tests gave no results."""
     sys.stdout.write(plain(words, 4000) + "\n")
     crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
     channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
