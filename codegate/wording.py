@@ -7,7 +7,7 @@ from collections.abc import Iterable
 def documentation(page: str) -> str:
     """Return the web address of a documentation page.
 
-    ``page`` is a file in ``docs/``, and may name a heading: ``gate.md#margin``.
+    ``page`` is a file in ``docs/``, and may name a heading: ``gate.md#the-rule``.
     """
     return f"https://github.com/codegate-ci/codegate/blob/main/docs/{page}"
 
