@@ -139,7 +139,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
     There is at least one. Each CI job that tests ``path`` proposes one, with the best available combination of its
     matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works. ``has``
-    says which toolchains are available; others are replaced by their nearest available version. None: all that an image
+    says which toolchains are available; others are replaced by their nearest available version. None: any that an image
     or package index may have.
 
     Raises:

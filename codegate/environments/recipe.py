@@ -41,7 +41,7 @@ def _words(text: str) -> str:
 
 
 class ServiceRecipe(Strict):
-    """A server that runs beside the tests, as commands."""
+    """A server for the tests, given by its commands."""
 
     run: Line = Field(description="The command that serves, in the foreground.")
     ready: Line = Field(description="A command that succeeds once it serves.")

@@ -36,7 +36,7 @@ def check_lengths(secrets: Mapping[str, str]) -> None:
 
 
 def redactor_of(secrets: Mapping[str, str]) -> Redactor:
-    """Return a redactor that hides the secrets and their passwords."""
+    """Return a redactor that hides secrets and passwords inside them."""
     return Redactor(*(part for value in secrets.values() for part in _parts(value)))
 
 
