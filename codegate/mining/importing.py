@@ -134,8 +134,7 @@ def import_proven(
 class _RowBuilder:
     """Makes problems of imported rows; proves them as mining does.
 
-    It uses the configuration's recipe, else recipes that worked before, and those that the files of a base tree
-    propose.
+    The configuration's recipe is used, else recipes that worked before and recipes that a base tree's files propose.
     """
 
     def __init__(self, sandboxes: Sandboxes, name: str, options: MineRequest, repository: Path) -> None:

@@ -123,10 +123,10 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 
 
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
-    """Return reverted or blamed commits, with the later commit.
+    """Return commits that a later change reverts or blames.
 
-    The later change reverts the commit or blames it in its message, so its fix was itself a bug. It makes no problem,
-    because a correct solution may fail its tests.
+    The result maps each commit to the later one. Such a commit makes no problem, because a correct solution may fail
+    its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}

@@ -1,8 +1,8 @@
 """Recorded builds for mining.
 
 One build serves changes of about the same time. It is tried first even on a change whose inputs (recipe, lock and
-manifest files) differ. An *exact* build, of the inputs of the change's own base tree, is made only if tests fail with
-the fix that are not known to fail in exact builds.
+manifest files) differ. An *exact* build has the inputs of the change's own base tree. It is made only if tests fail
+with the fix, and are not known to fail in exact builds as well.
 """
 
 import shlex
@@ -38,7 +38,7 @@ class Recorded:
     Attributes:
         recipe: the recipe that was built.
         date: commit date of the tree for which it was built.
-        asked: digest of the whole recipe's inputs, if parts of it failed; empty: no part failed.
+        asked: digest of the inputs before failed parts of the recipe were left out; empty: no part failed.
         layer: the build's result; None: the build belongs to a suite that is refreshed.
     """
 

@@ -139,9 +139,9 @@ class Example:
 
 
 def own_form(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a lower-case value with the test's own words.
+    """Return a value in lower case, with word replacements undone.
 
-    ``renamed`` maps replacements to these words. If any number was replaced, all numbers become 0.
+    ``renamed`` maps replacements to the test's own words. If any number was replaced, all numbers become 0.
     """
     text = value.lower()
     for other in sorted(renamed, key=len, reverse=True):
@@ -190,9 +190,9 @@ class Found:
 
     @property
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return the expression and the change of values, without literals.
+        """Return the expression and the values' differences, without literals.
 
-        Examples for which these are equal show the same rule.
+        Examples with equal rules show the same.
         """
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()

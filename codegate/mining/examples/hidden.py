@@ -100,7 +100,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a hidden test makes the same call.
 
-    It does if the replaced literals have no effect, except that a replaced word comes back in the value.
+    True if the replaced literals have no effect. A replaced word that comes back in a value is no effect.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -125,7 +125,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 def _follows(difference: ProbeDifference) -> bool:
     """Return whether values differ only by the replaced lines' words.
 
-    Compared are the values with the test's own literals and with their replacements.
+    The values that the test's own literals give are compared with those that their replacements give.
     """
     line = difference.line
     if not line.others:
@@ -147,9 +147,9 @@ def _value_of(assignment: str) -> str:
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a lower-case value with the test's own words.
+    """Return a value in lower case, with its replacements undone.
 
-    ``renamed`` maps replacements to these words. A word may be part of another one, and a number may have commas.
+    ``renamed`` maps replacements to the test's own words and numbers. Commas in numbers are removed.
     """
     text = re.sub(r"(?<=\d),(?=\d)", "", value.lower())
     others = sorted(renamed, key=len, reverse=True)

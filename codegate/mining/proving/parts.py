@@ -91,8 +91,8 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
     """Yield partial fixes, as changes of ``base``.
 
     Each lacks one change. There are at most ``changes`` of them, spread evenly over the fix. If there are fewer than
-    ``statements``, others that each lack a single added statement make up the number. Comments, imports and names that
-    another part of the fix uses are never left out, nor is anything without which the rest does not parse.
+    ``statements``, further ones each lack a single added statement. Comments, imports and names that another part of
+    the fix uses are never left out, and the rest always parses.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]

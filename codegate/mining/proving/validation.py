@@ -289,8 +289,8 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
 def measured_limit(report: TestReport, most: float = 0.0) -> float:
     """Return a time limit in seconds for measured tests.
 
-    It is one of a few steps, and depends on processor time first, so that a busy machine seldom changes it. The last
-    step is ``most`` if that is more.
+    It is one of a few fixed limits, and depends mainly on processor time, so that a busy machine seldom changes it. The
+    largest limit is ``most``, if that is more.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))

@@ -49,7 +49,7 @@ class Unit:
         commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
         branch: name of the merged branch by the message, or empty.
         merges_forward: a long-lived branch, tag or remote branch was merged into this one.
-        title: the change's own first line; for a pull request its title, if the message has it.
+        title: subject of the change; for a pull request its title, if the message has it.
         message: text from git: of a merge, its body and the subjects of the merged commits; of a series, all messages.
         closes: numbers of the issues that the text says it closes.
     """
@@ -113,7 +113,7 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
 def path_from(suite: Path, repository: Path) -> str | None:
     """Return the repository's path relative to a suite, or None.
 
-    A suite may name a repository only if that is around it or beside it.
+    A suite may name only a repository that contains it or lies beside it.
     """
     bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
     kind = "--absolute-git-dir" if bare else "--show-toplevel"
