@@ -306,5 +306,5 @@ def _elements(table: "Node | None") -> Iterator["Node"]:
 
 
 def is_name(node: "Node") -> bool:
-    """Return whether a node is a name, such as a variable's."""
+    """Return whether a node is a name, such as ``x``."""
     return node.type in NAMES
