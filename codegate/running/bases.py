@@ -52,9 +52,9 @@ class ProblemCache(Generic[Key, Value]):
 
 
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCache[str, Tree]:
-    """Return a function that loads base trees by problem id.
+    """Return a cache that loads base trees by problem id.
 
-    It caches them. Beside the trees that fit into the cache, the last ``recent`` ones are kept.
+    Beside the trees that fit into it, the last ``recent`` ones are kept.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
@@ -62,7 +62,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCac
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
-    """Return ``show_context`` with a cache, for the problems of ``suite``.
+    """Return a function that writes prompt contexts, with a cache.
 
     ``base`` loads a problem's base tree by its id.
     """

@@ -67,7 +67,7 @@ class Pace:
     def failed(self, error: ProviderError, began: float) -> None:
         """Record a failed call, which began at ``began``.
 
-        Failures of calls that began before the last slow-down do not slow it down again.
+        Failures of calls that began before the last slow-down do not lower ``width`` again.
         """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:

@@ -53,7 +53,7 @@ _OUTPUT_TOKENS: Final = 256
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise UsageError if a limit of dollars lacks known prices."""
+    """Raise UsageError if a dollar limit needs unknown prices."""
     for candidate in candidates:
         if (reason := missing_price(options, candidate)) is not None:
             raise UsageError(
@@ -64,7 +64,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
-    """Say which dollar limit needs the candidate's prices, or None."""
+    """Explain which dollar limit needs prices, or return None."""
     own = candidate.agent is not None and candidate.agent.usd is not None
     if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
         return None
@@ -120,8 +120,8 @@ def check_answering(
     messages.
 
     Raises:
-        UsageError: a provider declined a key, a model or a parameter, or lists a dated snapshot of a candidate's model;
-            or the budget allows no call.
+        UsageError: a provider declined a key, a model or a parameter, a candidate's model is a floating alias, or the
+            budget allows no call.
         InfrastructureError: an account is out of money, or no candidate's server can be reached.
     """
     unanswered = [one for one in _unanswered(journal, suite, cache) if one.key() not in settled]
@@ -190,9 +190,9 @@ def check_context(
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> None:
-    """Announce how many first prompts exceed the model's context.
+    """Announce how many problems' prompts exceed the model's context.
 
-    Raises UsageError if all do.
+    ``listed`` are the provider's models. Raises UsageError if all prompts do.
     """
     # llama.cpp has one model, under the name of its file, whatever is asked for.
     own = [one for one in listed if one.id == candidate.model] or listed

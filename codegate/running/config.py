@@ -183,7 +183,7 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return the options of a run: the file's values.
+        """Return a run's options from the configuration.
 
         Values of ``own`` take precedence, except None.
         """
@@ -201,8 +201,8 @@ class Config(RunLimits):
     def gates_with(self, lock: Path) -> bool:
         """Return whether a run ends with a verdict.
 
-        It does if the lock file exists. A dangling link counts as existing, because it is a broken lock. Raises
-        UsageError if the file is missing and ``baseline`` is set in the configuration.
+        It does if the file ``lock`` exists, also as a dangling link. Raises UsageError if the file is missing and
+        ``baseline`` is set in the configuration.
         """
         if os.path.lexists(lock):
             return True
@@ -237,10 +237,6 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
-    """Raise UsageError for a dollar limit that cannot work.
-
-    It is too low, or the prices are unknown.
-    """
     limit = candidate.agent.usd if candidate.agent is not None else None
     if limit is None:
         return

@@ -69,7 +69,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return advice on raising limits, by class of truncation failure."""
+    """Return advice on limits that truncated answers, by failure class."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -107,10 +107,6 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 
 
 def _reached_own_limit(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Return whether the candidate's own output limit was reached.
-
-    If not, a lower limit of the server truncated the answer.
-    """
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
     return attempt.usage.output_tokens >= _REACHED * candidate.sampling.output_limit

@@ -83,8 +83,8 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 class Prompts:
     """Sizes in bytes of a candidate's first prompts, by problem.
 
-    ``texts`` are the sizes of the prompts, ``requests`` those of the JSON around them as well. ``only``: an answer
-    takes one request.
+    ``texts`` are the sizes of the prompts, ``requests`` those of whole JSON requests. ``only``: each answer takes one
+    request.
     """
 
     texts: tuple[int, ...]

@@ -223,8 +223,8 @@ class Journal:
     def spent_this_month(self) -> Spending:
         """Return what other runs spent this month.
 
-        These are the runs beside this one that began in this month (UTC). A shared run counts once, whether its shards,
-        the merged run or both are there.
+        These are the runs in folders beside this one that began in this month (UTC). A shared run counts once, whether
+        its shards, the merged run or both are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Spending]] = {}

@@ -253,7 +253,10 @@ class RunManifest(Strict):
         return digest(["trace", self.id])[:32]
 
     def span_id(self, *part: str | int) -> str:
-        """Return a span's id in the trace, 16 hexadecimal digits."""
+        """Return a span's id, 16 hexadecimal digits.
+
+        ``part`` are the names and numbers that identify the span.
+        """
         return digest(["span", self.id, *part])[:16]
 
     @property

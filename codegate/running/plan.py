@@ -73,7 +73,7 @@ class RunOptions(RunLimits):
     Attributes:
         models: most model calls at once.
         jobs: most sandboxes at work at once; up to two more are started ahead of need.
-        budget_usd_per_month: for all runs beside this one that began in this month (UTC).
+        budget_usd_per_month: for all runs in folders beside this one that began in this month (UTC).
         spent_before: calls and dollars of another run that count against these limits.
         repository: where base commits are, if not where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
@@ -295,9 +295,9 @@ class CallNeeds:
 
     @property
     def limit(self) -> int:
-        """Return a limit of calls that lets both runs finish.
+        """Return a limit of calls that leaves room for retries.
 
-        It leaves room for retries.
+        It suffices for the baseline's run and for the gate's.
         """
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0

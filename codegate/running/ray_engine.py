@@ -62,8 +62,6 @@ def _check_reachable(address: str) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The data about the run that a node needs."""
-
     version: str
     run: str
     sandbox: str

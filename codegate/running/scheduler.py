@@ -133,7 +133,6 @@ class _Execution:
         self._attempts = Attempts(setup, self._calls, self._sandboxes, self._engine, self._stop, self._doing)
 
     def prepare(self, left: list[AttemptJob]) -> None:
-        """Build environments and check problems for the jobs ``left``."""
         self._total = len(left)
         self._finish([partial(self._prepare, left)])
         self._check_ended()

@@ -228,7 +228,6 @@ def _new_journal(
 
 
 def _unfinished(journal: Journal, suite: Suite, settled: Collection[str]) -> tuple[Problem, ...]:
-    """Return the problems that have jobs without a grade."""
     run = journal.load()
     graded = {outcome.key for outcome in run.outcomes if outcome.grade is not None}
     left = (job for job in jobs(run.manifest, suite) if job.key not in graded and job.candidate.key() not in settled)
