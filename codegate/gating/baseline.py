@@ -128,10 +128,7 @@ class Baseline(Strict):
         return self.model_copy(update={"digest": self.computed_digest()})
 
     def age(self, now: datetime | None = None) -> "Age":
-        """Return how old the newest samples are.
-
-        Older samples do not count: a refresh compared them with the newest.
-        """
+        """Return how old the newest samples are."""
         newest = max(datetime.fromisoformat(run.finished) for run in self.runs)
         days = ((now or datetime.now(UTC)) - newest).days
         if days < -1:  # clocks of two machines may differ by a little

@@ -29,7 +29,7 @@ def cohorts(
     """Return the results of each tag's problems, sorted by tag.
 
     These are all tags that some, but not all, compared problems carry, and all tags that have a floor. The critical
-    floors share ``level`` (Bonferroni). The interval of a rate is the exact one for n problems, so repeated samples do
+    floors share ``level`` (Bonferroni). The interval of a rate is exact for the number of problems; repeated samples do
     not narrow it.
     """
     members: dict[str, list[str]] = {}
@@ -109,7 +109,8 @@ def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str
 def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
     """Return warnings about tags with a drop or missed floor.
 
-    A drop counts after Holm's adjustment, and only if the verdict on all problems is not ``regressed`` already.
+    A drop counts if it is significant at ``level`` after Holm's adjustment, and only if the verdict on all problems is
+    not ``regressed`` already.
     """
     sentences = []
     for cohort in found:

@@ -102,10 +102,6 @@ def _parts_that_differ(harness: Mismatch) -> Mismatch:
 
 
 def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    """Return the changes in agents' system prompts and tools.
-
-    None are returned if one side's are unknown.
-    """
     parts = _unequal(old, new, "") if old and new else ()
     system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
     tools = [

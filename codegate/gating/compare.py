@@ -64,11 +64,6 @@ _POPULATION_LEVEL: Final = 0.7
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The samples and terms of one comparison.
-
-    The problems in ``left_out`` are removed from both sides.
-    """
-
     baseline: CandidateSamples
     candidate: CandidateSamples
     terms: Terms

@@ -66,7 +66,6 @@ def confirm(
 def _unconfirmed_alone(
     fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy
 ) -> str | None:
-    """Return why fresh samples alone do not confirm, or None."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or demanded:
         return None
@@ -78,7 +77,7 @@ def _unconfirmed_alone(
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
-    """Compare fresh samples of the pinned model with the stored.
+    """Compare fresh and stored samples of the pinned model.
 
     Copied answers count once.
     """

@@ -35,10 +35,11 @@ NEAR: Final = 1e-9
 
 @dataclass(frozen=True)
 class Terms:
-    """The policy and sample plan that one comparison is under.
+    """The policy and the sample plan of one comparison.
 
-    ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` share the
-    error of a regression. ``confirming``: fresh samples of the baseline were added because a regression was seen.
+    ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` is how many
+    share the error of a false regression. ``confirming``: fresh samples of the baseline were added because a regression
+    was seen.
     """
 
     policy: GatePolicy
@@ -74,7 +75,7 @@ class Terms:
 
     @property
     def fewest_problems(self) -> int:
-        """Return how many compared problems a pass takes at least."""
+        """Return the fewest compared problems that a pass needs."""
         if self.policy.min_problems is not None:
             return self.policy.min_problems
         return FEWEST_SAMPLED_WELL if self.looks[-1] >= 10 else FEWEST_PROBLEMS
@@ -124,10 +125,10 @@ def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
     """Return the smallest drop that 4 of 5 runs find.
 
-    A run finds it by a verdict ``regressed``. It is approximate, for these problems, and for runs that take all looks.
-    The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a candidate
-    that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without
-    repeated baseline samples, and if not even the loss of everything would show.
+    A run finds a drop if its verdict is ``regressed``. The value is approximate, for these problems and runs with all
+    looks. The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a
+    candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None
+    without repeated baseline samples, and if not even the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -317,8 +318,6 @@ def _truncation_cause(sample: Sample) -> str | None:
 
 
 def _truncated_passed(candidate: CandidateSamples) -> CandidateSamples:
-    """Return the samples with truncated answers counted as passed."""
-
     def passed(sample: Sample) -> Sample:
         return sample if _truncation_cause(sample) is None else Sample(index=sample.index, passed=True)
 

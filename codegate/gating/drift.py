@@ -30,7 +30,7 @@ class Change:
 
     It is the second minus the first, in 0..1, on the ``n`` problems of both. ``interval`` is at 95 %, None below two
     problems; ``p`` is the two-sided exact p of "no problem's rate changed", ``p_drop`` the one-sided p of "no problem's
-    rate fell", where 0.5 stands for any value from there up.
+    rate fell", in which values above 0.5 are shown as 0.5.
     """
 
     n: int

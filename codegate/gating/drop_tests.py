@@ -87,10 +87,6 @@ def _stored_variance(passed: int, n: int) -> float:
 
 @functools.lru_cache(maxsize=65_536)
 def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
-    """Return a candidate rate's variance if the null hypothesis holds.
-
-    ``kept`` is the share of the baseline's rate that the candidate keeps under it.
-    """
     k = pair.candidate_n
     rate = (pair.candidate_passed + prior * kept * _shrunk(pair.baseline_passed, pair.baseline_n)) / (k + prior)
     return rate * (1.0 - rate) / k / (1.0 - k / (k + prior) ** 2)
@@ -179,8 +175,8 @@ def population_test(
     The problems count as a sample of these bugs. p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean
     of ``sampling_variances``); p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance
     constrained by its null hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the
-    variance would be if the drop were the margin and the problems lost were lost by half. With v alone a drop equal to
-    the margin would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and
+    variance would be if the drop were the margin, by further problems that fall by 0.5 each. With v alone a drop equal
+    to the margin would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and
     their mean and variance move together. p_noninferior is never below ``_chance_of_no_loss``.
 
     Args:
@@ -189,8 +185,8 @@ def population_test(
         level: one-sided level of ``p_noninferior``, in (0, 0.5), for the interval.
         level_regressed: the same of ``p_regression``.
         clusters: the cluster of each pair; the test is then one of cluster means, which are independent where problems
-            of one pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials,
-            ch. 6).
+            of one pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials, ch.
+            6).
 
     Raises:
         ValueError: no pairs, or a level or the margin outside its range.

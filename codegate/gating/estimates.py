@@ -75,8 +75,9 @@ def mean_share(rates: Iterable[float]) -> Estimate:
 def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
     """Return a share of all problems' counts, with its interval.
 
-    It is sum(part) / sum(whole), from one (part, whole) per problem. Wilson's interval with n = (sum w)^2 / sum w^2
-    (Kish 1965, Survey Sampling, 11.7): the number of independent units when everything within a problem is alike.
+    It is sum(part) / sum(whole), from one (part, whole) per problem; ``of`` names what whole counts. Wilson's interval
+    with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units when everything
+    within a problem is alike.
     """
     known = [(part, whole) for part, whole in parts if whole > 0]
     if not known:
@@ -105,7 +106,10 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
 
 
 def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
-    """Return the mean of the problems' means, with Student's interval."""
+    """Return the mean of the problems' means, with Student's interval.
+
+    ``of`` names what n counts: the values of all groups.
+    """
     known = [group for group in groups if group]
     means = [math.fsum(group) / len(group) for group in known]
     n = sum(map(len, known))

@@ -183,7 +183,7 @@ def _entry(line: bytes, place: str) -> HistoryEntry:
 def _locked(path: Path) -> Iterator[None]:
     """Lock the history against other processes during the block.
 
-    It is created if missing.
+    The file is created if missing.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """How often people solved the problems of a history.
 
-Their table is read from a CSV file; the counts go to a file beside the history, without names. They are shown on the
-dashboard only: no gate reads them.
+The people's results are read from a CSV file; only counts, without names, are written to a file beside the history. The
+dashboard shows them; no gate reads them.
 """
 
 import csv

@@ -38,7 +38,7 @@ _PREFIX: Final = 12  # digits of a digest that name it
 
 
 class DriftShown(CodegateError):
-    """The pinned model's new samples differ significantly from the stored."""
+    """The pinned model's new samples differ significantly from stored ones."""
 
     exit_code = ExitCode.INCONCLUSIVE
 

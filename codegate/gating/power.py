@@ -120,7 +120,7 @@ def forecast(
 ) -> Forecast:
     """Simulate gates for a drop; return the shares of verdicts.
 
-    ``drop`` is the candidate's loss of pass rate, in 0..1.
+    ``drop`` is the candidate's loss of pass rate, in 0..1. ``looks`` and ``candidates`` are those of ``compare``.
     """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
@@ -128,7 +128,6 @@ def forecast(
 
 
 def _count(model: RateModel) -> int:
-    """Return how many gates to simulate; fewer for many problems."""
     return max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
 
 
@@ -175,9 +174,9 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 class PowerStatement:
     """A forecast of what the gate can detect.
 
-    Drops and shares are in 0..1. Nothing passes below ``fewest_problems``. ``detectable_drop`` is called regressed in 4
-    of 5 gates, None if no drop is. ``equal`` is the forecast for a candidate that lost nothing on these problems,
-    ``worse`` for one that lost the margin.
+    Drops and shares are in 0..1. No candidate passes with fewer than ``fewest_problems``. ``detectable_drop`` is a drop
+    that 4 of 5 gates call regressed; None if there is none. ``equal`` is the forecast for a candidate that lost nothing
+    on these problems, ``worse`` for one that lost the margin.
     """
 
     problems: int
@@ -231,7 +230,10 @@ class PowerStatement:
 def power_statement(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> PowerStatement:
-    """Return the forecast for a policy; arguments as for ``forecast``."""
+    """Return the forecast for a policy.
+
+    Arguments are those of ``forecast``.
+    """
     planned = looks or policy.looks
     return PowerStatement(
         problems=model.problems,
@@ -274,7 +276,7 @@ LEAST_SAMPLES: Final = 4
 class Calibration:
     """The gate's false alarms, measured on one model's samples.
 
-    They are split at random into two halves, which the gate compares.
+    The samples are split at random into two halves, which the gate compares.
 
     Attributes:
         problems: problems with at least four independent samples; ``left_out`` have fewer.

@@ -65,7 +65,7 @@ class CandidateSamples(Strict):
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
-        """Return a copy whose samples count from 0 per problem."""
+        """Return a copy with samples numbered from 0 per problem."""
         numbered = {
             problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
             for problem, entries in self.samples.items()
@@ -173,8 +173,9 @@ def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
     """Return whether ``passed`` is too low to be chance.
 
-    The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
-    puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
+    ``passed`` of ``n`` is compared with ``other_passed`` of ``other_n``. The predictive distribution of the one side
+    given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2)) puts at most 1 % on so few passes: 0 of 3 after
+    9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
     """
     return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
 

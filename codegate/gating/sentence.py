@@ -55,7 +55,6 @@ def _figures(found: Comparison, terms: Terms) -> str:
 
 
 def _difference(found: Comparison, margin: float, which: str) -> str:
-    """Return the difference as text; ``which`` names its interval."""
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
@@ -89,7 +88,6 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
 
 
 def _p_value(p: float, level: float) -> str:
-    """Format a p value, with the required level if missed."""
     needed = "" if p < level else f", needed < {f'{level:.2g}'.removeprefix('0')}"
     return probability(p, level) + needed
 

@@ -1,8 +1,8 @@
 """Trends of a run history, and alarms of nightly runs.
 
 The watch compares each night's samples of the pinned model with the stored ones, by the exact stratified test of "no
-problem's rate fell". Seven nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop
-of ten points is paged after three or four nights. Two nights in a row below 0.05 warn.
+problem's rate fell". Seven pooled nights with p < 0.002 raise the alarm ``page``: an unchanged model raises it in about
+1 % of months, and a drop of ten points after three or four nights. Two nights in a row with p < 0.05 raise ``warn``.
 """
 
 import math
@@ -263,7 +263,6 @@ def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:
-    """Return a reason if too many samples were lost."""
     made = entry.samples * len(entry.counts)
     enough = entry.lost < made and entry.lost <= max(1, TOLERATED_LOSSES * made)
     return "" if enough else f"{entry.lost} of {made} samples were lost to infrastructure faults"
