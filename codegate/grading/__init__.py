@@ -1,8 +1,8 @@
 """Grade patches by execution.
 
 The stages: apply, compile, hidden tests, lint, measure, classify. A problem, its base tree and a patch go in; a
-``Grade`` comes out, from execution in a fresh sandbox alone. ``run_tests`` is the same machinery for mining, validation
-and the model's own public test runs.
+``Grade`` comes out, from execution in a fresh sandbox alone. Mining, validation and a model's own test runs use
+``run_tests`` directly.
 """
 
 from codegate.grading.behaviour import Behaviour

@@ -41,7 +41,7 @@ TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
 class TestResult(Strict):
-    """The result of one test id; ``missing``: never reported."""
+    """One test's result; status ``missing``: it was never reported."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
@@ -54,7 +54,7 @@ class TestResult(Strict):
 
     @property
     def failed(self) -> bool:
-        """Return whether the test ran, and failed or broke."""
+        """Return whether the test ended with a failure or error."""
         return self.status in {"failed", "error"}
 
 
@@ -99,7 +99,7 @@ class Grade(Strict):
         resolved: every expected test was reported and passed, the run ended by itself within its limits, and nothing
             was tampered with.
         score: 0-100, the share of expected tests that passed; 100 only when resolved; 0 when the patch does not apply
-            or compile, tampered, or when every test passed in a run whose passes do not count.
+            or compile, tampered, or when every test passed in a run that was disturbed or reached a limit.
         applied: the patch applied; None when there was none.
         compiled: the changed files compile and the hidden test files could be imported; None before that stage.
         tests_passed: of ``tests_total`` expected ids.

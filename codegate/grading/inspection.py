@@ -79,7 +79,6 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
 
 
 def _counts(text: str) -> Mapping[str, int] | None:
-    """Return ruff's number of findings by rule, or None."""
     try:
         return {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in json.loads(text)}
     except (ValueError, LookupError, TypeError, RecursionError):

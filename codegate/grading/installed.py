@@ -84,7 +84,6 @@ class _Project:
         self.poetry = mapping(self.tool.get("poetry"))
 
     def name(self) -> str:
-        """Return the distribution's name, or an empty string."""
         flit = mapping(mapping(self.tool.get("flit")).get("metadata"))
         places = (
             self.declared.get("name"), self.poetry.get("name"), self.setup_cfg.get("metadata", {}).get("name"),
@@ -144,10 +143,6 @@ class _Project:
         return [path for path in dict.fromkeys(found) if re.fullmatch(r"[\w./-]+\.(?:py|txt)", path)]
 
     def metadata(self, name: str, version: str) -> str:
-        """Return the declared core metadata.
-
-        Its format: https://packaging.python.org/specifications/core-metadata/.
-        """
         urls = mapping(self.declared.get("urls"))
         fields = [
             ("Metadata-Version", "2.1"),
@@ -162,7 +157,6 @@ class _Project:
         return "".join(f"{key}: {value}\n" for key, value in fields[:_MAX_ENTRIES] if value)
 
     def entry_points(self) -> str:
-        """Return the content of ``entry_points.txt``; empty without any."""
         groups: dict[str, list[str]] = {}
         tables = {
             **mapping(self.declared.get("entry-points")),
@@ -184,7 +178,6 @@ class _Project:
 
 
 def _setup_py(tree: Tree) -> dict[str, Any]:
-    """Return the literal arguments of ``setup(…)`` in ``setup.py``."""
     try:
         module = ast.parse(read_tree_text(tree, "setup.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

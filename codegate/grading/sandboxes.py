@@ -215,7 +215,6 @@ class Sandboxes:
         )
 
     def _obtain(self, environment: Environment) -> Built:
-        """Return the environment's build, from the cache if possible."""
         manifest = environment.manifest
         if manifest.base is None:
             tree = Tree()
@@ -294,7 +293,7 @@ class Sandboxes:
         self._pool.stop()
 
     def close(self) -> None:
-        """Close sandboxes started ahead; the backend is the caller's."""
+        """Close the sandboxes started ahead, but not the backend."""
         self._pool.close()
 
 

@@ -29,7 +29,7 @@ that hangs takes a whole limit for each file."""
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
     """Return the public tests' results as text for a model.
 
-    They run on its ``changes`` to ``base``. Raises as ``run_tests``.
+    They run on ``base`` with the model's ``changes``. Raises as ``run_tests``.
     """
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
@@ -40,7 +40,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
-    """Count passing tests of an answer, with and without ``patch``.
+    """Count a model's passing tests, with and without its ``patch``.
 
     No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
 
@@ -115,7 +115,6 @@ def find_regressions(
 
 
 def _runnable(problem: Problem, base: Tree, paths: Changes) -> tuple[str, ...]:
-    """Return the changed test files that the runner can run."""
     classifier = PathClassifier.of(base)
     return tuple(
         path

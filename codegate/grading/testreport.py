@@ -85,7 +85,7 @@ class CollectionError:
     Attributes:
         id: the file, or a node id in it.
         text: the last part of the runner's message.
-        crash: the exception, if there was one, without the runner's own that wraps it.
+        crash: the exception, if there was one; not the runner's own exception around it.
     """
 
     id: str

@@ -113,7 +113,6 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
 
 
 def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
-    """Return contents of ``files`` and conftest files above, by path."""
     paths = set(files)
     for file in files:
         folders = file.split("/")[:-1]
@@ -163,7 +162,6 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
 
 
 def _programs(sandbox: Sandbox) -> set[str]:
-    """List the files that test drivers execute, a line each."""
     # The target of each link has a line too. New byte code does not count, because imports make it, but nothing removes
     # or rewrites any.
     done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _LIST, "{interpreter}"), output_bytes=_LISTED))
@@ -232,7 +230,6 @@ def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
 
 
 def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping[str, bytes]) -> TestReport:
-    """Return the report, as tampering if watched files changed."""
     command = driver_command("watched_driver", {}, timeout_seconds=_LOOK_SECONDS)
     for given in _inputs(watched):
         done = sandbox.run(replace(command, stdin=given))
@@ -244,7 +241,6 @@ def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping
 
 
 def _inputs(watched: Mapping[str, bytes]) -> Iterator[bytes]:
-    """Yield inputs of ``watched_driver``, a few megabytes each."""
     parts, size = list[bytes](), 0
     for path, data in watched.items():
         part = b"".join((f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"), data))

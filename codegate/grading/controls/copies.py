@@ -4,8 +4,8 @@ Marks are calls that are inserted after statements; each sends a secret token wh
 test itself have names that only this run has, in a random order: without the right answer, code under test cannot tell
 which of them is the original. Afterwards the ids of the run are mapped back.
 
-An ``EditableTest`` is a test as the text of its file has it. A ``Site`` is a place in it, such as a literal, that a
-copy can change; such a change is a flip.
+An ``EditableTest`` is a test in the text of its file. A ``Site`` is a place in it, such as a literal, that a copy can
+change; such a change is a flip.
 """
 
 import re
@@ -46,7 +46,7 @@ class Texts:
     units: Mapping[Key, EditableTest]
 
     def owners(self, test: str) -> list[EditableTest]:
-        """Return the tests that may have a run's test id.
+        """Return the tests that a run's test id may name.
 
         There are several if classes may inherit tests, or if titles are not known before the run.
         """

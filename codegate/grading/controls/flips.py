@@ -44,7 +44,7 @@ _PLACES: Final = (0.0, 1.0, 0.5)
 
 
 def cached_texts(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Texts:
-    """Return the hidden test files, with their tests' positions.
+    """Return the hidden test files, with the tests found.
 
     They are cached by problem.
 
@@ -125,7 +125,7 @@ class _Search:
     """The state of a search for a problem's flips.
 
     Attributes:
-        units: the tests to mark, as their text has them.
+        units: the tests to mark.
         tests: by unit, the ids of its fail-to-pass tests.
         left: by unit, sites that were not tried yet, in the order to try them.
         killed: by test and site, the flips with which the test failed.
@@ -220,10 +220,6 @@ class _Search:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
     def _counting_sites(self, key: Key) -> list[Site]:
-        """Return the best flippable sites of a unit.
-
-        Each test of the unit (a row, for example) has its own best ones.
-        """
         # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
         found: dict[str, Site] = {}
         for test in self.tests[key]:
@@ -306,7 +302,6 @@ class _Search:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[Key, Sequence[Flips]], place: float) -> None:
-        """Run copies that broke a run again, in halves."""
         # A single copy is dropped.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
@@ -382,7 +377,6 @@ def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
 
 
 def _is_killed(copied: Copied, flip: SiteFlip) -> bool:
-    """Return whether a copy failed because of its flip."""
     # A flip of a value has to fail by an assertion, because anything else fails any patch.
     if copied.result is None or not copied.result.failed:
         return False

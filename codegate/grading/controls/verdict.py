@@ -270,7 +270,6 @@ def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> l
 
 
 def _common_flips(site: _FlipsByTest) -> list[SiteFlip]:
-    """Return the flips that fail all of a site's tests."""
     numbers = set.intersection(*({flip.number for flip in flips} for flips in site.values()))
     return [flip for flip in next(iter(site.values())) if flip.number in numbers]
 
@@ -301,7 +300,7 @@ def marked_units(problem: Problem, texts: Texts) -> list[EditableTest]:
 
 
 def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
-    """Return one test's flips as the manifest's texts.
+    """Return one test's flips as texts for the problem's manifest.
 
     Each is ``SITE@STATEMENT``. If only some replacements of the site can be used, their numbers follow a colon.
     """

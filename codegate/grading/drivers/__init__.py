@@ -58,7 +58,6 @@ def driver_command(
 
 @cache
 def _program(driver: str, package: str) -> str:
-    """Return a driver's source together with its imported drivers."""
     found = _with_imports(driver, package)
     texts = (_IMPORT.sub("", driver_source(name, place)).replace(_FUTURE, "") for place, name in found)
     return _FUTURE + "\n".join(texts)

@@ -1,10 +1,10 @@
 """Compile and lint changed files inside a sandbox.
 
-No code of the repository has run in it before, and the interpreter is that of the tests. The changed files are in the
-workspace's folders ``before`` and ``after``. Standard input brings texts, a NUL behind each: Node's program that
+No code of the repository has run in the sandbox before, and the interpreter is that of the tests. The changed files are
+in the workspace's folders ``before`` and ``after``. Standard input brings texts, a NUL behind each: Node's program that
 compiles JavaScript, then changed files behind ``1`` (it was there before) or ``0``, and new top-level modules behind
-``m``. Argument 2 is the folder with ruff. It answers in records as it goes, so that a file which ends the compiler is
-known by its absence. Every attempt pays for the imports: json alone takes as long as the rest.
+``m``. Argument 2 is the folder with ruff. It writes a record after each file, so a file that ends the compiler is known
+by its missing record. Every attempt pays for the imports: json alone takes as long as the rest.
 """
 
 from __future__ import annotations
