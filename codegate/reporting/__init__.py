@@ -1,7 +1,7 @@
 """Reports: one function per format, over the same view model.
 
 ``build_view`` turns runs, verdicts and the ``Evidence`` that ``gather`` finds into a ``ReportView``: every measure with
-its n and its interval, every text cleaned of what could act on a terminal. Each ``render_*`` turns that view into one
+its n and its interval, every text without characters that act on a terminal. Each ``render_*`` turns that view into one
 format and escapes it by that format's rules. Only ``write_reports`` touches the disk. The libraries behind a format are
 imported when it is rendered.
 """

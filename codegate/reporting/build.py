@@ -262,7 +262,6 @@ def _planned(run: Run, made: Sequence[Outcome]) -> int:
 
 
 def _several_models(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a warning if several models answered under one name."""
     if len(models) < 2:
         return ()
     named = ", ".join(f"{model} ({count_of(attempts, 'attempt')})" for model, attempts in models[:FEW])
@@ -270,7 +269,6 @@ def _several_models(models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 
 
 def _undated_model(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a warning if the model's name has no date."""
     if names_one_model(spec):
         return ()
     answered = f"; served as {', '.join(model for model, _ in models[:FEW])}" if models else ""
@@ -278,7 +276,6 @@ def _undated_model(spec: CandidateSpec, models: Sequence[tuple[str, int]]) -> tu
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return reasons to check a candidate's passes by hand."""
     graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
     lower = sorted({problem for problem, grade in passes if grade.controlled is False})
@@ -348,10 +345,6 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
 
 
 def _agent_prompt(prompt: AgentPrompt | None) -> str:
-    """Return the agent's system prompt and tools, with digests.
-
-    It is text of limited length.
-    """
     if prompt is None:
         return ""
     digests = prompt.digests()

@@ -90,13 +90,11 @@ def render_comment(
 
 
 def _failure_second(found: Table) -> Table:
-    """Move the failure column to second place, visible on phones."""
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
 
 
 def _samples(view: ReportView, run: RunView) -> str:
-    """Return the samples per problem: graded, and planned if different."""
     columns = [number for number, entry in enumerate(view.candidates) if entry.run == run.id]
     made = [row.cells[number].graded for row in view.problems if row.excluded is None for number in columns]
     least, most = min(made, default=0), max(made, default=0)

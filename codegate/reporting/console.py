@@ -129,7 +129,6 @@ def _not_passed(view: ReportView) -> Table:
 
 
 def _print(console: "Console", shown: Table) -> None:
-    """Print a table, wide ones in pieces; skip empty ones."""
     from rich import box  # noqa: PLC0415
     from rich.table import Table as RichTable  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415

@@ -73,7 +73,6 @@ def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
-    """Yield each number: name, value, low, high, n, unit."""
     match value:
         case Estimate():
             yield name, value.value, value.low, value.high, value.n, value.of

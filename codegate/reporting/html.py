@@ -154,8 +154,4 @@ def _characters(view: ReportView) -> int:
 
 
 def _pack(html: str) -> str:
-    """Compress HTML with gzip; return it as base64.
-
-    Equal texts give equal bytes.
-    """
     return base64.b64encode(gzip.compress(html.encode(), mtime=0)).decode()

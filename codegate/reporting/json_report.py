@@ -1,8 +1,8 @@
 """Render the report as JSON, and read such reports back.
 
-Its schema is ``codegate.report/1``. No other file of an untrusted run is read. Its keys, types and sizes must be those
-that ``render_json`` writes, so that it can be shown. Whoever controls the run can invent its figures, so they are shown
-as claims and decide nothing.
+Its schema is ``codegate.report/1``. It is the only file of an untrusted run that is read, and only with the keys, types
+and sizes that ``render_json`` writes. Whoever controls the run can invent its figures, so they are shown as claims and
+decide nothing.
 """
 
 import dataclasses

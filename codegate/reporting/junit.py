@@ -17,9 +17,9 @@ _EXCERPT = 4000  # characters of test output in one element
 def render_junit(view: ReportView) -> str:
     """Render the report as JUnit XML: problems and verdicts.
 
-    A case fails with its failure class as type unless every graded sample passed; it is an error if only infrastructure
-    faults or no outcome are there instead of a grade, and is skipped if the problem was not run. The case of a verdict
-    fails if it is ``regressed``, is skipped if it is ``inconclusive``, and is an error if there was no comparison.
+    A problem's case fails, with its failure class as type, unless every graded sample passed. It is an error if no
+    sample has a grade, and is skipped if the problem was not run. The case of a verdict fails if it is ``regressed``,
+    is skipped if it is ``inconclusive``, and is an error if there was no comparison.
     """
     from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
 

@@ -77,10 +77,6 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def _head(names: Sequence[str]) -> str:
-    """Return a Markdown table's first two rows.
-
-    Only titles that are a ``Name`` are escaped.
-    """
     titles = (name if isinstance(name, Name) else Figure(name) for name in names)
     return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 
@@ -143,8 +139,8 @@ def markdown_template(name: str) -> "Template":
 def fitted(render: Callable[[int], str], limit: int, most: int) -> str:
     """Render with as many table rows as ``limit`` allows.
 
-    ``render`` takes the rows of a table, at most ``most``; ``limit`` is in bytes of UTF-8. If even no row fits, the
-    last lines are cut.
+    ``render`` gets the number of rows that a table may have, at most ``most``; ``limit`` is in bytes of UTF-8. If even
+    no row fits, the last lines are cut.
     """
 
     def page(rows: int) -> str:

@@ -188,7 +188,7 @@ def _token_share(of: Callable[[Usage], tuple[int | None, int | None]], outcome: 
 def _answered(outcome: Outcome) -> tuple[int, int] | None:
     """Return (1, 1) if the provider answered, else (0, 1).
 
-    None if it was never asked.
+    None if no request was sent.
     """
     refused = outcome.fault is not None and outcome.fault.cause.startswith("provider.")
     return (1, 1) if outcome.attempt else (0, 1) if refused else None
@@ -271,7 +271,6 @@ def _calls_answered(found: Outcomes, calls: int | None) -> Estimate:
 
 
 def _truncation_warnings(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
-    """Return warnings about truncated answers, with the limit to raise."""
     outcomes = [outcome for many in found.values() for outcome in many]
     endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)
     advice = limit_advice(spec, outcomes)

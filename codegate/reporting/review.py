@@ -122,7 +122,6 @@ def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
 
 
 def _facts(problem: Problem) -> Iterator[Fact]:
-    """Yield facts that help to keep or drop a problem."""
     manifest = problem.manifest
     origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
     pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""

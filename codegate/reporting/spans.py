@@ -132,10 +132,6 @@ class RunSpans(IdGenerator):
 
 
 def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
-    """Return the attributes of a model call's span.
-
-    ``call`` None: the call failed.
-    """
     asked: _Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": (spec.calls_a_model and model_provider(spec.provider).telemetry_name) or spec.provider,
@@ -158,7 +154,6 @@ def _call(spec: CandidateSpec, call: CallRecord | None) -> _Attributes:
 
 
 def _time(text: str) -> float:
-    """Return an ISO time as Unix time; 0 if malformed."""
     with contextlib.suppress(ValueError, OverflowError):
         return max(0.0, datetime.fromisoformat(text).timestamp())
     return 0.0

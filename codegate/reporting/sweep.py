@@ -252,7 +252,6 @@ def _pair(tables: Sequence[TwoByTwo]) -> Pair:
 
 
 def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...]:
-    """Compute each group's effect; adjust p for the groups' number."""
     compared = {group: test(tables) for group, tables in groups.items()}
     adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
     return tuple(
@@ -262,7 +261,6 @@ def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...
 
 
 def _on_one(tables: _Tables) -> _Compared:
-    """Compare two values on one problem, stratified by other settings."""
     (strata,) = tables.values()
     pair = _pair(strata)
     return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)

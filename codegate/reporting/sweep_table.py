@@ -74,7 +74,6 @@ def _rates(one: Effect) -> tuple[str, ...]:
 
 
 def _better_and_worse(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
-    """Split one change's effects into better and worse ones."""
     mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
     return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
 

@@ -208,7 +208,6 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
 
 
 def _labelled_changes(entry: CandidateView, several: bool) -> tuple[str, ...]:
-    """Return harness changes, below the candidate's name if ``several``."""
     return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
 
 

@@ -56,7 +56,7 @@ class TranscriptMessage:
 class BehaviourView:
     """What the tested code tried to do, such as connections.
 
-    ``watched``: it was counted inside the process; if not, only what the sandbox saw from outside is here.
+    ``watched``: actions were counted inside the process; if not, only those that the sandbox saw are known.
     """
 
     watched: bool

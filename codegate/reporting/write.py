@@ -1,4 +1,4 @@
-"""Write reports in all formats, those of other packages included."""
+"""Write reports in all formats, also those of plug-in packages."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
