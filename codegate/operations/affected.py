@@ -107,7 +107,6 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
 
 def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
-    """Return a commit's file paths, and each link's target."""
     listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", commit).decode("utf-8", "surrogateescape")
     entries = [entry.partition("\t") for entry in listing.split("\0") if entry]
     links = tuple(name for kind, _, name in entries if kind.startswith("120000 "))

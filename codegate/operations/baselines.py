@@ -139,7 +139,6 @@ def _git_user() -> str | None:
 
 
 def _text(value: str | None) -> str | None:
-    """Return ``value`` as a short printable line; None if empty."""
     words = "".join(sign if sign.isprintable() else " " for sign in value or "").split()
     return " ".join(words)[:200] or None
 

@@ -50,7 +50,7 @@ class LintFinding:
 def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
     """Check a suite's files; return all flaws.
 
-    Those of problems come first, then those of the suite.
+    Flaws of problems come first, then flaws of the suite itself.
     """
     found = [one for problem in suite.unretired for one in _problem(problem)]
     for problem in suite.problems:

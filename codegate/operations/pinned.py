@@ -1,9 +1,9 @@
 """Find the pinned baseline that a commit is compared with.
 
-The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Its bytes
-may come from anywhere: an artifact that a trusted run uploaded, a release, a file of the repository. They are used only
-if they have the SHA-256 that the lock holds. Otherwise there is no baseline, and nothing passes. Protocol:
-docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
+The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. The
+baseline's bytes may come from anywhere: an artifact that a trusted run uploaded, a release, a file of the repository.
+They are used only if they have the SHA-256 that the lock holds. Otherwise there is no baseline, and nothing passes.
+Protocol: docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
 """
 
 from collections.abc import Callable, Iterator
@@ -149,7 +149,7 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    """Yield places that may have the baseline, each unread."""
+    """Yield places that may have the baseline, without reading them."""
     name = f"file {shown(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
@@ -161,7 +161,7 @@ def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str
 def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
     """Return a file's bytes at ``commit``, or None.
 
-    GitHub is asked first, because an earlier step may have written into the local clone. Raises UsageError for a file
+    GitHub is queried first, because an earlier step may have written into the local clone. Raises UsageError for a file
     larger than ``most`` bytes, and GitHubError if neither has the commit.
     """
     problem: GitHubError | None = None
@@ -186,7 +186,6 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
 
 
 def _file_here(path: Path, most: int) -> bytes | None:
-    """Return a file's bytes; None if missing or too large."""
     try:
         return read_bytes(path, most)
     except UsageError:

@@ -162,11 +162,6 @@ def _forecasts(
     each: SampleCounts,
     announce: Callable[[str], None],
 ) -> Iterator[CandidateForecast]:
-    """Yield a forecast for each candidate that calls a model.
-
-    Announce candidates whose prompts cannot be measured.
-    """
-
     def measured(spec: CandidateSpec) -> tuple[SampleExpense, Prompts | None, SampleDollars]:
         try:
             prompts = prompt_sizes(suite, spec, run.options.repository)

@@ -1,4 +1,4 @@
-"""Decide which commit's files a gate follows.
+"""Decide from which commit a gate reads its files.
 
 In a pull request the proposal names the candidates and their prices. Everything else decides whether it passes and what
 it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
@@ -102,7 +102,7 @@ class Project:
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
         """Return the run that is configured; arguments override it.
 
-        Raises UsageError if there is a budget, and only the proposal says what a candidate costs.
+        Raises UsageError if there is a budget, and a candidate's price is known from the pull request alone.
         """
         settings, gate = self.settings, self.gate
         candidates = candidates or settings.candidates
@@ -240,7 +240,6 @@ def _config(root: Path, path: str, *, needed: bool, harness: Path | None = None)
 
 
 def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
-    """Return the candidates that inputs or else configuration name."""
     configured = config.candidates if config is not None else ()
     if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
@@ -300,10 +299,6 @@ def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> Candida
 
 
 def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) -> Iterator[str]:
-    """Yield the keys of candidates that have no price.
-
-    Prices are in ``known`` or in the list of prices.
-    """
     for spec in candidates:
         models = (spec, *spec.helpers) if spec.calls_a_model else ()
         if not all(one.model in known or list_entry(one).prices for one in models):

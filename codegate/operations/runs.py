@@ -37,9 +37,9 @@ from codegate.suite import load_suite
 class Report:
     """A finished run's verdicts, reports and exit code.
 
-    ``verdicts`` has one for each candidate, none without a gate; ``view`` is the reported content, in ``files`` by
-    format. ``exit_code`` is that of the verdicts; without any it is 4 if an outcome has no grade. ``trace`` describes
-    the export of its OpenTelemetry spans; empty if the environment names no collector.
+    ``verdicts`` has one for each candidate, none without a gate; ``view`` is the reported content, ``files`` the paths
+    of the reports by format. ``exit_code`` is that of the verdicts; without any it is 4 if an outcome has no grade.
+    ``trace`` describes the export of its OpenTelemetry spans; empty if the environment names no collector.
     """
 
     run: Run

@@ -41,7 +41,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """A newer version of a pinned model or agent.
 
-    ``to`` None: the provider's list has no newer one. ``gone``: the list has not the pinned one any more.
+    ``to`` None: the provider's list has no newer one. ``gone``: the list no longer has the pinned one.
     """
 
     kind: Literal["model", "agent"]
@@ -189,7 +189,6 @@ def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
 
 
 def _replaced(text: str, upgrade: Upgrade, place: str) -> Iterator[tuple[yaml.ScalarNode, str]]:
-    """Yield each YAML value to replace, with the new one."""
     now, to, written = upgrade.now, str(upgrade.to), parse_yaml(text, place)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
