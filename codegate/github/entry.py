@@ -168,7 +168,6 @@ def _run_mode(job: Job, scratch: Path) -> Result:
 
 
 def _publish(result: Result, job: Job) -> None:
-    """Publish the result; a failure does not change the verdict."""
     try:
         url = publish(result, job)
         if url is not None:
@@ -262,8 +261,8 @@ def leave_to_child() -> None:
     The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and process 1 has
     to reap orphans. The parent passes SIGINT and SIGTERM on to the child and exits with the child's exit code, or with
     128 + n if signal n killed the child. If the child has not ended seven seconds after such a signal, the parent kills
-    it: the runner waits for ten, and then leaves a container that goes on and spends. Signals are blocked before the
-    fork and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
+    it: the runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before
+    the fork and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()

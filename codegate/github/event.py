@@ -93,8 +93,6 @@ class _Repository(Lenient):
 
 
 class _Environment(Lenient):
-    """The runner's variables, validated before use."""
-
     GITHUB_EVENT_NAME: _EventName
     GITHUB_REPOSITORY: _Name
     GITHUB_SHA: Commit

@@ -141,7 +141,6 @@ def make_baseline(job: Job, project: Project) -> Result:
 
 
 def _of_same_model(project: Project) -> Baseline | None:
-    """Return the pinned baseline, if it is the candidate's own."""
     (candidate,) = project.settings.candidates
     pinned = project.pinned.baseline if project.pinned is not None else None
     return pinned if pinned is not None and pinned.spec.key() == candidate.key() else None

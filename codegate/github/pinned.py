@@ -46,7 +46,6 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
 
 
 def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) -> Iterator[Source]:
-    """Yield places to download from, each fetched only when tried."""
     transport = lock.transport
     if transport is not None and github is None:
         yield "artifacts and releases", UsageError("there is no token to fetch them.")

@@ -25,7 +25,7 @@ _CHAT_SECONDS: Final = 15.0
 
 
 def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
-    """Return a name of this gate that marks its posts.
+    """Return this gate's key, which marks its posts.
 
     It is made of workflow, job and input ``suite``.
     """
@@ -74,10 +74,6 @@ def publish(result: Result, job: Job) -> str | None:
 
 
 def _begins(when: str, kind: str) -> bool:
-    """Return whether a verdict is worth a first comment.
-
-    ``when`` is the input ``comment``.
-    """
     return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
 
 

@@ -78,7 +78,6 @@ def pull_number(github: GitHub, event: Event) -> int | None:
 
 
 def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
-    """Yield pull requests with the run's commit, else its branch."""
     found = []
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))

@@ -57,7 +57,7 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """What a step of the action works with.
+    """Inputs, event, GitHub client and log of the action's step.
 
     ``github`` is None without token or event.
     """
@@ -106,7 +106,7 @@ class Result:
 
 
 def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
-    """Return the outputs with the worst candidate's rates and verdict."""
+    """Return the step's outputs: the worst candidate's rates and verdict."""
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
