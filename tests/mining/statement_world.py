@@ -22,8 +22,7 @@ BASE = {
     "tests/test_sums.py": "from pkg.sums import total\n",
 }
 FIXED = (
-    "def total(items):\n    if not items:\n        return empty_amount(items)\n"
-    "    return first + sum(items[1:], start=0)\n"
+    "def total(items):\n    if not items:\n        return nil_sum(items)\n    return first + sum(items[1:], start=0)\n"
 )
 HIDDEN = "from pkg.sums import total\n\ndef test_total_of_nothing():\n    assert total([]) == 0\n" + "# filler\n" * 10
 TEST = "tests/test_sums.py::TestTotals::test_total_of_nothing[x-1]"

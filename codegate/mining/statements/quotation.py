@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -77,10 +77,6 @@ class Quotation:
         runs = [mark for mark, own in groupby(self.parts) for mark in ([mark] if mark == _OMITTED else own)]
         return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
 
-    def without(self, sentences: Collection[str]) -> "Quotation":
-        """Return the paragraph without some of its sentences."""
-        return replace(self, parts=tuple(_OMITTED if part in sentences else part for part in self.parts))
-
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
     """Return the first title allowed in a statement, with source.
@@ -99,14 +95,12 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     return few if short else ("", "")
 
 
-def quote_texts(
-    texts: Iterable[tuple[str, str]], known: str, refused: Refused, *, beginnings: bool = False
-) -> list[Quotation]:
+def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
     """Return quotations from ``texts`` until they say enough.
 
     ``texts`` come with their sources, the best first. Sentences that repeat ``known``, and sentences for which
-    ``refused`` returns a reason, are left out. With ``beginnings``, the quotation of a message ends before the first
-    refused sentence, because the next ones often describe the fix.
+    ``refused`` returns a reason, are left out. The quotation of a message ends before the first refused sentence,
+    because the next ones often describe the fix.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -135,7 +129,7 @@ def quote_texts(
                     kept.append(each)
                     earlier.append(stems)
                 else:
-                    ended = beginnings and source in MESSAGES
+                    ended = source in MESSAGES
             if kept:
                 found.append(Quotation(source, tuple(each if each in kept else _OMITTED for each in sentences)))
     return found

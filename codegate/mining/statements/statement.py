@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Final, Literal
 
 from codegate.grading import TestResult
@@ -151,34 +150,24 @@ def _words(
     code = "\n".join(f"{each.code}\n{each.expression}\n{each.observed}\n{each.expected}" for each in examples)
     dropped: list[str] = []
 
-    def tells_means(text: str, source: str) -> str:
-        return "" if source == "issue" else rules.tells_means(text, code)  # an issue is older than the fix
-
-    def refused(text: str, source: str, *, strict: bool = False) -> str:
-        if reason := rules.reason(text) or (tells_means(text, source) if strict else ""):
+    def refused(text: str, source: str) -> str:
+        # An issue is older than the fix, so its words cannot tell it.
+        if reason := rules.reason(text) or ("" if source == "issue" else rules.tells_means(text, code)):
             dropped.append(f"{source}: {reason}")
         return reason
 
-    title, called_by = first_title(titles, partial(refused, strict=bool(examples)), short=not examples)
-    passages = quote_texts(texts, title, refused, beginnings=bool(examples))
-    revealing: dict[str, str] = {}  # by sentence, why it is left out
-    for source, own in groupby(passages, lambda each: each.source):
-        first, *later = sentences_of(own)  # messages tell first the bug and then the fix
-        for each in [first, *later] if examples else later:
-            if why := tells_means(each, source):
-                revealing[each] = f"{source}: {why}"
-    safe = [rest for each in passages if (rest := each.without(revealing)).sentences]
+    title, called_by = first_title(titles, refused, short=not examples)
+    passages = quote_texts(texts, title, refused)
     if examples:
-        return _Words(title, called_by, safe, [], [*dropped, *revealing.values()])
-    for shown, left_out in ((safe, revealing.values()), (passages, ())):
-        sentences = sentences_of(shown)
-        crash = crash_beside(" ".join([title, *sentences]))
-        quoted = [*([title] if is_sentence(title, "") else []), *sentences]
-        if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
-            of_messages = {called_by, *(each.source for each in shown)} <= MESSAGES
-            if of_messages and rules.names_the_fix_alone("\n".join([title, *sentences])):
-                return "no probe shows a difference, and all code that the words name is what the fix changes"
-            return _Words(title, called_by, shown, crash, [*dropped, *left_out])
+        return _Words(title, called_by, passages, [], dropped)
+    sentences = sentences_of(passages)
+    crash = crash_beside(" ".join([title, *sentences]))
+    quoted = [*([title] if is_sentence(title, "") else []), *sentences]
+    if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
+        of_messages = {called_by, *(each.source for each in passages)} <= MESSAGES
+        if of_messages and rules.names_the_fix_alone("\n".join([title, *sentences])):
+            return "no probe shows a difference, and all code that the words name is what the fix changes"
+        return _Words(title, called_by, passages, crash, dropped)
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
     return f"no probe shows a difference, {lacking}"
 
