@@ -6,15 +6,22 @@ build runs it once with the package indexes in reach. Tests then run on the froz
 
 from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.commands import holds_only_dependencies
-from codegate.environments.find import FoundRecipe, find_recipes
+from codegate.environments.find import find_recipes
 from codegate.environments.inputs import inputs_of
 from codegate.environments.locks import languages_of, project_parts
-from codegate.environments.recipe import Recipe, ServiceRecipe, environment_of, parse_recipe, recipe_of
+from codegate.environments.recipe import (
+    FoundRecipe,
+    Recipe,
+    ServiceRecipe,
+    environment_of,
+    parse_recipe,
+    recipe_of,
+    recipe_yaml,
+)
 from codegate.environments.store import Built
 from codegate.environments.tools import Has, had_by, on_machine
 from codegate.environments.travel import INDEX, SUFFIXES, export_built, import_built, prune_built, read_index
 from codegate.environments.variables import VENV, index_secrets
-from codegate.environments.yaml_text import recipe_yaml
 
 __all__ = [
     "INDEX",

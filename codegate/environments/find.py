@@ -11,12 +11,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from sysconfig import get_python_version
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_value
 from codegate.environments.locks import PYTEST, implied, languages_of, tests_of
-from codegate.environments.recipe import Recipe, parse_recipe
+from codegate.environments.recipe import FoundRecipe, Origin, parse_recipe
 from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
@@ -36,40 +36,6 @@ _IMAGE: Final = re.compile(r"[!-~]{1,300}")
 _LONGEST: Final = 20_000  # of a step
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_JOBS: Final = 3
-
-Origin = Literal["job", "light", "files"]
-
-
-@dataclass(frozen=True)
-class FoundRecipe:
-    """A proposed recipe; only a try shows whether it works.
-
-    Attributes:
-        recipe: the recipe.
-        sources: the file of each part, by the part's key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
-        left_out: parts left out or rewritten, each with its reason.
-        place: the job or file that the recipe comes from.
-        origin: ``job``: set-up and tests of a CI job; ``light``: a job's tests with set-up from lock and manifest
-            files, accepted only if nine of ten tests pass; ``files``: set-up and tests from lock and manifest files.
-    """
-
-    recipe: Recipe
-    sources: Mapping[str, str]
-    left_out: tuple[str, ...]
-    place: str = ""
-    origin: Origin = "job"
-
-    def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
-        """Return the proposal with its recipe replaced by ``recipe``.
-
-        ``recipe`` lacks some steps; they are listed as left out, with the reason ``why``.
-        """
-        lacking = [line for line in self.recipe.setup if line not in recipe.setup]
-        clauses = [f"`{short(line)}`: {why}" for line in lacking]
-        places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
-        sources = {key: place for key, place in self.sources.items() if not key.startswith("setup.")}
-        sources |= {f"setup.{index}": places.get(line, "") for index, line in enumerate(recipe.setup)}
-        return replace(self, recipe=recipe, sources=sources, left_out=(*self.left_out, *clauses))
 
 
 @dataclass

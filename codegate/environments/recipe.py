@@ -1,15 +1,20 @@
-"""A project's own set-up and test command."""
+"""A project's own set-up and test command, and proposals of them."""
 
+import json
+import re
 import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from sysconfig import get_python_version
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from codegate.durable import digest, sha256
-from codegate.strict import Strict
+from codegate.environments.steps import short
+from codegate.strict import Strict, shown
 from codegate.suite import (
     RECIPE,
     Base,
@@ -21,6 +26,8 @@ from codegate.suite import (
 )
 
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
+_PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
+_MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 """Of a variable."""
@@ -28,6 +35,7 @@ Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]{0,99}$
 """Of the system, as Debian names it."""
 Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+Origin = Literal["job", "light", "files"]
 
 
 def _words(text: str) -> str:
@@ -157,3 +165,84 @@ def recipe_of(environment: Environment) -> Recipe:
     """
     place = f"environment {environment.id}: {RECIPE}"
     return parse_recipe(parse_yaml(environment.recipe, place), place)
+
+
+@dataclass(frozen=True)
+class FoundRecipe:
+    """A proposed recipe; only a try shows whether it works.
+
+    Attributes:
+        recipe: the recipe.
+        sources: the file of each part, by the part's key: ``tools.python``, ``setup.0``, ``env.DB``, ``tests``.
+        left_out: parts left out or rewritten, each with its reason.
+        place: the job or file that the recipe comes from.
+        origin: ``job``: set-up and tests of a CI job; ``light``: a job's tests with set-up from lock and manifest
+            files, accepted only if nine of ten tests pass; ``files``: set-up and tests from lock and manifest files.
+    """
+
+    recipe: Recipe
+    sources: Mapping[str, str]
+    left_out: tuple[str, ...]
+    place: str = ""
+    origin: Origin = "job"
+
+    def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
+        """Return the proposal with its recipe replaced by ``recipe``.
+
+        ``recipe`` lacks some steps; they are listed as left out, with the reason ``why``.
+        """
+        lacking = [line for line in self.recipe.setup if line not in recipe.setup]
+        clauses = [f"`{short(line)}`: {why}" for line in lacking]
+        places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
+        sources = {key: place for key, place in self.sources.items() if not key.startswith("setup.")}
+        sources |= {f"setup.{index}": places.get(line, "") for index, line in enumerate(recipe.setup)}
+        return replace(self, recipe=recipe, sources=sources, left_out=(*self.left_out, *clauses))
+
+
+def recipe_yaml(found: FoundRecipe) -> str:
+    """Return a recipe as YAML, each part's source as comment."""
+    given = found.recipe.model_dump(mode="json", exclude_defaults=True)
+    lines = ["environment:"]
+    for key, value in given.items():
+        if isinstance(value, dict):
+            entries = [(f"    {name}: ", item, found.sources.get(f"{key}.{name}", "")) for name, item in value.items()]
+            lines += _entries(key, entries)
+        elif key == "setup":
+            entries = [("    - ", item, found.sources.get(f"setup.{index}", "")) for index, item in enumerate(value)]
+            lines += _entries(key, entries)
+        elif isinstance(value, list):
+            lines.append(_comment(f"  {key}: [{', '.join(map(_scalar, value))}]", found.sources.get(key, "")))
+        else:
+            lines.append(_entry(f"  {key}: ", value, found.sources.get(key, "")))
+    lines += ["  {}"] if not given else []
+    lines += [f"  # left out: {shown(' '.join(clause.split()), 300)}" for clause in found.left_out]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(key: str, entries: Sequence[tuple[str, object, str]]) -> list[str]:
+    places = {place for _, _, place in entries}
+    first = _comment(f"  {key}:", places.pop()) if len(places) == 1 else f"  {key}:"
+    return [first, *(_entry(start, item, "" if "#" in first else place) for start, item, place in entries)]
+
+
+def _entry(start: str, value: object, source: str) -> str:
+    lines = str(value).split("\n")
+    if (
+        len(lines) > 1
+        and not lines[0][:1].isspace()
+        and all(one and one.isprintable() for one in map(str.rstrip, lines))
+    ):
+        indent = " " * (len(start) - len(start.lstrip()) + 2)
+        return "\n".join([_comment(f"{start}|-", source), *(f"{indent}{line}" for line in lines)])
+    return _comment(start + _scalar(value), source)
+
+
+def _scalar(value: object) -> str:
+    text = str(value)
+    unlike = text.endswith(" ") or text.lower() in _MEANING
+    is_plain = isinstance(value, str) and not unlike and _PLAIN_TEXT.fullmatch(text)
+    return text if is_plain else json.dumps(value)
+
+
+def _comment(line: str, source: str) -> str:
+    return f"{line}  # {shown(' '.join(source.split()), 300)}" if source else line
