@@ -1,4 +1,4 @@
-"""A project's own set-up and test command, and proposals of them."""
+"""A project's own set-up and test command, written or proposed."""
 
 import json
 import re

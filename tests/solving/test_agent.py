@@ -19,7 +19,7 @@ import pytest
 
 from codegate.candidates import Completion, ProviderError
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.gateway import MakeCall, gateway
+from codegate.candidates.gateway import MakeCall, gateway, requests
 from codegate.grading import Sandboxes
 from codegate.http import HttpRequest
 from codegate.running import Journal, RunOptions
@@ -564,14 +564,14 @@ def test_what_an_agent_sends_reaches_the_model_with_its_betas(
 ) -> None:
     """Fields that a newer version sends are passed on or named here: nothing is lost without a word."""
     sent: list[tuple[dict[str, Any], str]] = []
-    read = gateway._document
+    read = requests.read_document
 
     def recorded(request: HttpRequest) -> dict[str, Any]:
         document = read(request)
         sent.append((json.loads(json.dumps(document)), request.headers.get("anthropic-beta", "")))
         return document
 
-    monkeypatch.setattr(gateway, "_document", recorded)
+    monkeypatch.setattr(gateway, "read_document", recorded)
     with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX)) as model:
         done = attempt(boxes, model, agent)
     assert done.agent is not None

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -21,13 +21,12 @@ import h11
 
 from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, ProviderFault, Usage
 from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter, SpendingLog
-from codegate.candidates.gateway.prompt import agent_prompt
+from codegate.candidates.gateway.requests import agent_prompt, read_document, texts_in
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
-from codegate.errors import UsageError
 from codegate.http import MAX_BODY_BYTES, BodyRoom, HttpConnection, HttpRequest
-from codegate.strict import parse_json, shown
+from codegate.strict import shown
 
 PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
@@ -181,7 +180,7 @@ class Gateway:
 
     def _answer_call(self, http: HttpConnection, request: HttpRequest) -> None:
         try:
-            asked = _document(request)
+            asked = read_document(request)
             spec = self._candidate.candidate_for(asked.get("model"))
             cleaned = self._protocol.clean(asked, spec.model, spec.sampling)
         except RequestRefused as refusal:
@@ -195,7 +194,7 @@ class Gateway:
         for name in cleaned.dropped:
             self._count(name)
         self._record_prompt(sent)
-        said = "\n".join(_strings(sent)) if self._parts.keys() - self.used else ""
+        said = "\n".join(texts_in(sent)) if self._parts.keys() - self.used else ""
         self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
@@ -378,32 +377,6 @@ def _declined(error: Exception) -> Forwarded | None:
     if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
         return None
     return Forwarded(b"", streamed=False, completion=Completion(text=fault.cause))
-
-
-def _document(request: HttpRequest) -> dict[str, Any]:
-    """Return a request's JSON object, without lone surrogates.
-
-    Raises:
-        RequestRefused: the body is no JSON object in UTF-8.
-    """
-    try:
-        document = parse_json(request.body.decode("utf-8"), "the body")
-        text = json.dumps(document, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        document = json.loads(text)
-    except (UsageError, ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
-        message = "the body is no JSON object in UTF-8"
-        raise RequestRefused(message)
-    return document
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one)
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:

@@ -1,20 +1,49 @@
-"""Record the system prompt and tools that an agent sends."""
+"""Read the requests that an agent sends."""
 
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt
-from codegate.candidates.protocols import ModelProtocol
+from codegate.candidates.protocols import ModelProtocol, RequestRefused
 from codegate.candidates.protocols.contract import dicts
-from codegate.strict import shown
+from codegate.errors import UsageError
+from codegate.http import HttpRequest
+from codegate.strict import parse_json, shown
 
 _MOST_TOOLS: Final = 200
 _MOST_TEXT: Final = 1_000_000
 """Characters of a system prompt and its tools that are recorded together."""
+
+
+def read_document(request: HttpRequest) -> dict[str, Any]:
+    """Return a request's JSON object, without lone surrogates.
+
+    Raises:
+        RequestRefused: the body is no JSON object in UTF-8.
+    """
+    try:
+        document = parse_json(request.body.decode("utf-8"), "the body")
+        text = json.dumps(document, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        document = json.loads(text)
+    except (UsageError, ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        message = "the body is no JSON object in UTF-8"
+        raise RequestRefused(message)
+    return document
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(one)
 
 
 def agent_prompt(protocol: ModelProtocol, sent: Mapping[str, Any]) -> AgentPrompt:
