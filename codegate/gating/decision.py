@@ -166,7 +166,7 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
     """Return a verdict if too few samples are graded.
 
     Before the last look it is ``inconclusive``, because the next look repeats lost samples, unless most problems have
-    none. Otherwise it is ``infrastructure``.
+    no sample. Otherwise it is ``infrastructure``.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)

@@ -174,9 +174,9 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 class PowerStatement:
     """A forecast of what the gate can detect.
 
-    Drops and shares are in 0..1. No candidate passes with fewer than ``fewest_problems``. ``detectable_drop`` is a drop
-    that 4 of 5 gates call regressed; None if there is none. ``equal`` is the forecast for a candidate that lost nothing
-    on these problems, ``worse`` for one that lost the margin.
+    Drops and shares are in 0..1. No candidate passes with fewer than ``fewest_problems``. ``detectable_drop`` is the
+    smallest drop that 4 of 5 gates call regressed; None if there is none. ``equal`` is the forecast for a candidate
+    that lost nothing on these problems, ``worse`` for one that lost the margin.
     """
 
     problems: int

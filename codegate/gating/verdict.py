@@ -115,7 +115,7 @@ class Verdict(Strict):
 
     Attributes:
         reason: for people, with n and uncertainty.
-        baseline_label: None if absolute demands alone decided.
+        baseline_label: None if floors and ``must_pass`` alone decided.
         population: what the comparison shows about bugs like these.
         baseline_samples: mean samples per problem of the baseline.
         advisory: too few problems, or baseline samples, for a pass.

@@ -41,7 +41,7 @@ def fetch_run(job: Job) -> None:
 
     Raises:
         UsageError: the named workflow run kept no such artifact, or it is broken.
-        Untrusted: a run of the named workflow run may not be continued here.
+        Untrusted: the run in the named workflow run may not be continued here.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if inputs.resume is None:

@@ -52,7 +52,7 @@ class Phase(Record):
 
     Attributes:
         receipts: the tokens of the marks that ran in it (see ``controls/copies.py``).
-        text: the runner's description of a failure, if the test has copies: its output does not show it.
+        text: for a test with copies, the runner's description of its failure, which the output lacks.
     """
 
     kind: Literal["phase"]

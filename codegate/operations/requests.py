@@ -142,8 +142,8 @@ class RunRequest(RunLimits, SuiteRequest):
 def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool) -> Project:
     """Return the project that this folder's configuration describes.
 
-    ``alone``: without configuration and candidates, the candidate ``reference`` is used. Unless ``gated``, no baseline
-    is read.
+    ``alone``: without configuration and candidates, the candidate ``reference`` is used. Unless ``gated``, the project
+    has no baseline.
     """
     named, file = named_candidates(request.candidates, "--candidate"), config_file(request.config)
     if request.predictions or (alone and not named and file is None):
@@ -186,8 +186,8 @@ def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of a run to resume.
 
-    A candidate with an address or key of its own must also be named by the user, or by the base commit's configuration,
-    because the run's folder is untrusted. Prices and time limits are the project's.
+    A candidate that sends a key to an address of its own must also be named by the user, or by the base commit's
+    configuration, because the run's folder is untrusted. Prices and time limits are the project's.
     """
     planned = Journal.open(resume).manifest.candidates
     named = named_candidates(request.candidates, "--candidate")

@@ -57,7 +57,7 @@ def graded_baseline(baseline: CandidateSamples) -> Samples:
 
 
 def common_k(sides: Iterable[Samples]) -> int:
-    """Return the largest k with k samples on all sides.
+    """Return the largest k for which every side has samples.
 
     Nearly all problems of a side must have k graded samples. The result is at least 1. pass@k of different k is not
     comparable: with equal models "any of 5" is points above "any of 3".

@@ -47,7 +47,7 @@ class AttemptCache:
         return None if filtered else attempt.model_copy(update={"reused": True})
 
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
-        """Store a finished attempt, if it called a model."""
+        """Store a finished attempt of a model or pinned agent."""
         path = self._path(job)
         if path is not None and not path.parent.is_symlink():
             write_atomic(path, json_text(attempt).encode("ascii"))

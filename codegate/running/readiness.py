@@ -63,8 +63,8 @@ def check_installed(
 ) -> None:
     """Raise UsageError if the sandbox lacks what recipes need.
 
-    That is a toolchain, a package or an image. If only mined environments lack one, their problems are left out, unless
-    they are too many of the run's ``total``.
+    That is a toolchain, a package or an image. If only mined environments lack one, just their problems are lost,
+    unless they are too many of the run's ``total``.
     """
     known: dict[str, NotInstalled | None] = {}
     lacking: list[tuple[Environment, NotInstalled]] = []
