@@ -6,12 +6,17 @@ Every error that a person can meet says what happened, where, and what to do abo
 
 import os
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from types import FrameType
 from typing import Final, NoReturn
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 """The signals that interrupt a command."""
+
+UNWRITTEN: Final = "interrupted before anything was written."
 
 
 class ExitCode(IntEnum):
@@ -61,6 +66,44 @@ class Interrupted(CodegateError):
     """Ctrl-C or SIGTERM stopped the command; a run's journal stays."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+@contextmanager
+def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
+    """Raise ``Interrupted`` with these words at Ctrl-C in the block."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(cause, remedy) from error
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` for a signal only after the block.
+
+    A module whose import is interrupted may hide that, and fail with an error of its own. A second signal ends the
+    process. Outside of the main thread this does nothing.
+    """
+    came: list[int] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        came.append(number)
+        for other in SIGNALS:
+            signal.signal(other, end_process)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in before:
+        if before[number] != signal.SIG_IGN:  # a shell lets its background jobs ignore Ctrl-C
+            signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        for number in () if came else before:
+            signal.signal(number, before[number])
+    if came:
+        raise KeyboardInterrupt
 
 
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:

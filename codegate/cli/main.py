@@ -17,12 +17,15 @@ from codegate import __version__
 from codegate.cli.output import note, print_error, set_level, want_json
 from codegate.errors import (
     SIGNALS,
+    UNWRITTEN,
     CodegateError,
     ExitCode,
     InfrastructureError,
     Interrupted,
     UsageError,
     end_process,
+    held_signals,
+    interrupted_as,
 )
 
 _COMMANDS: Final = {
@@ -69,7 +72,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command = import_module(_ELSEWHERE.get(cmd_name, f"codegate.cli.{cmd_name}")).command
+        with interrupted_as(UNWRITTEN), held_signals():
+            command = import_module(_ELSEWHERE.get(cmd_name, f"codegate.cli.{cmd_name}")).command
         if not isinstance(command, click.Command):
             raise TypeError(f"codegate.cli.{cmd_name} has no command")
         _add_levels(command)

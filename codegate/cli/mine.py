@@ -13,7 +13,7 @@ import click
 from codegate.cli.options import FILE, FOLDER, json_option, repository_option, request_options, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import ExitCode, UsageError, interrupted_as
 from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.host_program import without_credentials
 from codegate.mining import (
@@ -25,6 +25,7 @@ from codegate.mining import (
     fetch_pull_heads,
     import_proven,
     read_summary,
+    stopped_words,
     write_selection,
 )
 from codegate.mining.report import funnel_words
@@ -129,7 +130,8 @@ def history(
     rounds = max(request.rounds, _STRICT_ROUNDS) if strict else request.rounds
     request = request.model_copy(update={"rounds": rounds, "memory": cache_folder() / "mining"})
     if pull_requests:
-        say(f"{count_of(fetch_pull_heads(repository), 'head')} of pull requests")
+        with interrupted_as(stopped_words(out)):
+            say(f"{count_of(fetch_pull_heads(repository), 'head')} of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
         report = mine(repository, out, request, progress)

@@ -12,7 +12,7 @@ from codegate.cli.options import FOLDER, json_option, request_options
 from codegate.cli.output import json_wanted, note
 from codegate.cli.policy import print_report, project_by
 from codegate.cli.progress import run_progress
-from codegate.errors import ExitCode
+from codegate.errors import UNWRITTEN, ExitCode, interrupted_as
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.operations.requests import RunRequest, project_here, requested_run, resumed_project
 from codegate.operations.runs import run
@@ -53,21 +53,22 @@ def command(suite: Path | None, request: RunRequest) -> ExitCode:
     and gates the whole. A shard makes a fixed number of samples (three for a gate, or --samples), and gets its part of
     --max-model-calls and --budget-usd, by its number of problems.
     """
-    choice, resume = shard_choice(request.shard, request.run_id), request.resume
-    planned = Journal.open(resume).manifest if resume is not None else None
-    partial = request.on_some or (planned is not None and planned.part is not None)
-    asked = request.baseline is not None or request.rules_from is not None
-    ungated = planned is not None and planned.no_gate and not asked
-    gated = not (request.no_gate or ungated or partial)
-    if request.rules_from is not None:
-        project = project_by(
-            request.rules_from, request.config, request.baseline, request.candidates, suite, request.repository
-        )
-    else:
-        project = project_here(request, suite, gated=gated, alone=resume is not None)
-    if resume is not None:
-        project = resumed_project(request, resume, project)
-    spec = requested_run(request, project)
+    with interrupted_as(UNWRITTEN):
+        choice, resume = shard_choice(request.shard, request.run_id), request.resume
+        planned = Journal.open(resume).manifest if resume is not None else None
+        partial = request.on_some or (planned is not None and planned.part is not None)
+        asked = request.baseline is not None or request.rules_from is not None
+        ungated = planned is not None and planned.no_gate and not asked
+        gated = not (request.no_gate or ungated or partial)
+        if request.rules_from is not None:
+            project = project_by(
+                request.rules_from, request.config, request.baseline, request.candidates, suite, request.repository
+            )
+        else:
+            project = project_here(request, suite, gated=gated, alone=resume is not None)
+        if resume is not None:
+            project = resumed_project(request, resume, project)
+        spec = requested_run(request, project)
     spec = replace(
         spec,
         options=spec.options.model_copy(update={"precheck": not request.no_precheck}),

@@ -7,7 +7,7 @@ Every change that is left out has a reason, and flaky tests are quarantined with
 """
 
 from codegate.mining.importing import ImportFormat, import_proven
-from codegate.mining.miner import mine_repository
+from codegate.mining.miner import mine_repository, stopped_words
 from codegate.mining.options import KINDS, MineRequest, check_options
 from codegate.mining.proving.proof import Proof, ValidationReport, validate_suite
 from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
@@ -35,6 +35,7 @@ __all__ = [
     "import_proven",
     "mine_repository",
     "read_summary",
+    "stopped_words",
     "validate_suite",
     "write_selection",
 ]

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from codegate.errors import Interrupted, UsageError
+from codegate.errors import Interrupted, UsageError, interrupted_as
 from codegate.grading import Sandboxes
 from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.environments.opening import (
@@ -116,11 +116,12 @@ def mine_repository(
         old is not None and any(result.reason in {"budget", "not_needed"} for result in results)
     )
     scanned_at = (old.manifest.scanned if old is not None else None) if untried else tip
-    suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
-    results.sort(key=lambda result: (result.date, result.commit), reverse=True)
-    seconds = {"scan": scanned, **work.profile.seconds(), "total": time.monotonic() - started}
-    report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
-    write_report(report)
+    with interrupted_as(f"interrupted while {out} was being written: it has the suite from before or the new one."):
+        suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
+        results.sort(key=lambda result: (result.date, result.commit), reverse=True)
+        seconds = {"scan": scanned, **work.profile.seconds(), "total": time.monotonic() - started}
+        report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
+        write_report(report)
     return report
 
 
@@ -166,8 +167,13 @@ def _until_stopped(sandboxes: Sandboxes, out: Path, work: Callable[[], Value]) -
         return work()
     except KeyboardInterrupt as error:
         close_soon(sandboxes.backend)
-        suite = "the suite is as it was" if (out / "suite.yml").exists() else "no suite was written"
-        raise Interrupted(f"mining was stopped; {suite}. The same command goes on from here.") from error
+        raise Interrupted(stopped_words(out)) from error
+
+
+def stopped_words(out: Path) -> str:
+    """Describe what stopped mining leaves at ``out``."""
+    suite = "the suite is as it was" if (out / "suite.yml").exists() else "no suite was written"
+    return f"mining was stopped; {suite}. The same command goes on from here."
 
 
 def _write(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codegate.candidates import CandidateSpec, transcript_header
 from codegate.durable import write_atomic
-from codegate.errors import CodegateError, ExitCode, UsageError
+from codegate.errors import CodegateError, ExitCode, UsageError, interrupted_as
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.reporting import ReportTerms, ReportView, build_view, collector, gather, send_trace, write_reports
 from codegate.running import (
@@ -28,7 +28,7 @@ from codegate.running import (
 )
 from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
-from codegate.running.session import settled_unsampled
+from codegate.running.session import kept_words, settled_unsampled
 from codegate.solving import record_attempt
 from codegate.suite import load_suite
 
@@ -71,11 +71,12 @@ def run(
         check_cutoffs(spec.candidates, floors)
     _, journal = run_suite(spec, progress, announce)
     by = spec.gate or floors if journal.manifest.shard is None else None
-    made = gate(journal, by, reports=reports, terms=terms, baseline=baseline)
-    if journal.manifest.shard is not None and spec.gate is not None:
-        settled = settled_unsampled(load_suite(spec.suite), journal.manifest, spec.gate)
-        made = replace(made, exit_code=run_exit_code(made.run, (), settled))
-    return _traced(made, journal)
+    with interrupted_as(*kept_words(spec, journal.folder)):
+        made = gate(journal, by, reports=reports, terms=terms, baseline=baseline)
+        if journal.manifest.shard is not None and spec.gate is not None:
+            settled = settled_unsampled(load_suite(spec.suite), journal.manifest, spec.gate)
+            made = replace(made, exit_code=run_exit_code(made.run, (), settled))
+        return _traced(made, journal)
 
 
 def gate(

@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate import mining
 from codegate.environments import Recipe, parse_recipe
-from codegate.errors import UsageError
+from codegate.errors import Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.report import funnel_words
@@ -48,10 +48,17 @@ def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[
 
     The suite is written to the folder ``out``. Without a recipe in the request or the configuration, one is found.
     """
-    recipe = request.recipe or read_recipe(repository, request.config)
-    mining.check_options(repository, out, request)  # before anything is started
-    with opened_backend(request.sandbox, new_run_id()) as backend:
-        return mining.mine_repository(repository, out, request.model_copy(update={"recipe": recipe}), backend, progress)
+    made: MineReport | None = None
+    try:
+        recipe = request.recipe or read_recipe(repository, request.config)
+        mining.check_options(repository, out, request)  # before anything is started
+        request = request.model_copy(update={"recipe": recipe})
+        with opened_backend(request.sandbox, new_run_id()) as backend:
+            made = mining.mine_repository(repository, out, request, backend, progress)
+    except KeyboardInterrupt as error:
+        words = mining.stopped_words(out) if made is None else f"interrupted; what was mined is in {out}."
+        raise Interrupted(words) from error
+    return made
 
 
 def mine_commit(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, answers_in_file, price_words
-from codegate.errors import UsageError
+from codegate.errors import UNWRITTEN, Interrupted, UsageError
 from codegate.gating import GatePolicy
 from codegate.grading import base_images
 from codegate.running.attempt import Engine, Setup
@@ -89,6 +89,26 @@ def run_suite(
     spec: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
     """Execute a run, new or resumed; return run and journal."""
+    begun: list[Journal] = []
+    try:
+        return _run_suite(spec, progress, announce, begun)
+    except (KeyboardInterrupt, Interrupted) as error:
+        if not begun:
+            raise Interrupted(UNWRITTEN) from error
+        if isinstance(error, Interrupted) and error.remedy:
+            raise
+        raise Interrupted(*kept_words(spec, begun[0].folder)) from error
+
+
+def kept_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
+    """Describe an interrupted run that is kept, and a remedy."""
+    return f"interrupted; what the run has made is kept in {folder}.", f"Continue with:\n{_command_again(spec, folder)}"
+
+
+def _run_suite(
+    spec: RunSpec, progress: Callable[[Progress], None], announce: Callable[[str], None], begun: list[Journal]
+) -> tuple[Run, Journal]:
+    """Execute a run; append its journal to ``begun``."""
     time_limit = TimeLimit(spec.options.max_minutes)
     suite = load_suite(spec.suite)
     warn_of_expired(suite, announce)
@@ -141,6 +161,7 @@ def run_suite(
             over = settled(journal.load()) if settled is not None else ()
             left = _unfinished(journal, suite, over)
             check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
+        begun.append(journal)
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -179,6 +180,81 @@ def test_a_daemon_that_never_answers_keeps_no_process_alive(signals: str, code: 
             assert process.wait(120) == code
         finally:
             process.kill()
+
+
+AT_ONCE = """
+    import importlib, signal, sys
+
+    place, name, *words = sys.argv[1:]
+    sys.argv[1:] = words
+    if name:
+        setattr(importlib.import_module(place), name, lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    else:
+        class Finder:
+            def find_spec(self, module, *_):
+                if module == place:
+                    signal.raise_signal(signal.SIGINT)
+
+        sys.meta_path.insert(0, Finder())
+    from codegate.cli import main
+    main()
+"""
+
+
+def interrupted_at(place: str, *words: object, cwd: Path) -> str:
+    """Return the errors of a command that gets Ctrl-C where it calls ``module:function``, or imports ``module:``."""
+    command = [sys.executable, "-c", textwrap.dedent(AT_ONCE), *place.split(":"), *map(str, words)]
+    done = subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False), done.stderr
+    return done.stderr
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    "place",
+    [
+        "codegate.cli.main:",
+        "codegate.cli.run:project_here",
+        "codegate.running.session:check_installed",
+    ],
+)
+def test_a_run_that_is_interrupted_before_it_begins_says_that_nothing_is_written(
+    suite: Suite, tmp_path: Path, place: str
+) -> None:
+    said = interrupted_at(place, "run", suite.folder, "--candidate", "empty", "--sandbox", "bwrap", cwd=tmp_path)
+    assert said.endswith("codegate: interrupted before anything was written.\n")
+    assert not list(tmp_path.glob("runs/*"))
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("place", ["codegate.running.session:keep_predictions", "codegate.operations.runs:gate"])
+def test_a_run_that_is_interrupted_later_says_how_to_continue_it(suite: Suite, tmp_path: Path, place: str) -> None:
+    run = ("run", str(suite.folder), "--candidate", "empty", "--sandbox", "bwrap")
+    said = interrupted_at(place, *run, "--out", "r", cwd=tmp_path)
+    assert re.search("codegate: interrupted.* kept in r. Continue with:\n", said)
+    pasted = shlex.split(said.splitlines()[-1])
+    assert sorted(pasted) == sorted(["codegate", *run, "--resume", "r"])
+
+
+NO_SUITE = "mining was stopped; no suite was written. The same command goes on from here."
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("codegate.cli.mine:", "interrupted before anything was written."),
+        ("codegate.mining:check_options", NO_SUITE),
+        ("codegate.mining.miner:scan", NO_SUITE),
+        ("yaml.nodes:", "interrupted before anything was written."),
+    ],
+)
+def test_mining_that_is_interrupted_at_once_says_that_no_suite_is_written(
+    tmp_path: Path, place: str, words: str
+) -> None:
+    HistoryBuilder(tmp_path / "own").commit("Begin", {"own.py": ""})
+    assert interrupted_at(place, "mine", "own", "--sandbox", "bwrap", cwd=tmp_path).endswith(f"codegate: {words}\n")
+    assert not (tmp_path / "suites").exists()
 
 
 WAITING = """

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
-from codegate.errors import InfrastructureError, UsageError
+from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.reporting import build_view, render_console
 from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite, session
@@ -501,7 +501,7 @@ def test_the_look_for_tools_ends_at_once_at_a_signal(
         time.sleep(2)
 
     monkeypatch.setattr(session, "check_installed", looking)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted, match="before anything was written"):
         run_here(suite, tmp_path / "r", REFERENCE)
     assert not (tmp_path / "r").exists()
 
