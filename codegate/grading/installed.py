@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from codegate.suite import Tree, TreeFile, is_plain_path
+from codegate.suite import Tree, TreeFile, is_plain_path, parent_folders
 from codegate.suite.declared import mapping, read_ini, read_toml, read_tree_text, strings
 
 _MAX_TEXT: Final = 500
@@ -60,8 +60,7 @@ def installed_files(tree: Tree) -> dict[str, TreeFile]:
 
 
 def _is_free(tree: Tree, path: str) -> bool:
-    parts = path.split("/")
-    return is_plain_path(path) and not any("/".join(parts[:depth]) in tree for depth in range(1, len(parts) + 1))
+    return is_plain_path(path) and not any(place in tree for place in (path, *parent_folders(path)))
 
 
 def _version_module(path: str, version: str) -> str:

@@ -25,7 +25,7 @@ from codegate.sandbox import Command, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
 from codegate.sandbox.session import ENVIRONMENT
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.suite import Problem, Tree
+from codegate.suite import Problem, Tree, parent_folders
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
@@ -78,7 +78,7 @@ def run_tests(
             if number > 1:
                 stack.close()
                 sandbox = stack.enter_context(opened())
-            put_tree(sandbox, tree)
+            sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
             prepared = _prepare(sandbox, selection, left, watched)
             left -= prepared.seconds
             report = prepared
@@ -107,16 +107,10 @@ def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selecti
     return run_tests(opened, tree.overlay(problem.hidden), selection)
 
 
-def put_tree(sandbox: Sandbox, tree: Tree) -> None:
-    """Write ``tree`` into the sandbox's workspace."""
-    sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
-
-
 def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
     paths = set(files)
     for file in files:
-        folders = file.split("/")[:-1]
-        paths.update("/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1))
+        paths.update({"conftest.py", *(f"{folder}/conftest.py" for folder in parent_folders(file))})
     return {path: tree[path].data for path in paths if path in tree and not tree[path].is_link}
 
 

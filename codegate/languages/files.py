@@ -11,7 +11,7 @@ from typing import Final
 
 from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
 from codegate.languages.registry import languages
-from codegate.suite import Tree
+from codegate.suite import Tree, parent_folders
 
 _CI_FOLDERS: Final = frozenset({".github", ".gitlab", ".circleci", ".buildkite", ".azure-pipelines", ".woodpecker"})
 _CI_FILES: Final = frozenset(
@@ -82,10 +82,9 @@ class PathClassifier:
         return any(rules.is_test(path) for rules in self.rules)
 
     def _is_test_area(self, path: str) -> bool:
-        *folders, _ = path.split("/")
-        for depth, folder in enumerate(folders, start=1):
-            place = "/".join(folders[:depth])
-            if folder.lower() in TEST_FOLDERS and not any(rules.is_product(place) for rules in self.rules):
+        for folder in parent_folders(path):
+            named = folder.rpartition("/")[2].lower() in TEST_FOLDERS
+            if named and not any(rules.is_product(folder) for rules in self.rules):
                 return True
         return any(rules.is_test_area(path) for rules in self.rules)
 

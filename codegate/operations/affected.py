@@ -17,7 +17,7 @@ from codegate.running import Config
 from codegate.running.config import candidate_files
 from codegate.solving.harness import chosen_files
 from codegate.strict import shown
-from codegate.suite import check_model, git, is_plain_path, parse_yaml, read_commit
+from codegate.suite import check_model, git, is_plain_path, parent_folders, parse_yaml, read_commit
 from codegate.suite.git import WHOLE_HISTORY, find_commit
 from codegate.suite.reader import MAX_YAML_BYTES
 
@@ -168,15 +168,10 @@ def _file(repository: Path, commit: str, path: str) -> bytes | None:
 
 
 def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:
-    places = {place for path in paths for place in (path, *_above(path))}
+    places = {place for path in paths for place in (path, *parent_folders(path))}
     listing = git(repository, "ls-tree", "-z", "--full-tree", commit, "--", *sorted(places)).split(b"\0")
     found = [entry.partition(b"\t")[2].decode("utf-8", "replace") for entry in listing if entry.startswith(b"120000 ")]
     return {_EVERYTHING: f"the gate reads over the symbolic link {shown(found[0])}"} if found else {}
-
-
-def _above(path: str) -> Iterator[str]:
-    while path := posixpath.dirname(path):
-        yield path
 
 
 def _changed(repository: Path, base: str, head: str) -> set[str]:

@@ -17,7 +17,7 @@ from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.solving.prompts import check_named_file
 from codegate.strict import shown
-from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path
+from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path, parent_folders
 
 MAX_HARNESS_BYTES: Final = 1 << 20
 """Of all files together: every run and baseline of the candidate holds them."""
@@ -140,16 +140,11 @@ def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bo
 def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
     """Replace a tree's harness files by the candidate's."""
     files = {path: file for path, file in base.items() if not is_harness_path(path, candidate, problem)}
-    folders = {folder for path in files for folder in _above(path)}
+    folders = {folder for path in files for folder in parent_folders(path)}
     classifier = PathClassifier.of(base)
     for file in (candidate.harness.laid or ()) if candidate.harness is not None else ():
-        blocked = file.path in folders or any(folder in files for folder in _above(file.path))
+        blocked = file.path in folders or any(folder in files for folder in parent_folders(file.path))
         tested = part_of(file.path, PLACES) is None and classifier.classify(file.path) in {"test", "test_support"}
         if is_harness_path(file.path, candidate, problem) and not blocked and not tested:
             files[file.path] = TreeFile(file.content(), "100755" if file.program else "100644")
     return Tree(files)
-
-
-def _above(path: str) -> Iterator[str]:
-    while path := posixpath.dirname(path):
-        yield path

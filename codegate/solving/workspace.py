@@ -11,7 +11,7 @@ from typing import Final
 from codegate.errors import CodegateError
 from codegate.solving.answer import Frozen, freeze_answer, show_path, sort_paths
 from codegate.solving.attempt import DroppedPath
-from codegate.suite import Changes, Tree, TreeFile, is_plain_path
+from codegate.suite import Changes, Tree, TreeFile, is_plain_path, parent_folders
 
 MAX_WRITE_BYTES: Final = 1 << 20
 MAX_READ_BYTES: Final = 100 << 10
@@ -189,9 +189,9 @@ class Workspace:
             raise UnsafePathError(
                 f"{show_path(path)} is not a plain relative path inside the repository.", "Nothing was written."
             )
-        parts = name.split("/")
-        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        if any(folder in self._files for folder in above) or (name in self._files and self._files[name].is_link):
+        if any(folder in self._files for folder in parent_folders(name)) or (
+            name in self._files and self._files[name].is_link
+        ):
             self._refuse(name, "unsafe")
             raise UnsafePathError(f"{show_path(path)} is, or goes through, a file or a symbolic link.")
         if name not in self._files and any(other.startswith(name + "/") for other in self._files):

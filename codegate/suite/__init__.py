@@ -42,7 +42,7 @@ from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
 from codegate.suite.repository import find_repository, load_base, load_tree, repository_path
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
-from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
+from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path, parent_folders
 
 __all__ = [
     "EVIDENCE",
@@ -94,6 +94,7 @@ __all__ = [
     "make_patch",
     "make_problem",
     "object_id",
+    "parent_folders",
     "parse_yaml",
     "place_words",
     "proved_places",

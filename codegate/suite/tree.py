@@ -54,7 +54,7 @@ class Tree(Mapping[str, TreeFile]):
         self._files = dict(sorted((files or {}).items()))
         for path in self._files:
             check_path(path)
-            for folder in _folders_above(path):
+            for folder in parent_folders(path):
                 if folder in self._files:
                     raise UsageError(f"path {_shown(folder)} is a file and a folder at once.")
 
@@ -77,10 +77,10 @@ class Tree(Mapping[str, TreeFile]):
         """
         files = {path: file for path, file in self._files.items() if path not in changes}
         new = {path: file for path, file in changes.items() if file is not None}
-        for folder in {folder for path in new for folder in _folders_above(path)}:
+        for folder in {folder for path in new for folder in parent_folders(path)}:
             files.pop(folder, None)
         if new.keys() - self._files.keys():
-            files = {p: file for p, file in files.items() if not any(f in new for f in _folders_above(p))}
+            files = {p: file for p, file in files.items() if not any(f in new for f in parent_folders(p))}
         return Tree({**files, **new})
 
     def changes_to(self, other: "Tree") -> "dict[str, TreeFile | None]":
@@ -120,7 +120,7 @@ class Part(Tree):
 
         Each ends with a slash; the root is "".
         """
-        yield from (f"{place}/" for place in reversed([*_folders_above(self.folder)]))
+        yield from (f"{place}/" for place in reversed([*parent_folders(self.folder)]))
         yield ""
 
     @classmethod
@@ -172,7 +172,8 @@ def _is_git_folder(segment: bytes) -> bool:
     return visible.split(":")[0].rstrip(". ").lower() in {".git", "git~1"}
 
 
-def _folders_above(path: str) -> Iterator[str]:
+def parent_folders(path: str) -> Iterator[str]:
+    """Yield the folders that contain a path, the outermost first."""
     end = path.find("/")
     while end >= 0:
         yield path[:end]
