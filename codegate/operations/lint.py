@@ -145,11 +145,8 @@ def _named(problem: Problem) -> Iterator[str]:
 
 def _without_canary(suite: Suite) -> list[str]:
     paths = ("suite.yml", *(f"problems/{problem.id}/problem.yml" for problem in suite.problems))
-    return [path for path in paths if suite.manifest.canary not in _first_line(suite.folder / path)]
-
-
-def _first_line(path: Path) -> str:
-    return path.read_text(encoding="utf-8").partition("\n")[0]
+    heads = {path: (suite.folder / path).read_text(encoding="utf-8").partition("\n")[0] for path in paths}
+    return [path for path, head in heads.items() if suite.manifest.canary not in head]
 
 
 def _unused(suite: Suite) -> Iterator[str]:

@@ -29,10 +29,7 @@ def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
             "effects",
             "Effect of each setting",
             ("Setting", "Change", "Effect on pass@1", "p (Holm)", "Problems better", "Worse"),
-            tuple(
-                (*_effect(one), *(Figure(len(side)) for side in _better_and_worse(sweep.problems, one)))
-                for one in sweep.effects
-            ),
+            tuple(_effect(sweep, one) for one in sweep.effects),
             "Each value against the first, paired by problem and by all other settings. t test over problems, adjusted "
             f"by Holm for {len(sweep.effects)} comparisons. Nothing is gated on it.",
         ),
@@ -64,8 +61,9 @@ def _change(one: Effect) -> tuple[str, ...]:
     return Name(one.setting), Name(f"{one.before} → {one.after}")
 
 
-def _effect(one: Effect) -> tuple[str, ...]:
-    return *_change(one), figures.difference(one.difference), figures.p_value(one.p)
+def _effect(sweep: Sweep, one: Effect) -> tuple[str, ...]:
+    sides = (Figure(len(side)) for side in _better_and_worse(sweep.problems, one))
+    return *_change(one), figures.difference(one.difference), figures.p_value(one.p), *sides
 
 
 def _rates(one: Effect) -> tuple[str, ...]:

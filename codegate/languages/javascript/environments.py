@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.suite import Part, RunnerName, Tree
-from codegate.suite.declared import read_tree_json
+from codegate.suite.declared import mapping, read_tree_json
 
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 #: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
@@ -35,7 +35,7 @@ class JavaScriptSupport(LanguageSupport):
 def runner_of(tree: Tree) -> RunnerName | None:
     """Return the test runner that ``package.json`` names, or None."""
     own = read_tree_json(tree, "package.json")
-    texts = {name: text for name, text in _table(own, "scripts").items() if isinstance(text, str)}
+    texts = {name: text for name, text in mapping(own.get("scripts")).items() if isinstance(text, str)}
     for name in _TEST_SCRIPTS:
         found = _called(_expanded(name, texts))
         if found is not None:
@@ -47,7 +47,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
     )
     for section in _SECTIONS:
         for runner in _PACKAGES:
-            if any(runner in _table(content, section) for content in (own, *above)):
+            if any(runner in mapping(content.get(section)) for content in (own, *above)):
                 return runner
     return _called(text for name, text in texts.items() if "test" in name)
 
@@ -69,8 +69,3 @@ def _called(texts: Iterable[str]) -> RunnerName | None:
             if words.search(text[:4000]):
                 return runner
     return None
-
-
-def _table(content: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    found = content.get(section)
-    return found if isinstance(found, dict) else {}

@@ -82,7 +82,8 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
     if not wanted:
         return shown
-    stars = [text_of(node) for node in module.named_children if any(map(_is_star, node.named_children))]
+    imports = [node for node in module.named_children if any(one.type == "wildcard_import" for one in node.children)]
+    stars = [text_of(node) for node in imports]
     return [*stars, *shown] if stars else None
 
 
@@ -101,10 +102,6 @@ def origins(module: "Node") -> dict[str, str]:
             dot = "" if package.endswith(".") or not package else "."
             found.setdefault(name, f"{package}{dot}{own or name}")
     return found
-
-
-def _is_star(node: "Node") -> bool:
-    return node.type == "wildcard_import"
 
 
 def bare(node: "Node") -> "Node":

@@ -115,7 +115,8 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     if last and set(call) <= set(own) and (not changed or literals_of(dialect, "\n".join(call))):
         return True  # the test's own call; without values, a drawn word that comes back makes it another one
     data = (step.text for step in line.steps if step.text in own and not dialect.used(step.text))
-    if any(len(literals_of(dialect, text)) > 1 and not appears(_value_of(text), file.base) for text in data):
+    values = (text.partition(" = ")[2].strip("() \n") for text in data if len(literals_of(dialect, text)) > 1)
+    if not all(appears(value, file.base) for value in values):
         return True  # the base may have each line of the text, but not the whole
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
@@ -140,10 +141,6 @@ def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
     """Return the words and signs that ``after`` lost and gained."""
     one, other = (Counter(re.findall(r"\w+|\W", text)) for text in (before, after))
     return set(one - other), set(other - one)
-
-
-def _value_of(assignment: str) -> str:
-    return assignment.partition(" = ")[2].strip("() \n")
 
 
 def _restored(value: str, renamed: Mapping[str, str]) -> str:

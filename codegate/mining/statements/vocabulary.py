@@ -108,13 +108,10 @@ def absent_names(names: Collection[str], base: Mapping[str, TreeFile]) -> set[st
     for file in base.values():
         if not left:
             break
-        for name in [name for name, pattern in left.items() if _has(file.data, name, pattern)]:
+        # The plain search is much faster than the pattern.
+        for name in [name for name in left if name.encode() in file.data and left[name].search(file.data)]:
             del left[name]
     return set(left)
-
-
-def _has(data: bytes, name: str, pattern: re.Pattern[bytes]) -> bool:
-    return name.encode() in data and pattern.search(data) is not None
 
 
 def gives_fix_away(text: str, known: FixVocabulary) -> bool:
