@@ -183,7 +183,7 @@ def test_threads_at_the_end_do_no_harm(world: World) -> None:
 def watch(send: Callable[..., None] = lambda **_: None) -> Any:
     driver: dict[str, Any] = {}
     exec(driver_source("behaviour_driver", "codegate.languages.python.drivers"), driver)
-    return driver["Watch"](send, ["/workspace", "/tmp"], ["/opt/site"])
+    return driver["Watcher"](send, ["/workspace", "/tmp"], ["/opt/site"])
 
 
 odd = st.recursive(

@@ -73,7 +73,7 @@ class Group:
         self.folders.append(folder)
         for name, value in settings.items():
             if os.path.exists(f"{folder}/{name}"):
-                write(f"{folder}/{name}", str(value))
+                write_kernel_file(f"{folder}/{name}", str(value))
 
     def killed(self) -> bool:
         """Return whether the kernel's out-of-memory killer ended a process."""
@@ -93,17 +93,17 @@ def delegate() -> None:
     """Enable limits below the topmost control group."""
     control = f"{GROUPS}/cgroup.subtree_control"
     with contextlib.suppress(OSError):
-        write(control, "+memory +pids")
+        write_kernel_file(control, "+memory +pids")
         return
     os.makedirs(f"{GROUPS}/others", exist_ok=True)
     with open(f"{GROUPS}/cgroup.procs") as file:
         for process in file.read().split():
             with contextlib.suppress(OSError):  # it has ended
-                write(f"{GROUPS}/others/cgroup.procs", process)
-    write(control, "+memory +pids")
+                write_kernel_file(f"{GROUPS}/others/cgroup.procs", process)
+    write_kernel_file(control, "+memory +pids")
 
 
-def write(path: str, text: str) -> None:
+def write_kernel_file(path: str, text: str) -> None:
     """Write one of the kernel's files."""
     with open(path, "w") as file:
         file.write(text)

@@ -60,7 +60,7 @@ def content(path: str, status: os.stat_result) -> bytes:
         return file.read()
 
 
-def differences(given: dict[str, list[str]]) -> dict[str, object]:
+def changed_files(given: dict[str, list[str]]) -> dict[str, object]:
     """Return the differences from the files ``given``."""
     changed: dict[str, tuple[str, int]] = {}
     new: dict[str, tuple[str, int]] = {}
@@ -86,7 +86,7 @@ def main() -> None:
         found = {path: base64.b64encode(content(path, os.lstat(path))).decode("ascii") for path in asked["read"]}
         sys.stdout.write(json.dumps(found))
     else:
-        sys.stdout.write(json.dumps(differences(asked["given"])))
+        sys.stdout.write(json.dumps(changed_files(asked["given"])))
 
 
 main()

@@ -138,7 +138,7 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
 
 def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
     """Return supported options in the project's mocha configuration."""
-    description = os.path.join(place_of("mocha"), "package.json")
+    description = os.path.join(package_folder("mocha"), "package.json")
     command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)
     try:
@@ -211,7 +211,7 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
     return [*mocha, *(word for name, value in single.items() for word in (name, *value))], node
 
 
-def place_of(name: str) -> str:
+def package_folder(name: str) -> str:
     """Return the folder of an installed package, or ""."""
     # The nearest one of that name counts.
     place = os.getcwd()
@@ -225,7 +225,7 @@ def place_of(name: str) -> str:
 def package(name: str) -> dict[str, Any]:
     """Return the ``package.json`` of an installed package."""
     try:
-        with open(os.path.join(place_of(name), "package.json"), encoding="utf-8") as file:
+        with open(os.path.join(package_folder(name), "package.json"), encoding="utf-8") as file:
             return dict(json.load(file))
     except (OSError, ValueError):
         raise SystemExit("the environment has no " + name) from None
@@ -240,10 +240,10 @@ def bin_of(name: str, program: str) -> str:
     """Return the path of a program that a package brings."""
     entry = package(name).get("bin")
     path = entry.get(program) or entry[name] if isinstance(entry, dict) else entry
-    return os.path.join(place_of(name), str(path))
+    return os.path.join(package_folder(name), str(path))
 
 
-class Relay:
+class LineRelay:
     """Passes the reporter's lines on to the records pipe.
 
     Attributes:
@@ -272,7 +272,7 @@ class Relay:
                     self.write(line)
 
 
-def say(descriptor: int, data: bytes) -> None:
+def write_and_close(descriptor: int, data: bytes) -> None:
     """Write ``data`` to a pipe and close it."""
     # A reader that ends early is ignored.
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
@@ -316,7 +316,7 @@ def main() -> None:
     settings = json.load(sys.stdin)
     records, workspace = int(sys.argv[1]), sys.argv[2]
     os.set_inheritable(records, False)
-    relay, tail = Relay(records, settings["token"]), Tail()
+    relay, tail = LineRelay(records, settings["token"]), Tail()
     node = shutil.which("node") or "node"
     folder = tempfile.mkdtemp(prefix="run-", dir="/tmp")
     place = os.path.join(workspace, settings["folder"]) if settings["folder"] else workspace
@@ -324,9 +324,9 @@ def main() -> None:
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     os.chdir(place)
-    if place_of(settings["runner"]):  # what our own programs import
+    if package_folder(settings["runner"]):  # what our own programs import
         os.mkdir(os.path.join(folder, "node_modules"))
-        os.symlink(place_of(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
+        os.symlink(package_folder(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
     os.environ["PATH"] = os.pathsep.join(
         [os.path.dirname(node), os.path.join(place, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
     )
@@ -345,7 +345,7 @@ def main() -> None:
     said = {key: settings[key] for key in ("token", "file", "order", "seed", "copies")}
     said["workspace"] = workspace
     workers = [
-        threading.Thread(target=say, args=(tell, json.dumps(said).encode("ascii")), daemon=True),
+        threading.Thread(target=write_and_close, args=(tell, json.dumps(said).encode("ascii")), daemon=True),
         threading.Thread(target=relay.run, args=(heard,), daemon=True),
         threading.Thread(target=tail.run, args=(process.stderr,), daemon=True),
     ]

@@ -41,7 +41,7 @@ SOCKETS = ("/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock")
 INTERNET = (_socket.AF_INET, getattr(_socket, "AF_INET6", -1), getattr(_socket, "AF_VSOCK", -1))
 
 
-def as_text(value: Any) -> str:
+def event_text(value: Any) -> str:
     """Return an event's path, host or number as text."""
     # For any other value, it is the name of its type.
     if isinstance(value, str):
@@ -55,7 +55,7 @@ def as_text(value: Any) -> str:
     return text[: LONGEST_DETAIL * 4]
 
 
-class Watch:
+class Watcher:
     """Counts events by kind and reports them with ``send``.
 
     Args:
@@ -128,7 +128,7 @@ class Watch:
         """Return ``path`` as an absolute path without ``..``."""
         # A path below the process's own root folder in /proc becomes the path that it leads to. Empty: the folder is
         # gone.
-        text = as_text(path)
+        text = event_text(path)
         if text[:1] != "/":
             try:
                 text = self.getcwd() + "/" + text
@@ -188,7 +188,7 @@ class Watch:
 
     def on_change(self, args: Any) -> None:
         for path in args[:2]:  # relative ones may be meant from another folder
-            if isinstance(path, (str, bytes)) and as_text(path)[:1] == "/":
+            if isinstance(path, (str, bytes)) and event_text(path)[:1] == "/":
                 self.look(path, 1)
 
     def on_address(self, args: Any) -> None:
@@ -198,11 +198,11 @@ class Watch:
         if family == _socket.AF_UNIX:
             self.on_path(address)
         elif family in INTERNET and isinstance(address, tuple) and len(address) > 1:
-            host = as_text(address[0])
+            host = event_text(address[0])
             if isinstance(address[0], (str, bytes)) and self.is_local(host):
                 self.note("local", "connect " + host)
             else:
-                self.note("network", "connect %s:%s" % (host, as_text(address[1])))
+                self.note("network", "connect %s:%s" % (host, event_text(address[1])))
 
     def on_bind(self, args: Any) -> None:
         if len(args) < 2 or not isinstance(args[0], _socket.socket):
@@ -211,14 +211,14 @@ class Watch:
         if family == _socket.AF_UNIX:
             self.on_path(address)
         elif family in INTERNET and isinstance(address, tuple) and address:
-            self.note("local", "bind " + as_text(address[0]))
+            self.note("local", "bind " + event_text(address[0]))
 
     def on_path(self, address: Any) -> None:
         """Record a connection to a Unix socket, local or forbidden.
 
         Forbidden are sockets of container engines, and those outside of writable folders.
         """
-        text = as_text(address)
+        text = event_text(address)
         place = self.full(text) if text[:1] not in ("", "\0") else ""
         if not place or (self.writable(place) and not place.endswith(SOCKETS)):
             self.note("local", "connect a socket in the file system")
@@ -229,7 +229,7 @@ class Watch:
         host = args[0] if args else None
         if not isinstance(host, (str, bytes)) or not host:
             return
-        text = as_text(host)
+        text = event_text(host)
         if not is_number(text):  # which needs no look-up
             self.note("local" if self.is_local(text) else "network", "look up " + text)
 
@@ -241,10 +241,10 @@ class Watch:
 
     def on_kill(self, args: Any) -> None:
         if len(args) > 1 and args[1] and args[0] in (1, -1, self.parent):
-            self.note("signals", "signal %s to process %s" % (as_text(args[1]), as_text(args[0])))
+            self.note("signals", "signal %s to process %s" % (event_text(args[1]), event_text(args[0])))
 
     def on_program(self, args: Any) -> None:
-        self.note("processes", as_text(args[0]) if args else "")
+        self.note("processes", event_text(args[0]) if args else "")
 
     def on_fork(self, args: Any) -> None:  # noqa: ARG002
         self.note("processes", FORKED)
@@ -260,7 +260,7 @@ def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[
     # The driver calls that function before its last record.
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]
-    watch = Watch(send, roots, [packages, sys.prefix, sys.base_prefix])
+    watch = Watcher(send, roots, [packages, sys.prefix, sys.base_prefix])
     checks = watch.checks
     report = watch.report
 

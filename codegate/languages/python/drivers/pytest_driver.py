@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import begin_run, chain, end, explain, take_marks, watch
+from codegate.languages.python.drivers.python_driver import begin_run, chain, end, explain, start_watch, take_marks
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
 #: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
@@ -269,7 +269,7 @@ def main() -> None:
     import pytest
 
     sys.path += roots  # for what the project's options load; the packages come first until plugins are there
-    finish_watch = watch(settings, channel, workspace, packages)
+    finish_watch = start_watch(settings, channel, workspace, packages)
     recorder = make_recorder(pytest, channel, settings, roots, packages, vary, *take_marks(settings))
     here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
     options = [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]

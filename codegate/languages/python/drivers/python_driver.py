@@ -60,7 +60,7 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
     return None if own else plain(top, 300)
 
 
-def place_of(error: Any) -> list[str] | None:
+def raised_in(error: Any) -> list[str] | None:
     """Return workspace file and function that raised ``error``, or None."""
     # They are the innermost ones in the traceback.
     found = None
@@ -86,7 +86,7 @@ def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]
         "causes": [qualified(type(cause)) for cause in errors],
         "errno": numbers[0] if numbers else None,
         "dependency": absent_module(error, roots),
-        "place": place_of(error),
+        "place": raised_in(error),
     }
 
 
@@ -148,7 +148,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
     return sys.path[standard], [os.getcwd(), *paths] if settings["module"] else paths
 
 
-def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
+def start_watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
     """Start to record behaviour; return a function that stops it."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)

@@ -22,7 +22,7 @@ import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import begin_run, end, explain, take_marks, watch
+from codegate.languages.python.drivers.python_driver import begin_run, end, explain, start_watch, take_marks
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
@@ -242,7 +242,7 @@ def main() -> None:
     if settings["django"]:
         run = run_own if settings["script"].endswith("runtests.py") else run_manage
     settings["packages"] = packages
-    finish_watch = watch(settings, channel, workspace, packages)
+    finish_watch = start_watch(settings, channel, workspace, packages)
     result = make_result_class(channel, settings["file"], roots, *take_marks(settings))
     try:
         passed = run(settings, workspace, result)
