@@ -5,9 +5,9 @@ cannot make a file irrelevant by no longer naming it.
 """
 
 import posixpath
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from codegate.errors import UsageError
 from codegate.gating.baseline import parse_lock
 from codegate.running import Config
 from codegate.running.config import candidate_files
-from codegate.solving.harness import chosen_files
+from codegate.solving.harness import chosen_files, paths_through
 from codegate.strict import shown
 from codegate.suite import check_model, git, is_plain_path, parent_folders, parse_yaml, read_commit
 from codegate.suite.git import WHOLE_HISTORY, find_commit
@@ -23,7 +23,6 @@ from codegate.suite.reader import MAX_YAML_BYTES
 
 _EVERYTHING: Final = "."
 _MAX_LINKS: Final = 40  # on one path, as Linux has it
-_MAX_LINKED: Final = 100_000  # paths through links
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,8 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
         top = "" if top == _EVERYTHING else f"{top}/"
         names, links = _listing(repository, commit)
         below = [name for name in names if name.startswith(top)]
-        known = [name.removeprefix(top) for name in (*below, *_through_links(below, links))]
+        linked = paths_through({link: _resolved(link, links) for link in links.keys() & below}, below)
+        known = [name.removeprefix(top) for name in chain(below, *linked.values())]
 
         def read(path: str, top: str = top) -> tuple[bytes, bool]:
             file = read_commit(repository, commit, (f"{top}{path}",)).get(f"{top}{path}")
@@ -114,20 +114,6 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
     return [name for *_, name in entries], {
         name: file.data.decode("utf-8", "surrogateescape") for name, file in read.items() if file.is_link
     }
-
-
-def _through_links(names: Sequence[str], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths of files reached through linked folders.
-
-    Raises UsageError if they are too many.
-    """
-    names, count = sorted(names), 0
-    for link in links.keys() & names:
-        folder = f"{_resolved(link, links)}/"
-        below = names[bisect_left(names, folder) : bisect_left(names, f"{folder[:-1]}0")]  # "0" comes after "/"
-        if (count := count + len(below)) > _MAX_LINKED:
-            raise UsageError(f"over {_MAX_LINKED} paths lead through symbolic links.")
-        yield from (f"{link}/{name.removeprefix(folder)}" for name in below)
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:

@@ -6,7 +6,8 @@ that a problem's fix or hidden tests change.
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path
 
 MAX_HARNESS_BYTES: Final = 1 << 20
 """Of all files together: every run and baseline of the candidate holds them."""
+_MAX_LINKED: Final = 100_000  # paths through links
 _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
@@ -38,7 +40,14 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
                          "Run `git init` there.") from error  # fmt: skip
     files = {os.fsdecode(name) for name in listing if name and os.path.lexists(top / os.fsdecode(name))}
     inside = os.path.realpath(top)
-    linked = {name: set(_through_link(top / name, name, inside, files)) for name in files if (top / name).is_symlink()}
+    links = {name: os.path.relpath(os.path.realpath(top / name), inside) for name in files if (top / name).is_symlink()}
+    try:
+        linked = paths_through(links, files)
+    except UsageError as error:
+        raise UsageError(
+            f"candidate {candidate.label}: `harness`: {error.cause}",
+            "Remove links to large folders, or give `harness` a smaller `folder`.",
+        ) from error
     known = files.difference(name for name, below in linked.items() if below).union(*linked.values())
 
     def read(path: str) -> tuple[bytes, bool]:
@@ -57,10 +66,19 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     return candidate.model_copy(update={"harness": harness.model_copy(update={"laid": found})})
 
 
-def _through_link(link: Path, name: str, inside: str, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths of git's ``files`` as seen through ``link``."""
-    target = os.path.relpath(os.path.realpath(link), inside) + "/"
-    yield from (f"{name}/{path.removeprefix(target)}" for path in files if path.startswith(target))
+def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str, list[str]]:
+    """Return the paths of ``files`` through each link.
+
+    ``links`` has the folder to which each link leads. Raises UsageError if the paths are too many: each link may lead
+    to every file.
+    """
+    ordered, count, found = sorted(files), 0, dict[str, list[str]]()
+    for link, folder in links.items():
+        below = ordered[bisect_left(ordered, f"{folder}/") : bisect_left(ordered, f"{folder}0")]  # "0" comes after "/"
+        if (count := count + len(below)) > _MAX_LINKED:
+            raise UsageError(f"over {_MAX_LINKED} paths lead through symbolic links.")
+        found[link] = [f"{link}{path.removeprefix(folder)}" for path in below]
+    return found
 
 
 def chosen_files(

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -404,6 +405,20 @@ def test_a_link_inside_the_repository_is_followed_and_one_out_of_it_is_refused(t
         (here / "CLAUDE.md").symlink_to(target)
         with pytest.raises(UsageError, match=r"'CLAUDE.md' is a link to what git does not have"):
             read_harness(spec_of("."), here)
+
+
+def test_too_many_paths_through_links_are_refused_at_once(tmp_path: Path) -> None:
+    """Each link to a folder repeats all of its files."""
+    run_git(tmp_path, "init", "--quiet")
+    for folder in ("real", "links"):
+        (tmp_path / folder).mkdir()
+    for number in range(1500):
+        (tmp_path / f"real/{number}.md").touch()
+        (tmp_path / f"links/{number}").symlink_to("../real")
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"`harness`: over 100000 paths lead through symbolic links\."):
+        read_harness(spec_of("."), tmp_path)
+    assert time.monotonic() - began < 5
 
 
 def test_what_a_file_imports_has_to_be_listed(tmp_path: Path) -> None:
