@@ -4,8 +4,10 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from getopt import GetoptError, getopt
 from sysconfig import get_python_version
 from typing import Annotated, Any, Final, Literal
 
@@ -27,6 +29,9 @@ from codegate.suite import (
 
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 _PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
+_PYTHON: Final = re.compile(r"(.*/)?python[\d.]*")
+_PYTHON_OPTIONS: Final = "bBc:dEhiIJm:OPqRsStuvVW:xX:?"
+"""As the interpreter's own getopt has them."""
 _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -36,6 +41,30 @@ Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]{0,99}$
 Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Origin = Literal["job", "light", "files"]
+
+
+def command_words(text: str) -> tuple[str, ...]:
+    """Return the words of a recipe's command.
+
+    Raises:
+        ValueError: a quote is not closed.
+    """
+    return tuple(modules_apart(shlex.split(text)))
+
+
+def modules_apart(words: list[str]) -> list[str]:
+    """Return a command's words, Python's ``-mpytest`` as ``-m pytest``."""
+    python = next((number for number, word in enumerate(words) if _PYTHON.fullmatch(word)), len(words))
+    for end in range(python + 2, len(words) + 1):
+        with suppress(GetoptError):  # of an option whose value is the next word
+            given, rest = getopt(words[python + 1 : end], _PYTHON_OPTIONS)
+            name, value = given[-1] if given else ("", "")
+            if name == "-m" and (flags := words[end - 1].removesuffix(value)):
+                before = [flags.removesuffix("m")] if flags != "-m" else []
+                return [*words[: end - 1], *before, "-m", value, *words[end:]]
+            if rest or name in {"-m", "-c"}:
+                return words
+    return words
 
 
 def _words(text: str) -> str:

@@ -677,6 +677,19 @@ def test_what_goes_around_tests_is_taken_off_and_said(command: str, tests: str) 
     assert any("is rewritten: tests alone are run" in clause for clause in found.left_out)
 
 
+@pytest.mark.parametrize(
+    ("command", "tests"),
+    [
+        ("python -mpytest -q", "python -m pytest -q"),
+        ("uv run python3.12 -X dev -bWerror -umunittest", "uv run python3.12 -X dev -bWerror -u -m unittest"),
+        ("python -m pytest -mslow", "python -m pytest -mslow"),
+        ("python run_pytest.py -mpytest", None),
+    ],
+)
+def test_a_module_in_one_word_with_its_option_is_known(command: str, tests: str | None) -> None:
+    assert found_in(f"- run: {command}").recipe.tests == tests
+
+
 @pytest.mark.parametrize("command", ["mvn javadoc:javadoc", "mvn -DskipTests package", "./gradlew assemble"])
 def test_builds_without_tests_are_no_tests(command: str) -> None:
     assert found_in(f"- run: {command}").recipe.tests is None

@@ -18,7 +18,7 @@ from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import opening, recorded
 from codegate.mining.environments.opening import builds_of_written, files_to_try, recipes_of_older_tree, recorded_of
-from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner
+from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner, settings_of
 from codegate.mining.languages import RunnerSettings, known_languages, names_by
 from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
@@ -272,6 +272,12 @@ def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:
 )
 def test_the_runner_is_the_program_that_the_recipe_names(command: str, runner: str | None) -> None:
     assert known_runner(tuple(command.split())) == runner
+
+
+def test_a_module_in_one_word_with_its_option_is_the_runner() -> None:
+    settings = settings_of(Recipe(tests="python -mpytest -q"), None)
+    assert settings is not None
+    assert (settings.runner, settings.command) == ("pytest", ("python", "-m", "pytest", "-q"))
 
 
 DAYS = [datetime(2025, 3, day, tzinfo=UTC) for day in range(1, 6)]

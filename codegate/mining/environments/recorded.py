@@ -5,7 +5,6 @@ manifest files) differ. An *exact* build has the inputs of the change's own base
 with the fix, and are not known to fail in exact builds as well.
 """
 
-import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,15 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.durable import digest
-from codegate.environments import BuildFailed, Recipe, environment_of, holds_only_dependencies, inputs_of, obtain
+from codegate.environments import (
+    BuildFailed,
+    Recipe,
+    command_words,
+    environment_of,
+    holds_only_dependencies,
+    inputs_of,
+    obtain,
+)
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.languages import RunnerSettings
@@ -212,7 +219,7 @@ def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | 
         if own is None:
             return None
         return replace(own, folder=recipe.folder or own.folder, before=recipe.before)
-    command = tuple(shlex.split(recipe.tests))
+    command = command_words(recipe.tests)
     runner = "junit" if recipe.report else known_runner(command) or (own.runner if own is not None else None)
     if runner is None:
         return None
