@@ -193,7 +193,7 @@ class _Build:
         self._addresses = index_addresses(indexes)
 
     def record(self, nearest: Layer | None) -> Built:
-        """Run set-up; return the frozen result."""
+        """Run set-up on top of ``nearest``; return the frozen result."""
         began = time.monotonic()
         self._proxy = BuildProxy(self._recipe.hosts, self._addresses)
         self._notes = [self._note] if self._note else []

@@ -114,9 +114,9 @@ class Commands:
         return known or maybe[-1:]
 
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
-        """Return the test commands that one simple command runs.
+        """Return the test commands that ``piece`` runs.
 
-        It may run them through a script, a target or a session.
+        ``piece`` is one simple command. It may run tests through up to ``depth`` nested scripts, targets or sessions.
         """
         left_out: list[str] = []
         env: dict[str, str] = {}
@@ -225,7 +225,7 @@ def _builds(words: list[str]) -> bool:
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
     """Return ``command`` with facts of the command that runs it.
 
-    Variables, place and left-out parts are added.
+    The facts are ``env``, ``place`` and ``left_out``.
     """
     before = command.before
     if before and "package.json" in place:

@@ -18,7 +18,8 @@ _MOST_WORDS: Final = 300
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Return ``text`` with its ``${{ }}`` expressions replaced by values.
 
-    Also return the expressions that have no value outside of GitHub; these stay in the text.
+    Also return the expressions that have no value outside of GitHub; these stay in the text. ``scope`` has the values
+    of contexts such as ``matrix``, by name.
     """
     missing: list[str] = []
 
@@ -34,7 +35,10 @@ def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str
 
 
 def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    """Return an expression's value; UNKNOWN if only GitHub has it."""
+    """Return an expression's value; UNKNOWN if only GitHub has it.
+
+    ``scope`` has the values of contexts such as ``matrix``, by name.
+    """
     words: list[str] = []
     end = 0
     text = text.strip()

@@ -72,7 +72,10 @@ class _Draft:
         self.sources.update({f"{key}.{name}": place for name in values})
 
     def add_tools(self, versions: Mapping[str, str], place: str, has: Has | None) -> None:
-        """Add toolchains, each in the nearest version available."""
+        """Add toolchains, each in the nearest version available.
+
+        ``versions`` has, by toolchain, the version that ``place`` (a job or file) requires.
+        """
         for name, version in versions.items():
             nearest = version if self.in_image(has) else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
@@ -103,10 +106,10 @@ class _Draft:
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
-    There is at least one. Each CI job that tests ``path`` proposes one, with the best available combination of its
-    matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works. ``has``
-    says which toolchains are available; others are replaced by their nearest available version. None: any that an image
-    or package index may have.
+    There is at least one. Each CI job that tests the folder ``path`` proposes one, with the best available combination
+    of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works.
+    ``has`` says which toolchains are available; others are replaced by their nearest available version. None: any that
+    an image or package index may have.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.
@@ -239,7 +242,6 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
-    """Return a draft's sort key, the simplest test run first."""
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     tool = _toolchain_of(test)

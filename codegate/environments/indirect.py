@@ -35,9 +35,9 @@ def indirect_texts(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the shell texts that a command runs indirectly.
 
-    Each comes with the folder that it runs in, and the place where it is written. The command may be tox, nox, a
-    package manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox`` in ``words``,
-    or -1.
+    Each comes with the folder that it runs in, and the place where it is written. The command, ``words``, may be tox,
+    nox, a package manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox`` in it,
+    or -1. ``python``, a version, and the variables ``env`` select the environment of tox.
     """
     program, *rest = words
     if session >= 0:
@@ -140,8 +140,8 @@ def _tox_commands(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the commands of a ``tox`` environment.
 
-    Each is a text with its folder and place. The text first installs, into the recipe's environment instead of one of
-    tox, and the project as editable.
+    Each is a text with its folder and place. The text first lets tox install the dependencies into the recipe's
+    environment, with the project as editable.
     """
     given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
     name = given.partition(",")[0]
@@ -233,7 +233,10 @@ def _lines(text: str, name: str) -> list[str]:
 
 
 def _substituted(text: str, name: str) -> str:
-    """Return tox's ``text`` with ``{…}`` filled in; unknown ones empty."""
+    """Return a text of tox's environment ``name``, ``{…}`` filled in.
+
+    Unknown ones become empty.
+    """
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
     return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()
@@ -254,7 +257,10 @@ def below(folder: str, name: str) -> str:
 
 
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
-    """Yield a make target's shell lines; computed variables are empty."""
+    """Yield the shell lines of ``target`` and its prerequisites.
+
+    ``text`` is the makefile; its variables are overridden by ``given``. Targets in ``seen`` are skipped.
+    """
     found = re.search(
         rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
     )

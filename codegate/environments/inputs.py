@@ -174,7 +174,7 @@ def manifests(recipe: Recipe, tree: Tree) -> dict[str, str]:
 
 
 def without_package(tree: Tree, package: str) -> Tree | None:
-    """Return the tree without a package's requirements, None if unchanged."""
+    """Return the tree without requirements on ``package``, None if unchanged."""
     name = canonicalize_name(package)
     changed = {}
     for path, file in tree.items():
@@ -209,8 +209,8 @@ def _probed(
 ) -> BuildBase:
     """Start a sandbox; return its toolchains as a ``BuildBase``.
 
-    The sandbox gets the toolchains ``asked`` and, on another try, the Debian packages ``servers`` that its image
-    lacked.
+    The sandbox gets the toolchains ``asked``. If its image lacks programs of the recipe's servers, another try adds
+    their Debian packages ``servers``.
     """
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(get_python_version(), image=image, toolchains=tuple(asked), system=system)

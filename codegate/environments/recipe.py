@@ -168,11 +168,11 @@ def parse_recipe(value: Any, place: str) -> Recipe:
 def environment_of(
     name: str, recipe: Recipe, resolved: str, *, day: date, base: Base | None = None, inputs: str | None = None
 ) -> Environment:
-    """Return the suite environment that ``recipe`` describes.
+    """Return the suite environment ``name`` that ``recipe`` describes.
 
     ``resolved``: the versions that the first build installed and later builds repeat; empty before the first build.
     Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from; None: an
-    empty tree. ``inputs``: see ``inputs_of``.
+    empty tree. ``inputs``: SHA-256 of the build's inputs.
     """
     text = recipe_text(recipe)
     manifest = EnvironmentManifest(
@@ -190,7 +190,7 @@ def recipe_of(environment: Environment) -> Recipe:
     """Return the recipe of a suite's environment.
 
     Raises:
-        UsageError: as ``parse_recipe``.
+        UsageError: the recipe has unknown keys or wrong values.
     """
     place = f"environment {environment.id}: {RECIPE}"
     return parse_recipe(parse_yaml(environment.recipe, place), place)

@@ -76,8 +76,8 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
 def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
     """Return a script that moves ``given`` files to their places.
 
-    With ``git``, it also makes the tree a repository: it commits the files whose names are on its standard input, each
-    followed by a NUL.
+    With ``git``, it also makes the tree a repository: it commits, dated ``day``, the files whose names are on its
+    standard input, each followed by a NUL.
     """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]
@@ -100,7 +100,7 @@ def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
 def make_python(folder: str, version: str) -> str:
     """Return a script that makes the virtual environment.
 
-    An existing one of the right version is kept; without a version, uv chooses.
+    An existing one of the right Python ``version`` is kept. If ``version`` is empty, uv chooses one in ``folder``.
     """
     python = f"--python {shlex.quote(version)} " if version else ""
     same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"

@@ -83,7 +83,10 @@ def _pieces(archive: Path) -> Iterator[bytes]:
 
 
 def _place(archive: Path, wanted: Mapping[bytes, str]) -> tuple[str, str]:
-    """Return the first file with a secret, and which secret."""
+    """Return a file with a secret, and the secret's name.
+
+    ``wanted`` has the secrets' names by the bytes to search for.
+    """
     with tarfile.open(archive, "r:") as members:
         for member in members:
             file = members.extractfile(member) if member.isreg() else None

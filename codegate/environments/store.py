@@ -170,7 +170,7 @@ def kept_layers() -> list[tuple[Path, LayerFile]]:
 def drop(path: Path) -> int:
     """Remove an unused build; return its size in bytes.
 
-    Return 0 if the build is in use.
+    ``path`` is the build's JSON file. Return 0 if the build is in use.
 
     Raises:
         OSError: a file could not be removed.
@@ -217,7 +217,10 @@ def _size(path: Path) -> int:
 
 
 def read_layer_file(path: Path) -> LayerFile | None:
-    """Return a build's description, None without a usable archive."""
+    """Return the description of a build in ``path``, or None.
+
+    None if the file is broken, or if the build's archive is missing.
+    """
     try:
         described = LayerFile.model_validate(parse_json(read_text(path, _LARGEST), str(path)))
     except (UsageError, ValidationError):

@@ -89,7 +89,10 @@ def in_index(name: str, version: str) -> bool:
 
 
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return a known CI action's toolchains and commands, or None."""
+    """Return a CI action's toolchains and commands, None if unknown.
+
+    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name.
+    """
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
@@ -116,9 +119,9 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
 
 
 def clean_version(tool: str, version: str) -> str:
-    """Return a version as recipes write it, "" without one.
+    """Return a version as recipes write it, or "".
 
-    A nickname such as ``lts`` becomes Node's long-term release, "" for Python, and ``stable`` for others.
+    A nickname such as ``lts`` gives the long-term release for Node, "" for Python, and ``stable`` for other tools.
     """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
@@ -138,7 +141,7 @@ def clean_version(tool: str, version: str) -> str:
 
 
 def version_in_file(tree: Tree, path: str, tool: str) -> str:
-    """Return the version of ``tool`` that a file requires."""
+    """Return the version of ``tool`` in a file, or ""."""
     name = path.rpartition("/")[2]
     text = read_tree_text(tree, path)
     if name == ".tool-versions":
@@ -180,8 +183,9 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
     """Return the required version of ``tool``, and the requiring file.
 
-    The file nearest to ``folder`` counts. Both are "" if no file requires one, except for Node without ``has``: its
-    long-term release is returned.
+    The file nearest to ``folder`` counts. ``has`` checks whether a version is available; a range of Python versions
+    counts only with it. If no file requires a version, both are "", except for Node without ``has``: its long-term
+    release is returned.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:

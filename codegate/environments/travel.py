@@ -141,7 +141,10 @@ def _ruff_key(machine: str) -> str:
 
 
 def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
-    """Import the linter; return the reason if it is refused."""
+    """Import the linter; return the reason if it is refused.
+
+    ``machine`` is its processor architecture, and ``expected`` its SHA-256.
+    """
     place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
     if place.is_file() or not file.is_file():
         return None
@@ -159,6 +162,8 @@ def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
 
 def _take(source: Path, key: str, expected: str) -> str | None:
     """Import one recorded build, unless it is here already.
+
+    ``key`` names its files in ``source``; ``expected`` is the SHA-256 of its archive.
 
     Returns:
         Why it was refused, "" if it was here already, None if it was imported.

@@ -159,9 +159,9 @@ def set_up_variables(
 ) -> dict[str, str]:
     """Return the environment of set-up commands, without secrets.
 
-    If no lock file is among the tree's ``names``, installers leave out releases after ``day``. ``python`` is the
-    version of the virtual environment's interpreter; None: there is no virtual environment. The recipe's ``env``
-    overrides all others.
+    ``path`` is ``PATH``, and ``indexes`` are variables that name package indexes. If no lock file is among the tree's
+    ``names``, installers leave out releases after ``day``. ``python`` is the version of the virtual environment's
+    interpreter; None: there is no virtual environment. The recipe's ``env`` overrides all others.
     """
     own = {address.partition("//")[2].rpartition("@")[2] for address in index_addresses(indexes)}
     direct = [place for place in _LOOPBACK if not any(host.strip("[").startswith(place) for host in own)]
@@ -185,7 +185,10 @@ def set_up_variables(
 
 
 def test_variables(recipe: Recipe, path: str, *, python: bool) -> dict[str, str]:
-    """Return the environment of tests, which has no package index."""
+    """Return the environment of tests, which has no package index.
+
+    ``path`` is ``PATH``; ``python``: there is a virtual environment.
+    """
     return _with_own({**_COMMON, **(_PYTHON if python else {}), "PATH": path, **_OFFLINE}, recipe)
 
 
@@ -246,7 +249,10 @@ def _java_options() -> list[str]:
 
 
 def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[str, str]:
-    """Return variables that exclude packages released after ``day``."""
+    """Return variables that exclude packages released after ``day``.
+
+    ``names`` are the paths of the tree, and ``python`` is the interpreter's version.
+    """
     # A lock file does so already. A tree that is older than its interpreter gets packages of the interpreter's first
     # year, because older ones were never tried on it.
     minor = re.match(r"3\.(\d+)", python)

@@ -160,9 +160,10 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps whose conditions hold.
+    """Yield the steps whose conditions are not false.
 
-    A step that uses an action of the repository is replaced by that action's steps.
+    A step that uses an action of the repository is replaced by that action's steps, up to ``depth`` levels deep.
+    ``scope`` has the values of contexts by name. ``folder`` and ``shell`` are for steps that name none.
     """
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
@@ -237,7 +238,10 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 
 
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return ``env``'s variables, and notes on unknown values."""
+    """Return the variables in ``env``, and notes on unknown values.
+
+    Their expressions are evaluated with the variables ``outer`` and the contexts ``scope``.
+    """
     found: dict[str, str] = {}
     lost = []
     for name, value in mapping(env).items():

@@ -23,7 +23,11 @@ GRACE = 10.0
 
 
 def start(server: dict[str, str]) -> subprocess.Popen[Any]:
-    """Return a started server's process, or end with ``NOT_STARTED``."""
+    """Start a server; return its process once it is ready.
+
+    ``server`` has its name, and its shell commands ``run`` and ``ready``. If it does not become ready, this program
+    exits with the status ``NOT_STARTED``.
+    """
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, as long as it runs
     process = subprocess.Popen(["/bin/sh", "-c", server["run"]], stdin=subprocess.DEVNULL, stdout=output,
                                stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
