@@ -229,7 +229,7 @@ def verify_command(lock: Path, suite: Path | None) -> ExitCode:
 def _incomparable(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
     """Return what makes a suite's runs and a baseline incomparable.
 
-    The second value are remarks on differences that are allowed.
+    The second list has remarks on differences that are allowed.
     """
     suite = load_suite(folder)
     sandbox = baseline.samples.conditions.get("sandbox", "")

@@ -89,7 +89,10 @@ def _configuration() -> tuple[Level, str]:
 
 
 def _candidates() -> tuple[Level, str]:
-    """Raise UsageError if ``codegate run`` would refuse a candidate."""
+    """Return the result of the check of candidates and keys.
+
+    Raises UsageError if ``codegate run`` would refuse a candidate.
+    """
     with opened_providers(load_config(Path(CONFIG_NAME)).candidates, Path()):
         return "ok", "the keys that they need are set"
 
@@ -104,9 +107,9 @@ def _git() -> tuple[Level, str]:
 
 
 def _sandbox(choice: str) -> tuple[Level, str]:
-    """Describe a sandbox that works here, with its limitations.
+    """Return the check's result: ``ok`` or ``warn``, and a description.
 
-    Raises if it does not work.
+    ``warn`` is for a sandbox with limitations. Raises if the sandbox does not work.
     """
     backend = select_backend(choice, new_run_id())
     try:

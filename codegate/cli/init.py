@@ -247,8 +247,8 @@ def _ignore(path: Path) -> bool:
 def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
     """Build a recipe, run tests with it, print the result.
 
-    Return the proposed recipe that works and what its tests showed. The recipe is None if the user's ``own`` was tried,
-    and both are None if no recipe works.
+    The tests are those in the folder ``part``. Return the proposed recipe that works and what its tests showed. The
+    recipe is None if the user's ``own`` was tried, and both are None if no recipe works.
     """
     if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")

@@ -19,7 +19,7 @@ from codegate.suite import load_suite
 
 @click.group()
 def command() -> None:
-    """Add to a suite."""
+    """Add a problem to a suite."""
 
 
 @command.command("problem")

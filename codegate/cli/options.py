@@ -105,7 +105,10 @@ def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the low
 
 
 def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
-    """Add ``--json`` to a command; ``json_wanted`` returns its value."""
+    """Add ``--json`` to a command; ``json_wanted`` returns its value.
+
+    ``words`` describe it in the help.
+    """
     return click.option(
         "--json",
         is_flag=True,
@@ -136,7 +139,7 @@ config_option = click.option(
 def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds ``--jobs`` to a command.
 
-    In the help, ``shown`` replaces a computed default.
+    In the help, a text ``shown`` replaces the default.
     """
     return click.option(
         "--jobs", type=click.IntRange(1, 256), default=default, show_default=shown, help="Concurrent sandboxes."

@@ -32,7 +32,8 @@ def project_by(
 ) -> Project:
     """Return the project as configured at ``commit``.
 
-    Its files are removed when the command ends.
+    Its files are removed when the command ends. ``names`` are the candidates to run. For names and paths that are not
+    given, the configuration counts.
     """
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)
@@ -64,7 +65,10 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
 
 
 def note_confirmation(report: Report, by: Gate | GatePolicy | None) -> None:
-    """Name the command that confirms a regression, if none did."""
+    """Name the command that confirms a regression, if none did.
+
+    ``by`` is how the run was gated; None: it was not gated.
+    """
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
     if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
         gated = report.run.manifest.gated_by is not None
