@@ -55,7 +55,8 @@ def read_folder(root: Path) -> dict[str, bytes]:
 def base_folder(suite: Path, folder: str) -> Tree:
     """Return the base tree in ``folder`` of a suite.
 
-    Raises as ``read_folder``.
+    Raises:
+        UsageError: it is not a folder, or holds a link, an unusable name, or more than the limits allow.
     """
     root = inside(suite, folder)
     if not os.path.isdir(root):  # noqa: PTH112  it does not raise

@@ -78,10 +78,10 @@ def git(
     Args:
         repository: the folder to run in.
         arguments: the subcommand and its arguments.
-        stdin: its standard input.
-        timeout: seconds.
+        stdin: git's standard input.
+        timeout: most seconds of wall-clock time.
         memory: most bytes of address space, for hostile input; None: no limit.
-        processor_seconds: of the process, for hostile input on a busy machine; None: no limit.
+        processor_seconds: most processor time, for hostile input on a busy machine; None: no limit.
         limit: most bytes of output, because a few objects can describe an endless tree.
         codes: exit statuses that are no failure.
 
@@ -140,7 +140,8 @@ def _exchanged(
 ) -> tuple[bytearray, bytearray]:
     """Send ``stdin`` to a process; return its output and errors.
 
-    It uses no threads: a signal could interrupt the start of one.
+    ``deadline`` is a time of ``time.monotonic``; ``limit`` is in bytes of output. It uses no threads: a signal could
+    interrupt the start of one.
     """
     output, errors, unsent = bytearray(), bytearray(), memoryview(stdin)
     written = {process.stdout: (output, limit), process.stderr: (errors, _MAX_ERRORS)}

@@ -89,7 +89,10 @@ def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
-    """Return the differences of git's index from ``before``."""
+    """Return the changes of ``base`` in git's index, by path.
+
+    ``before`` has the index's entries for ``base``.
+    """
     after: dict[str, tuple[FileMode, str]] = {}
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")

@@ -154,7 +154,11 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
 
 
 def read_json(path: Path, model: type[Model], most: int = MAX_JSON_BYTES) -> Model:
-    """Return the JSON file at ``path`` as ``model``; see ``read_yaml``."""
+    """Return the JSON file at ``path`` as a ``model``.
+
+    Raises:
+        UsageError: missing, unreadable, over ``most`` bytes, or not what ``model`` requires.
+    """
     return check_model(parse_json(read_text(path, most), str(path)), model, str(path))
 
 
@@ -162,7 +166,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     """Return plain ``data`` as a ``model``.
 
     Raises:
-        UsageError: it does not fit; the message names up to ten wrong keys.
+        UsageError: it does not fit; the message names ``place`` and up to ten wrong keys.
     """
     try:
         return model.model_validate(data)

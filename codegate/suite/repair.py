@@ -263,7 +263,8 @@ def _is_in_git_header(lines: list[str], position: int) -> bool:
 def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
     """Return the line where the hunk applies, and its lines.
 
-    Lines count from 1. The hunk's lines get the encoding and line ends of the file.
+    ``data`` and ``lines`` are the content of the file ``name``. Lines count from 1. The hunk's lines get the encoding
+    and line ends of the file.
     """
     if not hunk.old:
         if hunk.start is None or not hunk.counted:
@@ -302,8 +303,8 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
 def _ended(body: list[bytes], data: bytes, end: int) -> list[bytes]:
     """Return the lines, with git's mark if no newline follows.
 
-    The mark is added if the hunk reaches the end of a file without a final newline. ``end`` is the number of the line
-    after the hunk.
+    The mark is added if the hunk reaches the end of a file whose content, ``data``, has no final newline. ``end`` is
+    the number of the line after the hunk.
     """
     reaches = end > _line_count(data)
     if data.endswith(b"\n") or not reaches or any(line.startswith(b"\\") for line in body):

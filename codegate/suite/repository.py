@@ -17,7 +17,13 @@ from codegate.suite.tree import Tree
 
 
 def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
-    """Return the base tree of ``problem``; raises as ``load_tree``."""
+    """Return the base tree of ``problem``.
+
+    ``repository`` has the base commits; None: the one that the suite names.
+
+    Raises:
+        UsageError: the tree cannot be read, or the suite may not name the repository.
+    """
     try:
         return load_tree(suite, problem.manifest.base, repository)
     except GitError as error:
@@ -27,8 +33,10 @@ def load_base(suite: Suite, problem: Problem, repository: Path | None = None) ->
 def load_tree(suite: Suite, base: Base, repository: Path | None = None) -> Tree:
     """Return a tree from the suite's folder or from git.
 
+    ``repository`` has the base commits; None: the one that the suite names.
+
     Raises:
-        UsageError: no repository, or it does not have the commit.
+        UsageError: there is no such repository, or it does not have the commit.
     """
     if base.folder is not None:
         return base_folder(suite.folder, base.folder)

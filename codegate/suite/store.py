@@ -108,7 +108,11 @@ def load_suite(folder: Path) -> Suite:
 
 
 def read_manifest(folder: Path) -> SuiteManifest:
-    """Return the content of ``suite.yml`` in ``folder``; raises as ``load_suite``."""
+    """Return the content of ``suite.yml`` in ``folder``.
+
+    Raises:
+        UsageError: the file is missing, broken, or of an older form.
+    """
     place = folder / "suite.yml"
     try:
         return read_yaml(place, SuiteManifest)
@@ -210,8 +214,8 @@ def write_suite(
     """Write a suite completely or not at all; return it.
 
     It replaces an existing suite in ``folder``, whose other files (base trees, a README, a report of mining) stay.
-    ``bases`` are new base trees by folder within the suite, stored as plain files; without a ``canary``, a new one is
-    made. The other arguments are fields of ``SuiteManifest``.
+    ``bases`` are new base trees by folder within the suite, stored as plain files. ``canary`` is a unique word: a model
+    that can recite it has seen the suite. None: a new one. The other arguments are fields of ``SuiteManifest``.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.

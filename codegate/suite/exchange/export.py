@@ -39,8 +39,8 @@ def export_suite(
     """Write the problems of ``suite`` for other tools.
 
     ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
-    ``harbor``. ``repository`` has the base commits; None: see ``find_repository``. ``slug`` is ``owner/name``; None
-    takes it from the remote ``origin``.
+    ``harbor``. ``repository`` has the base commits; None: the one that the suite names. ``slug`` is ``owner/name``;
+    None takes it from the remote ``origin``.
 
     Raises:
         UsageError: a base commit cannot be read, ``slug`` is malformed, ``out`` is in use, or no problem can be

@@ -86,7 +86,8 @@ def task_problem(
 ) -> tuple[str, tuple[Problem, Tree]]:
     """Return a task's problem id, problem and base tree.
 
-    The hidden tests have copies of the prompt's helper functions and imports; they import only the function to write.
+    ``place`` names the row in messages. The hidden tests have copies of the prompt's helper functions and imports; they
+    import only the function to write.
 
     Raises:
         UsageError: the row is neither a HumanEval nor an MBPP task; the message names the wrong fields.

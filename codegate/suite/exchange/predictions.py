@@ -60,7 +60,8 @@ def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
     An ``instance_id`` in the file is a problem's own id, or its id in an export of the suite.
 
     Raises:
-        UsageError: as ``read_predictions``; an instance is not in the suite, or instances name several repositories.
+        UsageError: the file is unreadable, empty or malformed, an instance is not in the suite, or instances name
+            several repositories.
     """
     predictions = read_predictions(path)
     problems = _problems_by_instance(suite, {prediction.instance_id for prediction in predictions}, path)

@@ -79,7 +79,7 @@ def check_row(row: object, place: str) -> tuple[str, SweBenchRow]:
     """Return the row's problem id, and the checked row.
 
     Raises:
-        UsageError: it is no SWE-bench row; the message names the wrong fields.
+        UsageError: it is no SWE-bench row; the message names ``place`` and the wrong fields.
     """
     checked = check_model(row, SweBenchRow, place)
     return checked.id, checked
@@ -100,7 +100,8 @@ def usable_id(instance: str) -> str:
 def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_commit: str) -> dict[str, str]:
     """Return ``problem`` as a row of SWE-bench.
 
-    ``slug`` is ``owner/repo``. ``setup_commit`` is the base commit of the first problem in the same environment.
+    ``slug`` is ``owner/repo``, ``instance`` the row's id, and ``setup_commit`` the base commit of the first problem in
+    the same environment.
 
     Raises:
         UsageError: the problem has no base commit, or its changes are not UTF-8 text.

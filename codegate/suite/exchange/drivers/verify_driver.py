@@ -52,7 +52,10 @@ def clear(workspace: Path, name: str) -> Path:
 
 
 def prepare(settings: dict[str, Any]) -> None:
-    """Put the hidden tests into the workspace."""
+    """Put the hidden tests into the workspace.
+
+    ``settings`` has the folder ``workspace``, and ``deleted``, the paths to remove from it.
+    """
     workspace = Path(settings["workspace"])
     for name in settings["deleted"]:
         clear(workspace, name)
@@ -81,7 +84,7 @@ def run(settings: dict[str, Any], file: str, report: Path) -> None:
 
 
 def statuses(report: Path) -> dict[str, bool]:
-    """Return whether each reported test passed in all its phases."""
+    """Return, by test id, whether all its phases passed."""
     phases: dict[str, list[list[str]]] = {}
     for line in report.read_text(encoding="utf-8").splitlines():
         test, when, outcome = json.loads(line)
