@@ -32,7 +32,7 @@ class AnswerReader:
     seconds: float
 
     def malformed(self, what: str) -> ProviderError:
-        """Return a ``malformed`` error about the answer; ``what`` is wrong."""
+        """Return a ``malformed`` error; ``what`` says what is wrong."""
         return self.faults.malformed(what, self.content)
 
     def stop(
@@ -215,7 +215,8 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 def detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
     """Return the count ``part`` in the object ``WHOLE_details``.
 
-    ``missing`` if the count is absent; None if it is above the count ``whole``.
+    ``raw`` is an answer's usage object. Return ``missing`` if the count is absent, None if it is above the count
+    ``whole``.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     if not isinstance(details, dict) or details.get(part) is None:

@@ -221,8 +221,8 @@ class ProviderError(InfrastructureError):
 
     ``running.faults`` says which faults are retried. Providers redact keys from the message. ``stop`` is set if the
     provider declined the request for its content (a long prompt, a filter); such a request counts as answered without
-    text. ``setting`` is the candidate's key of the parameter that the provider objects to. ``usage`` has the tokens
-    that the provider may charge for: none for a declined request, unknown where the model may have worked.
+    text. ``setting`` is the candidate's setting that the provider objects to. ``usage`` has the tokens that the
+    provider may charge for: none for a declined request, unknown where the model may have worked.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE

@@ -89,10 +89,10 @@ def nothing_listens(base_url: str) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return the provider that serves its models at ``base_url``.
+    """Return the provider whose models an address serves.
 
-    That may be an address of a customer, such as an Azure resource. Without a ``base_url`` return ``provider``; None if
-    the address is no provider's.
+    ``base_url`` may be a customer's address, such as an Azure resource; None stands for the address of ``provider``.
+    The result is None if no provider's models are there.
     """
     if base_url is None:
         return provider

@@ -45,7 +45,7 @@ class SdkErrors:
 class Faults:
     """Converts errors of a call to redacted ``ProviderError``.
 
-    ``charges_declined`` as for ``SdkProvider``.
+    ``charges_declined``: the provider charges for a prompt that it declines as too long.
     """
 
     def __init__(
@@ -58,7 +58,10 @@ class Faults:
         self._charges_declined = charges_declined
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
-        """Return an SDK's error as a ``ProviderError``; None for others."""
+        """Return an SDK's error as a ``ProviderError``; None for others.
+
+        ``seconds`` is the call's time limit.
+        """
         chain = _chain(error)
         if any(isinstance(link, AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
@@ -88,7 +91,8 @@ class Faults:
     def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
         """Return the error about an answer that violates the protocol.
 
-        The message shows the answer's first characters, and the offending ``value`` after ``what``.
+        ``what`` says what is wrong. The message shows it, the offending ``value``, and the first characters of
+        ``content``, the answer.
         """
         if value is not None:
             what = f"{what} {self._clean(str(value), 40)!r}"
@@ -102,7 +106,8 @@ class Faults:
     def refused(self, message: str, kind: str, usage: Usage) -> ProviderError:
         """Return the error for a refusal with HTTP status 200.
 
-        ``usage`` is what the answer has beside it: the model may have worked before it failed.
+        ``message`` and ``kind`` are those of the refusal. ``usage`` has the tokens that the answer reports: the model
+        may have worked before it failed.
         """
         fault = FAULT_OF_KIND.get(kind, "malformed")
         found = self._error(fault, f"an error with status 200: {self._clean(message)}")

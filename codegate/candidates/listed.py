@@ -121,9 +121,9 @@ _NAMES: Final = {
 
 
 def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest price in the fields ``names``, or None.
+    """Return the highest price in some fields of price entries.
 
-    Tiers that begin above ``start`` tokens are left out.
+    None if there is no price. Tiers that begin above ``start`` tokens are left out.
     """
     found: list[Decimal] = []
     for entry in every:
@@ -136,7 +136,7 @@ def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) ->
 
 
 def _source(now: datetime) -> str:
-    """Return the list's release and its newest price's date."""
+    """Return the price list's release and its newest price's date."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))

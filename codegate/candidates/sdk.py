@@ -107,7 +107,7 @@ class SdkProvider(ABC):
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
         """Send an agent's request to the model; return the answer.
 
-        ``ModelProtocol.clean`` has checked the request.
+        ``ModelProtocol.clean`` has checked the request. ``headers`` are sent beside the SDK's own.
 
         Raises:
             ProviderError: no usable answer came.
@@ -175,7 +175,8 @@ class SdkProvider(ABC):
     ) -> Completion:
         """Call the model, once more if the key was renewed.
 
-        See ``call_model``.
+        ``send`` and ``relax`` are those of ``call_model``. ``spec`` is by default the provider's candidate;
+        ``streamed``: the answer is a stream of events.
         """
 
         def read(content: bytes, seconds: float) -> Completion:
@@ -200,9 +201,10 @@ class SdkProvider(ABC):
         return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
 
     def _has_renewed(self, refused: str) -> bool:
-        """Fetch a new key; return whether it differs from ``refused``.
+        """Fetch the key again; return whether it has changed.
 
-        Cloud tokens expire hourly. The client uses the new key from then on.
+        ``refused`` is the key that the provider refused. Cloud tokens expire hourly. The client uses the new key from
+        then on.
         """
         with self._renewing, contextlib.suppress(CodegateError):
             if self._source is not None and self._key == refused and (key := self._source()) != refused:

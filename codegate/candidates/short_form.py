@@ -70,7 +70,10 @@ def read_short_form(text: str) -> ShortForm:
 
 
 def answers_in_file(place: str) -> UsageError:
-    """Return the error for ``predictions`` where a model is needed."""
+    """Return the error for ``predictions`` where a model is needed.
+
+    ``place`` begins the message.
+    """
     return UsageError(
         f"{place}: `predictions` has its answers in a file; there is no model to call.",
         "Pass the file: codegate run SUITE --predictions FILE.",

@@ -94,8 +94,8 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     """Return the newest model of the same family, or None.
 
     The family of a name is its words without numbers: gpt and mini. A model in ``listed``, the provider's list, is
-    newer by a later day or, without days, by higher numbers in its name. None if no model is newer, or it ends first,
-    or its name floats.
+    newer by a later day or, without days, by higher numbers in its name. None if no model is newer, or the newer models
+    end first or have floating names.
     """
     models = tuple(listed)
     now = listed_as(spec, models) or ListedModel(id=spec.model)

@@ -49,8 +49,8 @@ PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() fo
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
     """Yield each harness part's name and a pattern.
 
-    A line of a model request that matches the pattern shows that the agent used the part. Requests do not show hooks:
-    a hook's pattern matches nothing, and the agent's output shows it.
+    A line of a model request that matches the pattern shows that the agent used the part. Requests do not show hooks: a
+    hook's pattern matches nothing, and the agent's output shows it. ``version`` is the agent's.
     """
     for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"

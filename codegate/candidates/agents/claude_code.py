@@ -79,7 +79,7 @@ class ClaudeCode(Agent):
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
         """See ``Agent.hooks``.
 
-        Versions before ``tried`` report no hooks: they are started without ``--include-hook-events``.
+        Versions before the one in ``tried`` report no hooks: they are started without ``--include-hook-events``.
         """
         if _numbers(version or "") < _numbers(self.tried):
             return ()

@@ -18,7 +18,7 @@ class OwnCommand(Agent):
     Args:
         command: program and arguments.
         files: texts by name, written to the folder ``{files}``.
-        packages: make the installed packages of the agent importable for ``{python}``.
+        packages: whether ``{python}`` can import the agent's installed packages.
     """
 
     name = "command"
@@ -58,7 +58,7 @@ class OwnCommand(Agent):
 def _with_packages(command: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command whose ``{python}`` can import the agent's packages.
 
-    Programs that it starts cannot.
+    Other programs that the command starts cannot import them.
     """
     match command:
         case ("{python}", "-m", *arguments):

@@ -105,7 +105,7 @@ class Agent(ABC):
         beside: requirements that are installed with it unless the candidate lists its own.
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that do not belong to its answer.
-        places: kind of harness part by path, for paths that it reads by itself; the first that fits counts.
+        places: kinds of harness parts by the path at which it reads them by itself; the first path that fits counts.
         roles: uses for which it accepts a helper model.
         hooks_in_settings: whether hooks in its settings files can be disabled only by leaving these files out.
         server_tools: pattern of the names of an MCP server's tools; ``{}`` stands for the server's name.
@@ -165,7 +165,10 @@ class Agent(ABC):
         return found
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """Return the hook events that the agent's output reports."""
+        """Return the hook events that the agent's output reports.
+
+        ``harness`` configures the hooks; ``version`` is the agent's.
+        """
         del harness, version
         return ()
 

@@ -58,11 +58,17 @@ class Keeps(SpendingLog, Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
     def take(self, turn: str) -> Forwarded | None:
-        """Remove and return the next answer to ``turn``, or None."""
+        """Remove and return a stored answer, or None.
+
+        ``turn`` is the request's digest. Answers to equal requests are returned in the order in which they were stored.
+        """
         ...
 
     def prepare(self, turn: str, answer: Forwarded) -> bytes:
-        """Return the bytes that ``keep`` stores for an answer."""
+        """Return the bytes that ``keep`` stores for an answer.
+
+        ``turn`` is the digest of the answered request.
+        """
         ...
 
     def keep(self, prepared: bytes) -> None:
@@ -217,7 +223,10 @@ class Gateway:
                 self.prompt = prompt
 
     def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
-        """Send an answer to the agent; None ends the agent."""
+        """Send an answer to the agent; None ends the agent.
+
+        ``begun``: the start of a stream of events was already sent.
+        """
         if forwarded is None:
             status, body, kind = 400, self._error("the model cannot be called any more"), _JSON
         elif not forwarded.content:
@@ -327,7 +336,7 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """The times of a call: begun, last sent, ended."""
+    """When a call began, was last sent, and ended."""
 
     own: bool
     begun: float = field(default_factory=time.monotonic)
@@ -361,13 +370,11 @@ class _Waiting:
 
 
 def _by_helper(answer: Forwarded, model: str) -> Forwarded:
-    """Return ``answer``, its tokens counted as a helper model's."""
     usage = _of_helper(answer.completion.usage, model)
     return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
 
 
 def _of_helper(usage: Usage, model: str) -> Usage:
-    """Return ``usage``, all of it the helper model's."""
     return usage.model_copy(update={"helpers": {model: usage}})
 
 

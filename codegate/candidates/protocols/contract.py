@@ -119,8 +119,8 @@ class ModelProtocol(ABC):
     def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
         """Return a digest that is equal for a repeated request.
 
-        A repeated attempt finds its paid answers by it. Ids of calls and the text of tool results, which differ each
-        time, are left out.
+        A repeated attempt finds its paid answers by the digest. It leaves out ids of calls and the text of tool
+        results, which differ each time. ``asked`` is the agent's request, ``cleaned`` the same after ``clean``.
         """
         messages = [
             (
@@ -136,7 +136,8 @@ class ModelProtocol(ABC):
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the request fields that set the candidate's sampling.
 
-        Output limit and stop texts are not among them. Other values in the same field are kept from ``request``.
+        Output limit and stop texts are not among them. If a field is an object, the other values that the agent's
+        ``request`` has in it stay.
         """
         del request
         values = {"temperature": sampling.temperature, "top_p": sampling.top_p}
@@ -192,7 +193,7 @@ def objects(value: object, place: str) -> list[dict[str, Any]]:
 def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
     """Return the parts of a message's content, with checked types.
 
-    The content is a text, None, or a list of parts of the ``allowed`` types.
+    The content is a text, None, or a list of parts of the ``allowed`` types. ``place`` is its field, for errors.
 
     Raises:
         RequestRefused: it is something else, such as an image, a file, or a reference to stored data.
@@ -207,7 +208,7 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
 
 
 def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
-    """Return the error for a forbidden part of a message."""
+    """Return the error for a forbidden part of field ``place``."""
     return RequestRefused(f"`{place}` may hold text, tool calls and their results, not {str(part.get('type'))[:60]!r}")
 
 
