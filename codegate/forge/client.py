@@ -63,7 +63,7 @@ class GitHub:
         If the answer is an object, ``items`` is the key of the list in it.
 
         Raises:
-            GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
+            GitHubError: GitHub gave no answer, an error or no list, or there are more than ``MAX_PAGES`` pages.
         """
         request = Request("GET", path, {"per_page": "100"} | query)
         for _ in range(MAX_PAGES):
@@ -95,7 +95,7 @@ class GitHub:
 
         Raises:
             NotFound: this GitHub has no GraphQL.
-            GitHubError: as ``get``.
+            GitHubError: GitHub gave no answer, an error, or no data.
         """
         request = Request("POST", GRAPHQL, {}, {"query": document, "variables": variables})
         answer = _document(request, self._transport.ask(request))
@@ -107,10 +107,10 @@ class GitHub:
     def download(self, path: str, most: int, accept: str = JSON, **query: str) -> bytes:
         """Return a file of at most ``most`` bytes.
 
-        The API may redirect the request to any other address.
+        ``accept`` is the media type to ask for. The API may redirect the request to any other address.
 
         Raises:
-            GitHubError: as ``get``; or the file is larger.
+            GitHubError: GitHub gave no answer or an error, or the file is larger.
         """
         request = Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
         return self._transport.ask(request).body
