@@ -56,7 +56,11 @@ def language_names() -> tuple[str, ...]:
 
 @cache
 def load_language(name: str) -> object:
-    """Load the programming language ``name``; raises as ``load_plugin``."""
+    """Import the programming language ``name``; return its object.
+
+    Raises:
+        UsageError: no package or several have it, or it cannot be imported.
+    """
     if name in _own_languages():
         return import_module(f"codegate.languages.{name}").LANGUAGE
     return load_plugin("codegate.languages", name)

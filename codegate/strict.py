@@ -100,7 +100,8 @@ def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
     Only one line is in memory.
 
     Raises:
-        UsageError: as ``read_bytes``, or a line has more than ``longest`` bytes.
+        UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes; or a line is over ``longest``
+            bytes.
     """
     with open_regular(path, limit) as file:
         number = 0
@@ -115,7 +116,7 @@ def read_text(path: Path, limit: int) -> str:
     """Return the UTF-8 text of a regular file.
 
     Raises:
-        UsageError: as ``read_bytes``, or it is not UTF-8.
+        UsageError: the file is missing, a link, no regular file, over ``limit`` bytes, or not UTF-8.
     """
     try:
         return read_bytes(path, limit).decode("utf-8")
