@@ -176,7 +176,10 @@ class BubblewrapBackend(Backend):
         ground: Ground,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox, which removes ``build`` when it ends."""
+        """Start a sandbox with the writable folders ``ground``.
+
+        The folders of ``build`` are removed when the sandbox ends.
+        """
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:

@@ -75,8 +75,8 @@ class Ground:
 
     Attributes:
         places: bubblewrap's arguments that mount the folders.
-        before: command prefix of bubblewrap that mounts overlays; empty without overlays.
-        inside: command prefix of the supervisor that copies the layer; empty without a copy.
+        before: words to put before bubblewrap's command, which mount overlays; empty without overlays.
+        inside: words to put before the supervisor's command, which copy the layer; empty without a copy.
         current: the folder to run ``before`` in.
         file_bytes: size limit of one file; 0: the size of the workspace.
         memory_bytes: memory that the folders use before any command runs.

@@ -98,7 +98,10 @@ class ControlGroup:
         return 0
 
     def remove(self, seconds: float = 5.0) -> bool:
-        """Remove the group once empty; return whether it is gone."""
+        """Remove the group once empty; return whether it is gone.
+
+        It waits at most ``seconds`` for that.
+        """
         return _remove(list(self._folders.values()), seconds)
 
 

@@ -95,7 +95,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 def _tier(name: str, entry: object) -> str:
     """Return a container runtime's known kind, else ``name``.
 
-    The runtime's program or its name shows the kind, such as ``runsc``.
+    The runtime's program or its name shows the kind, such as ``runsc``. ``entry`` is Docker's record of the runtime.
     """
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):

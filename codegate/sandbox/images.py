@@ -56,7 +56,7 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for, if any. Whether it may is checked where the suite is read.
+    ``named`` is the image that a suite asks for, if any; the code that reads the suite checks that it may.
 
     Raises:
         NotInstalled: the image's registry does not have it.

@@ -109,7 +109,7 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
     """Return the id of an image: ``base`` plus another build.
 
-    The other build's files are in ``/opt/codegate/NAME``. The image is made if absent; see ``layered_image``.
+    The other build's files are in ``/opt/codegate/NAME``. The image is made if absent, in a container with ``labels``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
@@ -120,8 +120,8 @@ def _laid_image(
 ) -> str:
     """Return the id of an image: ``base`` plus ``entries``.
 
-    It is made if absent; ``key`` identifies it. The entries go to the daemon as they are read, into a container that
-    never starts.
+    It is made if absent; ``key`` identifies it. The entries go to the daemon as they are read, into a container with
+    ``labels`` that never starts.
     """
     if (image := made_image(client, key)) is not None:
         return image

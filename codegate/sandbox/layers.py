@@ -206,7 +206,8 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     """Yield one folder's entries of the archive, below ``root``.
 
-    The paths ``left_out`` are skipped. ``spare`` stores their bytes for hard links to them that are kept.
+    The paths ``left_out`` are skipped. Their bytes go to the file ``spare``, because an entry that is kept may be a
+    hard link to one of them.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them

@@ -87,8 +87,10 @@ class _Carried:
 def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
     """Carry a command's connections until it ends; return its reply.
 
+    The reply has at most ``limit`` bytes and must come before the monotonic time ``deadline``.
+
     Raises:
-        StreamBroken: see ``SupervisorStream.request``.
+        StreamBroken: the stream ended, or what came is not the next signed message.
     """
     with selectors.DefaultSelector() as selector:
         pump = _Pump(stream, relay, selector, deadline)

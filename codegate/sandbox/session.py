@@ -271,7 +271,10 @@ KILLED: Final = Completed(
 
 
 def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:
-    """Split ``files`` into messages of at most four megabytes."""
+    """Split ``files`` into messages of at most four megabytes.
+
+    A message is a list of entries [path, mode, size, append], and the bytes of all entries.
+    """
     entries: list[list[object]] = []
     parts: list[bytes] = []
     size = 0

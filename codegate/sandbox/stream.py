@@ -104,7 +104,8 @@ class SupervisorStream:
     ) -> Reply:
         """Send a request; return the reply of at most ``reply_bytes``.
 
-        Sending and waiting may take ``timeout`` seconds together.
+        ``blob`` is the request's raw bytes. Sending and waiting may take ``timeout`` seconds together. Meanwhile
+        ``relay`` serves the command's connections.
 
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.

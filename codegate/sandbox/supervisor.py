@@ -156,7 +156,10 @@ def unreachable() -> int | None:
 
 
 def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> None:
-    """Turn the forked child into the command; never return."""
+    """Turn the forked child into the command; never return.
+
+    ``descriptors`` become the command's descriptors 0, 1, 2 and so on.
+    """
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
@@ -225,7 +228,8 @@ class CommandRun:
     def watch(self, wake: int) -> tuple[int | None, bool]:
         """Serve the pipes until the command ends or must end.
 
-        It must end when it floods its output or is out of time, or when the host says so.
+        It must end when it floods its output or is out of time, or when the host says so. ``wake`` is the pipe that the
+        SIGCHLD handler writes to.
 
         Returns:
             the command's status, if it ended by itself, and whether time was up.
@@ -308,7 +312,10 @@ class CommandRun:
         return status
 
     def finish(self, wake: int) -> tuple[Header, tuple[bytes, ...]]:
-        """Run the command; return the reply's header and captured bytes."""
+        """Run the command; return the reply's header and captured bytes.
+
+        ``wake`` is the pipe that the SIGCHLD handler writes to.
+        """
         kills, before = out_of_memory_kills(), unreachable()
         status, timed_out = self.watch(wake)
         wall = time.monotonic() - self.started

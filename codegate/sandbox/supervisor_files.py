@@ -82,7 +82,10 @@ class Writer:
         os.close(self.descriptor)
 
     def enter(self, names: list[bytes]) -> int:
-        """Return a descriptor of the folder ``names``, made if absent."""
+        """Return a descriptor of a folder, made if absent.
+
+        ``names`` are the parts of its path in the workspace.
+        """
         if names == self.names:
             return self.descriptor
         current = os.open(WORKSPACE, self.FOLDER)

@@ -117,7 +117,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Yield a sandbox with a layer's files and ``_TRACKED``."""
+    """Yield a sandbox with a layer's files and tracked files."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox

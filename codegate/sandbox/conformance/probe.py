@@ -148,7 +148,7 @@ def walls() -> dict[str, Any]:
 
 
 def processes(most: int) -> list[Any]:
-    """Fork until the kernel refuses; return [count, error]."""
+    """Fork ``most`` times or until refused; return [count, error]."""
     reader, writer = os.pipe()
     made: list[int] = []
     reason = ""
@@ -166,7 +166,7 @@ def processes(most: int) -> list[Any]:
 
 
 def descriptors(most: int) -> list[Any]:
-    """Open files until the kernel refuses; return [count, error]."""
+    """Open ``most`` files or until refused; return [count, error]."""
     opened: list[int] = []
     reason = ""
     while len(opened) < most and not reason:
@@ -177,7 +177,7 @@ def descriptors(most: int) -> list[Any]:
 
 
 def fill_disk(folder: str, most: int, seconds: float = 0) -> list[Any]:
-    """Write files until that fails; return [bytes, error].
+    """Write ``most`` bytes or until refused; return [bytes, error].
 
     If nothing is refused, the files stay for ``seconds``.
     """
@@ -198,7 +198,7 @@ def fill_disk(folder: str, most: int, seconds: float = 0) -> list[Any]:
 
 
 def make_files(folder: str, most: int) -> list[Any]:
-    """Make empty files until that fails; return [count, error]."""
+    """Make ``most`` files or until refused; return [count, error]."""
     made, reason = 0, ""
     while made < most and not reason:
         reason = refused(partial(os.mknod, f"{folder}/probe-{made}"))
@@ -218,9 +218,9 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Use up each resource; return the amount reached, by name.
+    """Use up each resource; return what was reached, by name.
 
-    ``wanted`` has the amount at which to stop.
+    ``wanted`` has, by name, the amount at which to stop; for ``disk`` and ``inodes`` by folder.
     """
     return {
         "processes": processes(wanted["processes"]),

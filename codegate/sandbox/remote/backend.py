@@ -313,12 +313,18 @@ class _Rented(Member):
 
 
 def e2b(run_id: str, option: str | None) -> RemoteBackend:
-    """Return the backend for E2B: extra ``[e2b]``; see ``selection.Factory``."""
+    """Return the backend for E2B; its extra is ``[e2b]``.
+
+    Raises UsageError if there is an ``option``, or no SDK or key.
+    """
     return _backend(run_id, option, "e2b", "E2B", "E2B_API_KEY")
 
 
 def modal(run_id: str, option: str | None) -> RemoteBackend:
-    """Return the backend for Modal: extra ``[modal]``; see ``selection.Factory``."""
+    """Return the backend for Modal; its extra is ``[modal]``.
+
+    Raises UsageError if there is an ``option``, or no SDK or key.
+    """
     return _backend(run_id, option, "modal", "Modal", "MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET")
 
 
