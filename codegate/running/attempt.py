@@ -141,7 +141,7 @@ class Attempts:
 
     Attributes:
         base: returns the base tree of a problem, by its id.
-        limit: the call limit that ended an attempt after some of its answers were lost, or None.
+        limit: the limit of calls that stopped an attempt after faults had lost answers of it; None: no such attempt.
     """
 
     def __init__(

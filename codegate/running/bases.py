@@ -54,7 +54,7 @@ class ProblemCache(Generic[Key, Value]):
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> ProblemCache[str, Tree]:
     """Return a cache that loads base trees by problem id.
 
-    Beside the trees that fit into it, the last ``recent`` ones are kept.
+    The last ``recent`` trees are kept even if the cache is full.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))

@@ -67,7 +67,8 @@ class Pace:
     def failed(self, error: ProviderError, began: float) -> None:
         """Record a failed call, which began at ``began``.
 
-        Failures of calls that began before the last slow-down do not lower ``width`` again.
+        Times are of ``time.monotonic``. Failures of calls that began before the last slow-down do not lower ``width``
+        again.
         """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
@@ -105,16 +106,16 @@ class TimeLimit:
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
         """Raise CallLimitReached if work that starts now would end late.
 
-        The work would begin in ``wait`` seconds and last as long as the longest of its ``kind``.
+        The work would begin in ``wait`` seconds and last as long as the longest earlier work with the same ``kind``.
         """
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
 
     def record(self, kind: str, began: float) -> None:
-        """Record how long work took that began at ``began``.
+        """Record how long work of this ``kind`` took.
 
-        Times are of ``time.monotonic``.
+        It began at ``began``, a time of ``time.monotonic``.
         """
         self._longest[kind] = max(self._longest.get(kind, 0.0), time.monotonic() - began)
 
@@ -157,8 +158,8 @@ class ModelCalls:
     ) -> Completion:
         """Make a model call with ``action``; return the completion.
 
-        ``begin`` is called before each request, and may raise to end the call. ``lost`` collects retried faults that an
-        answer may have caused.
+        ``begin`` is called before each request, and may raise to end the call. The causes of retried faults that an
+        answer may have caused are added to ``lost``.
 
         Raises:
             Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
@@ -172,7 +173,8 @@ class ModelCalls:
     ) -> Completion:
         """Make a call that tests ``candidate``; return the answer.
 
-        Raises the errors of ``make``. The call counts against the budget, but not against the limit of calls.
+        The call has at most ``output_limit`` output tokens. It counts against the budget, but not against the limit of
+        calls. Raises the errors of ``make``.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
         completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)

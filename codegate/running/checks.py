@@ -73,10 +73,10 @@ def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
 
 
 def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str], None]) -> RunOptions:
-    """Return the options, less what was spent before.
+    """Return the options with earlier spending counted.
 
-    The calls of a confirming run are subtracted and, from a month's budget, the cost of other runs. With a budget,
-    calls of unknown cost are announced, because it does not count them.
+    Calls and cost of the run that confirmed a regression count against all limits, the cost of other runs only against
+    a month's budget. If there is a budget, calls of unknown cost are announced, because no budget counts them.
     """
     if (again := journal.confirmation()) is not None:
         options = options.model_copy(update={"spent_before": again.calls.spending()})

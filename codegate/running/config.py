@@ -399,7 +399,8 @@ def _shown(value: Any) -> str:
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
     """Raise UsageError for a candidate that ``codegate run`` cannot call.
 
-    That is a floating alias or a predictions file.
+    Such a candidate's model is a floating alias, or its answers are in a predictions file. ``place`` begins the
+    message.
     """
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")

@@ -31,9 +31,10 @@ def open_pinned(
 ) -> CandidateSpec | None:
     """Return the baseline's model, ready to be sampled again.
 
-    Its provider is added to ``providers``. If it cannot get fresh samples, the reason is announced and None returned. A
-    baseline file must not decide where an API key is sent: its address and key source are used only if a configured
-    candidate has the same. Prices in it are ignored.
+    Its provider is added to ``providers``. If it cannot get fresh samples, the reason is announced and None returned.
+    The address and the key source in a baseline file are used only if one of ``candidates`` has the same, because the
+    file must not decide where an API key is sent. Candidates without API key do not count (``keyless`` has their
+    candidate keys). Prices in the file are ignored.
     """
     spec = gate.baseline.spec
     pinned = priced_as(spec, candidates, prices)

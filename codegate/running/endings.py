@@ -207,7 +207,7 @@ def _lines(data: bytes) -> set[bytes]:
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     """Raise if a first request failed and retries cannot help.
 
-    ``faults`` has pairs of a candidate's label and its fault.
+    ``faults`` has pairs of a candidate's label and its fault; ``resume`` is the command that continues the run.
     """
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:

@@ -135,7 +135,7 @@ def sample_dollars(
 ) -> SampleDollars:
     """Return the cost of one sample, measured or assumed.
 
-    It is measured if ``expense`` has dollars from earlier runs.
+    It is measured if ``expense`` has dollars from earlier runs. ``calls_at_once`` is the most calls that run at a time.
     """
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:

@@ -128,7 +128,8 @@ class Gate:
 def gate_digest(by: Gate | GatePolicy | None) -> str | None:
     """Return the digest of a run's gate, None without one.
 
-    A policy alone is a gate if its floors, such as a least pass rate, decide.
+    ``by`` is a baseline with a policy, or a policy alone. The latter is a gate if its floors, such as a least pass
+    rate, decide.
     """
     if isinstance(by, Gate):
         return by.digest
@@ -263,7 +264,7 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
 def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if a run cannot be gated with ``gate``.
 
-    It has several looks and was planned for another gate, or a model was trained after ``gate.newer_than``.
+    The run has several looks and was planned for another gate, or a model was trained after ``gate.newer_than``.
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)

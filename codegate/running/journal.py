@@ -288,7 +288,10 @@ class Journal:
         return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
-        """Return the store of paid answers of an unfinished attempt."""
+        """Return the store of an unfinished attempt's paid answers.
+
+        ``redactor`` removes secrets from them.
+        """
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:

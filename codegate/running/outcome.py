@@ -348,7 +348,7 @@ class Run(BaseModel):
     confirmation: "Run | None" = None
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:
-        """Return one candidate's outcomes, by its key."""
+        """Return the outcomes of the candidate with this key."""
         return tuple(outcome for outcome in self.outcomes if outcome.candidate == candidate)
 
 

@@ -43,12 +43,19 @@ class PaidAnswers:
             self._left[turn].append(answer)
 
     def take(self, turn: str) -> Forwarded | None:
-        """Remove and return a turn's next stored answer, or None."""
+        """Remove and return a stored answer, or None.
+
+        ``turn`` is the number of the answered turn in its conversation or, of an agent, the digest of its request. Of
+        several answers, the one stored first is returned.
+        """
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
     def prepare(self, turn: str, answer: Forwarded) -> bytes:
-        """Return the line that stores an answer, without secrets."""
+        """Return the line that stores an answer, without secrets.
+
+        ``turn`` is the number or digest of the answered turn.
+        """
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
         line = [turn, content, answer.streamed, completion.model_dump(mode="json")]
@@ -67,7 +74,8 @@ class PaidAnswers:
     def reused(self, call: ModelCall) -> ModelCall:
         """Return a model call that answers paid turns from disk.
 
-        Other turns are sent by ``call``. Use one for each conversation: turns are identified by their number.
+        Other turns are sent by ``call``. Use a new result for each conversation, because it identifies turns by their
+        number.
         """
         turns = count()
 

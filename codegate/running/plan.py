@@ -145,8 +145,8 @@ def plan_run(
 ) -> RunManifest:
     """Plan a new run; return its manifest.
 
-    ``images`` are the base images of the sandboxes, by version of Python. Raises UsageError if there is no active
-    problem or no candidate, or a candidate is listed twice.
+    ``images`` are the base images of the sandboxes, by version of Python. The other arguments are fields of the
+    manifest. Raises UsageError if there is no active problem or no candidate, or a candidate is listed twice.
     """
     if not candidates:
         raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")

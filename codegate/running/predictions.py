@@ -121,8 +121,8 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:
     """Return the patches of runs as predictions.
 
-    The second value is the number of samples without a patch because of a fault. With ``suite`` (and its repository's
-    ``slug``) predictions have the ids of the exported suite, else the problems' ids.
+    The second value is the number of samples without a patch because of a fault. With ``suite``, predictions have the
+    ids of the exported suite (``slug`` is the repository as ``owner/name``); else the problems' ids.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}

@@ -186,8 +186,8 @@ def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
     """Raise InfrastructureError if too many problems cannot be graded.
 
-    They are unsound or could not be run. ``found`` may have only some of the run's ``total`` problems; a share of
-    ``total`` decides.
+    ``found`` has, by problem, why it is unsound (a text), the fault that prevented its check, or None for a sound
+    problem. How many are too many depends on ``total``, the run's number of problems; ``found`` may have fewer.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}

@@ -138,9 +138,9 @@ class _Execution:
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return the jobs on the first problems, to run first.
+        """Return the jobs ``left`` on the first problems.
 
-        The other problems are not checked yet then.
+        They run before the other problems are checked.
         """
         if not self._setup.options.precheck:
             return []

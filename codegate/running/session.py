@@ -101,7 +101,10 @@ def run_suite(
 
 
 def kept_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
-    """Describe an interrupted run that is kept, and a remedy."""
+    """Return the message and the remedy of an interrupted run.
+
+    The message says that what the run made is kept in ``folder``.
+    """
     return f"interrupted; what the run has made is kept in {folder}.", f"Continue with:\n{_command_again(spec, folder)}"
 
 

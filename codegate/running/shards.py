@@ -95,7 +95,10 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return a plan's digest, the same on every machine."""
+    """Return the digest of a plan with ``of`` shards.
+
+    It is the same on every machine.
+    """
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
@@ -205,7 +208,8 @@ def merge_shards(
 ) -> Journal:
     """Merge a run's shards; return the whole run's journal.
 
-    The shards' folders stay unchanged. ``gate_run`` makes the verdict.
+    The shards' folders stay unchanged. ``out`` is the whole run's folder, by default ``runs/ID``. ``gate_run`` makes
+    the verdict.
 
     Raises:
         UsageError: a shard is missing, given twice, unfinished, broken, of another run, or planned for another gate.
