@@ -233,7 +233,10 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Raise UsageError if one side's samples contradict each other."""
+    """Raise UsageError if one side's samples contradict each other.
+
+    ``side`` names the side in messages.
+    """
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

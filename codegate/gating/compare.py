@@ -277,7 +277,8 @@ def _demands(
 ) -> tuple[Decision, str] | None:
     """Return the decision that floors and ``must_pass`` force, or None.
 
-    Its second part is the end of a sentence with the reason.
+    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples on both
+    sides, ``unsolved`` those of ``must_pass`` without any pass; ``pending``: another look follows.
     """
     policy = sides.terms.policy
     if broken := broken_floors(groups):

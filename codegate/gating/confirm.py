@@ -106,7 +106,8 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
 def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
     """Drop demands that the pinned model itself does not meet.
 
-    Returns the policy without these floors and ``must_pass`` problems, and a warning for each.
+    ``own`` is the verdict on its fresh samples. Returns the policy without the floors and ``must_pass`` problems that
+    are not met, and a warning for each kind.
     """
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)

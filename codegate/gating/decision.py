@@ -93,7 +93,7 @@ def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
 
 
 def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
-    """Return whether a pass needs more problems than these."""
+    """Return whether a pass needs more problems than ``pairs`` has."""
     return len(pairs) < terms.fewest_problems
 
 
@@ -294,8 +294,8 @@ def judge_limits(
 ) -> tuple[VerdictKind, str]:
     """Make the verdict inconclusive if truncated answers decide it.
 
-    They decide it if ``again`` returns another verdict for samples in which they passed. The verdict and its reason are
-    returned.
+    ``kind`` is the verdict so far; ``again`` returns the one for other samples. Truncated answers decide it if the
+    verdict is another one when they count as passed. The verdict and its reason are returned.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

@@ -108,7 +108,7 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
 def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     """Return the mean of the problems' means, with Student's interval.
 
-    ``of`` names what n counts: the values of all groups.
+    ``groups`` has each problem's values. n counts all values; ``of`` names them, such as ``attempts``.
     """
     known = [group for group in groups if group]
     means = [math.fsum(group) / len(group) for group in known]
@@ -162,7 +162,8 @@ def pass_at_k(n: int, passed: int, k: int) -> float:
 def pass_hat_k(n: int, passed: int, k: int) -> float:
     """Return the estimated chance that all of k samples pass.
 
-    C(c, k) / C(n, k), arguments as for ``pass_at_k``, unbiased: Yao and others 2024, "tau-bench", section 4 (pass^k).
+    C(c, k) / C(n, k) with c ``passed`` of ``n`` samples, unbiased: Yao and others 2024, "tau-bench", section 4
+    (pass^k).
     """
     return math.comb(passed, k) / math.comb(n, k)
 
@@ -170,10 +171,11 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
     """Return a quantile of all values, with its interval.
 
-    The value is the one of nearest rank. With one value per problem the ends are the order statistics whose ranks the
-    binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several, the ranks for
-    the number of problems are scaled to the number of values. An end is None if so few problems do not bound it: the
-    upper end of the P95 takes 72.
+    ``groups`` has each problem's values, ``level`` is the quantile in 0..1, and ``of`` names what n counts, all values.
+    The result is the value of nearest rank. With one value per problem the ends are the order statistics whose ranks
+    the binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several, the ranks
+    for the number of problems are scaled to the number of values. An end is None if so few problems do not bound it:
+    the upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)
@@ -188,7 +190,10 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
 
 
 def quantile_ranks(n: int, level: float) -> tuple[int | None, int | None]:
-    """Return the ranks, from 1, of a quantile's interval ends."""
+    """Return the ranks, from 1, of a quantile's interval ends.
+
+    ``level`` is the quantile in 0..1; an end is None if ``n`` values do not bound it.
+    """
     odds = math.log(level) - math.log1p(-level)
     term = n * math.log1p(-level)  # log P(B = 0)
     below, above, cumulated = None, None, 0.0

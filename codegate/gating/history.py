@@ -91,7 +91,10 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Make a candidate's history entry; raises UsageError if unfinished."""
+    """Make the history entry of a candidate's run.
+
+    ``cost`` is that of all its model calls in US dollars; None: unknown. Raises UsageError if the run is unfinished.
+    """
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):

@@ -67,8 +67,8 @@ def read_people(history: Path) -> People | None:
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
     """Count people's passes in a CSV file; write the counts.
 
-    They are written beside ``history``. Raises UsageError for a table that is broken, or names a problem that is not in
-    ``problems``.
+    ``source`` is the CSV file; the counts are written beside ``history``. Raises UsageError for a table that is broken,
+    or names a problem that is not in ``problems``.
     """
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}

@@ -40,7 +40,10 @@ def level(looks: Sequence[int], samples: int, alpha: float) -> float:
 
 
 def look_number(looks: Sequence[int], samples: int) -> int:
-    """Return which planned comparison has ``samples``, counted from 1."""
+    """Return the number of the planned look reached, from 1.
+
+    ``looks`` are the samples per problem at each look; ``samples`` have been made.
+    """
     return max(sum(planned <= samples for planned in looks), 1)
 
 

@@ -120,7 +120,8 @@ def forecast(
 ) -> Forecast:
     """Simulate gates for a drop; return the shares of verdicts.
 
-    ``drop`` is the candidate's loss of pass rate, in 0..1. ``looks`` and ``candidates`` are those of ``compare``.
+    ``drop`` is the candidate's loss of pass rate, in 0..1. ``looks`` are samples per problem at each planned look
+    (None: the policy's). ``candidates`` is how many are gated together.
     """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
@@ -232,7 +233,8 @@ def power_statement(
 ) -> PowerStatement:
     """Return the forecast for a policy.
 
-    Arguments are those of ``forecast``.
+    ``looks`` are samples per problem at each planned look (None: the policy's). ``candidates`` is how many are gated
+    together.
     """
     planned = looks or policy.looks
     return PowerStatement(
@@ -251,7 +253,10 @@ def power_statement(
 def least_drop(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> float | None:
-    """Return the smallest drop that 4 of 5 gates detect."""
+    """Return the smallest drop that 4 of 5 gates detect.
+
+    None if they detect no drop so often. ``looks`` are samples per problem at each planned look (None: the policy's).
+    """
     steps = range(1, int(model.rate * 200) + 1)
 
     def found(step: int) -> bool:

@@ -30,9 +30,9 @@ def reason_of(
 ) -> str:
     """Return the sentence that explains a verdict.
 
-    It says how much, how sure and what next. ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases;
-    ``conclusion``, the end of a sentence, is given if something else than the test decided. ``pending``: more samples
-    follow if this is inconclusive.
+    It says how much, how sure and what next. ``kind`` is the verdict, ``found`` the comparison. ``detectable`` is the
+    smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is given if something
+    else than the test decided. ``pending``: more samples follow if this is inconclusive.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
@@ -105,7 +105,7 @@ def _advice(terms: Terms, *, pending: bool) -> str:
 def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
     """Return the sentence about bugs beyond the suite.
 
-    ``few``: there are too few problems to say anything.
+    ``few``: there are too few problems to say anything. ``level`` is the one-sided level of the p-values.
     """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
     if few or found.interval is None:
@@ -127,7 +127,10 @@ def _points(share: float) -> str:
 
 
 def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
-    """Return ``value`` rounded, on the same side of ``limit``."""
+    """Return ``value`` as text, rounded to ``digits`` decimals.
+
+    More decimals are used if rounding would move it across ``limit``. ``sign`` is ``+`` or "", as in format strings.
+    """
     for places in range(digits, digits + 4):
         shown = f"{value:{sign}.{places}f}"
         if (float(shown) < limit) == (value < limit) and (float(shown) > limit) == (value > limit):

@@ -139,7 +139,8 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
 def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: float) -> tuple[float, float]:
     """Return the interval of the difference of two unpaired rates.
 
-    Newcombe 1998, Stat. Med. 17:873, method 10.
+    It is ``passed`` of ``n`` minus ``other_passed`` of ``other_n``; ``z`` is the standard normal quantile, such as
+    1.96. Newcombe 1998, Stat. Med. 17:873, method 10.
     """
     low, high = wilson(passed, n, z)
     other_low, other_high = wilson(other_passed, other_n, z)

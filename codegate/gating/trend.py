@@ -318,7 +318,10 @@ def _drop_words(change: Change) -> str:
 def history_alarms(
     entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
 ) -> tuple[Alarm, ...]:
-    """Return the alarms that a history raises without a baseline."""
+    """Return the alarms that a history raises without a baseline.
+
+    One is that the newest run is more than ``stale_days`` days old.
+    """
     alarms = []
     for series in series_of(entries):
         answered = [entry for entry in series.entries if entry.pass_rate is not None][-2:]
