@@ -92,7 +92,8 @@ def keep(
 ) -> Lock:
     """Write a baseline and its lock.
 
-    ``transport`` and ``environments`` are by default those of the existing lock.
+    ``transport`` is where the baseline can be downloaded, ``environments`` the SHA-256 of built environments by key; by
+    default both are as in the existing lock.
     """
     if os.path.lexists(lock):
         pinned = load_lock(lock)

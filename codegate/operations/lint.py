@@ -86,7 +86,8 @@ def take_texts_over(folder: Path) -> tuple[str, ...]:
 def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
     """Replace a file's stored digest; return whether it changed.
 
-    The manifest has the digest ``known`` under ``key``.
+    The file ``path`` is in ``folder``. ``manifest`` is the file that has the digest ``known`` under ``key``, after the
+    text ``behind``.
     """
     now = sha256(read_text(inside(folder, path), MAX_FILE_BYTES).encode())
     if known != now:

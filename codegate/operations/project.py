@@ -63,7 +63,10 @@ class Repository:
 
 
 def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Inspect a repository; None if it is no git repository."""
+    """Inspect a repository; None if it is no git repository.
+
+    ``path`` is the folder of the project in it; ``sandbox`` is where the proposed recipes have to run.
+    """
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
     except GitError:
@@ -110,8 +113,9 @@ def try_on_head(
 ) -> tuple[FoundRecipe | None, Tried]:
     """Build a recipe and run tests of HEAD with it.
 
-    At most ten test files run. Without ``recipe``, the recipes that the repository's files propose are tried until one
-    works. Returned are that proposed recipe (None if ``recipe`` was given) and the tests' result.
+    At most ten test files of the folder ``path`` run. Without ``recipe``, the recipes that the repository's files
+    propose are tried until one works; ``say`` gets lines about that. Returned are that proposed recipe (None if
+    ``recipe`` was given) and the tests' result.
 
     Raises:
         UsageError: the recipe fails, no test passes, or no recipe is proposed.

@@ -207,10 +207,10 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
 
 
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
-    """Return the ids of candidates to call without API key.
+    """Return the keys of candidates to call without API key.
 
-    They are named by the run's folder alone, at addresses on this machine. Raises UsageError if the folder alone names
-    another address or the source of a key.
+    They are candidates at addresses on this machine that only the run's folder ``resume`` names, and none in ``own``.
+    Raises UsageError if the folder alone names another address or the source of a key.
     """
     keyless = set()
     for candidate in candidates:

@@ -36,8 +36,9 @@ class Skipped(CodegateError):
 class Places(Strict):
     """Where to find suite, configuration and baseline.
 
-    Text paths are relative to ``workspace`` or, for files read from the base commit, to its top. None: as configured.
-    ``candidates`` are labels or models of configured ones, or short forms.
+    ``config``, ``suite``, ``baseline`` and ``repository`` are paths relative to ``workspace`` or, for files that are
+    read from the base commit, to the top of its tree. None: as configured. ``candidates`` are labels or models of
+    configured candidates, or short forms.
     """
 
     workspace: Path
@@ -102,7 +103,8 @@ class Project:
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
         """Return the run that is configured; arguments override it.
 
-        Raises UsageError if there is a budget, and a candidate's price is known from the pull request alone.
+        ``options`` are fields of ``RunOptions``. Raises UsageError if there is a budget and only the pull request says
+        what a candidate costs, because it could give too low a price.
         """
         settings, gate = self.settings, self.gate
         candidates = candidates or settings.candidates
@@ -345,7 +347,10 @@ def _link(path: str, commit: str) -> UsageError:
 
 
 def real_path(workspace: Path, relative: str, what: str) -> Path:
-    """Resolve a path; raise UsageError outside of the workspace."""
+    """Resolve a path; raise UsageError outside of the workspace.
+
+    ``what`` names the path in messages.
+    """
     try:
         chosen = (workspace / relative).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12
@@ -358,7 +363,7 @@ def real_path(workspace: Path, relative: str, what: str) -> Path:
 def relative(workspace: Path, path: str, what: str) -> str:
     """Return ``path`` relative to the workspace; raise UsageError outside.
 
-    Links are not followed.
+    Links are not followed. ``what`` names the path in messages.
     """
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):

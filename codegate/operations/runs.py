@@ -89,7 +89,8 @@ def gate(
 ) -> Report:
     """Gate a finished run and write its reports.
 
-    Without ``by`` there are no verdicts; ``baseline`` is then shown only.
+    Without ``by`` there are no verdicts; ``baseline`` is then shown only. ``reports`` is the reports' folder, by
+    default in the run's; ``terms`` are the reports' prices, weights and limits.
     """
     finished = journal.load()
     out = reports or journal.folder / "reports"
@@ -107,7 +108,8 @@ def report(
 ) -> dict[str, Path]:
     """Write the reports of several runs into ``out``.
 
-    With ``gate`` they have verdicts.
+    With ``gate`` they have verdicts. ``formats`` None: all; ``terms`` are the reports' prices, weights and limits.
+    Returned are the reports' paths by format.
     """
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
@@ -173,7 +175,11 @@ def merge(
     reports: Path | None = None,
     terms: ReportTerms | None = None,
 ) -> Report:
-    """Merge a run's shards into ``out``, gate it, write reports."""
+    """Merge a run's shards into ``out``, gate it, write reports.
+
+    ``by`` is a baseline with a policy, or a policy alone; without it there are no verdicts. ``reports`` is the reports'
+    folder, by default in ``out``; ``terms`` are the reports' prices, weights and limits.
+    """
     journal = merge_shards(shards, out, run_id=run_id, gate=by)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 

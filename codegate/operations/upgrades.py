@@ -171,7 +171,10 @@ def write_upgrade(path: Path, upgrade: Upgrade) -> None:
 
 
 def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
-    """Return a configuration's text with the upgrade, its layout kept."""
+    """Return a configuration's text with the upgrade, its layout kept.
+
+    ``place`` names the configuration in messages.
+    """
     changed = text
     for node, new in sorted(_replaced(text, upgrade, place), key=lambda one: one[0].start_mark.index, reverse=True):
         start, end = node.start_mark.index, node.end_mark.index
@@ -266,7 +269,7 @@ def _pypi(package: str) -> str:
 def _fetch_json(what: str, address: str, accepted: str) -> dict[str, object]:
     """Return the JSON object at ``address``.
 
-    No message shows the address, because it may hold credentials.
+    ``accepted`` is its media type. Messages show ``what`` and not the address, which may hold credentials.
     """
     import requests  # noqa: PLC0415
 
