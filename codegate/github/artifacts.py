@@ -77,7 +77,7 @@ class Artifact(Lenient):
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
     """Return all artifacts of this name, newest first.
 
-    Forks' artifacts are among them.
+    Forks' artifacts are among them. ``run`` is the id of a workflow run; None: all runs.
     """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
@@ -92,7 +92,12 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
 
 
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
-    """Download an artifact's zip and check its digest."""
+    """Download an artifact's zip and check its digest.
+
+    Raises:
+        Gone: it has expired.
+        DamagedArtifact: it has more than ``most`` bytes, or another digest.
+    """
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
     if artifact.size_in_bytes > most:
@@ -118,6 +123,8 @@ def read_members(
     data: bytes, wanted: Callable[[str], object], most_bytes: int, place: str
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of a zip's wanted files.
+
+    ``place`` names the zip in messages.
 
     Raises:
         BadArchive: ``data`` is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path

@@ -39,7 +39,11 @@ _OCTETS: Final = "application/octet-stream"
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
     """Return the baseline for ``event``, downloaded if necessary.
 
-    ``name`` is the lock's path in the workspace. Raises as ``find_pinned``.
+    ``name`` is the lock's path in the workspace.
+
+    Raises:
+        NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
+        GitHubError: neither GitHub nor the local clone has the base commit.
     """
     base = event.base_sha if event is not None else None
     return find_pinned(name, workspace, base, github, partial(_download_sources, github, event))

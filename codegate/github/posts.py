@@ -43,9 +43,9 @@ class Posted:
 
 
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
-    """Create or update the comment with ``key``'s marker.
+    """Create or update the comment marked with ``key``.
 
-    Further comments with this marker are deleted. Without ``begin``, none is created. ``number`` is the issue's or pull
+    Further comments with this mark are deleted. Without ``begin``, none is created. ``number`` is the issue's or pull
     request's.
     """
     text = f"{marker(key)}\n{body}"
@@ -89,8 +89,8 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     """Open or update an issue; close it after recovery.
 
-    The issue has ``key``'s marker. ``regressed`` false means a recovery, so do not call this for a night without a
-    decision (inconclusive, infrastructure).
+    The issue is found again by a hidden first line with ``key``. ``regressed`` false means a recovery, so do not call
+    this for a night without a decision (inconclusive, infrastructure).
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
@@ -203,10 +203,10 @@ def _author(item: dict[str, Any]) -> str | None:
 
 
 def item_number(item: dict[str, Any], name: str = "id") -> int:
-    """Return a field of GitHub's answer that is a number.
+    """Return the number in the field ``name`` of GitHub's answer.
 
     Raises:
-        GitHubError: it has none.
+        GitHubError: there is none.
     """
     number = item.get(name)
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
@@ -219,7 +219,7 @@ def _create(
 ) -> dict[str, Any]:
     """Post a text; after a failure, look whether it arrived.
 
-    Only if it did not, it is posted again.
+    Only if ``find`` returns no such post, the text is posted again.
     """
     try:
         made = github.send("POST", path, body)
