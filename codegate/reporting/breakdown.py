@@ -69,7 +69,8 @@ class TagMeasures:
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
     """Count the attempts that reached, and solved at, each turn.
 
-    Empty if every attempt took one turn. ``limit`` is the most turns of an attempt.
+    ``found`` has the outcomes by problem; ``limit`` is the most turns of an attempt. Empty if every attempt took one
+    turn.
     """
     solved_at = {
         problem: [
@@ -137,7 +138,8 @@ def tag_measures(
 ) -> tuple[TagMeasures, ...]:
     """Return the pass rates on each tag's problems.
 
-    The tag ``date`` becomes before or after ``cutoff``, the day that the model's training data ends.
+    ``side`` has the candidate's samples, ``tags`` the tags of each problem. The tag ``date`` becomes before or after
+    ``cutoff``, the day that the model's training data ends.
     """
     return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
 
@@ -147,8 +149,8 @@ def tagged(
 ) -> dict[str, list[str]]:
     """Group problems by tag, sorted by tag.
 
-    The tag ``date`` becomes before or after ``cutoff``. Left out are tags that all problems have, and tags with more
-    than 24 values, because those are names.
+    ``tags`` has the tags of each problem. The tag ``date`` becomes before or after ``cutoff``. Left out are tags that
+    all problems have, and tags with more than 24 values, because those are names.
     """
     members: dict[str, list[str]] = {}
     for problem in problems:

@@ -200,7 +200,10 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Compare the judge's verdicts with execution; None without a judge."""
+    """Compare a judge's verdicts with execution; None without verdicts.
+
+    ``found`` has a candidate's outcomes by problem.
+    """
     if judged is None:
         return None
     verdicts = judged.verdicts

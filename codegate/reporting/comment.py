@@ -56,7 +56,8 @@ def render_comment(
 ) -> str:
     """Render the report as Markdown of at most ``limit`` bytes.
 
-    ``claimed``: the comment says that a stranger's commit controlled the run and its figures.
+    It names ``commit``, links to ``run_url`` and shows ``notes``, a sentence each. ``claimed``: the comment says
+    that a stranger's commit controlled the run and its figures.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
     if claimed:  # a stranger's result must not choose where links lead
@@ -111,7 +112,7 @@ def _ungated(view: ReportView, missing: int) -> str:
 def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:
     """Render a comment that explains why there is no report.
 
-    ``kind`` says what happened in a word or two. ``fault`` makes it a warning, not a note.
+    ``kind`` says what happened in a word or two, ``text`` why. ``fault`` makes it a warning, not a note.
     """
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
     lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]

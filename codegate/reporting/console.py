@@ -39,7 +39,7 @@ class ProgressLines:
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
         """Write an important step at once, others after some silence.
 
-        ``waiting`` requires a longer silence.
+        The line is ``text`` after ``[done/total]``. ``waiting`` requires a longer silence.
         """
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):

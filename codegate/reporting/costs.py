@@ -53,7 +53,8 @@ def costs_of(
 ) -> Costs:
     """Compute a candidate's costs.
 
-    ``calls`` is the number of its model calls, failed tries included.
+    ``found`` has its outcomes by problem, ``sandbox_hour_usd`` is the price of an hour of sandbox time, and ``calls``
+    the number of its model calls, failed tries included.
     """
     paid: list[Decimal | None] = []
     pairs: list[tuple[float, float]] = []

@@ -21,7 +21,10 @@ class Figure(str):
     is_share: bool
 
     def __new__(cls, value: object, estimate: Estimate | None = None, *, is_share: bool = False) -> "Figure":
-        """Return ``value`` as a ``Figure``."""
+        """Return ``value`` as a ``Figure``.
+
+        ``is_share``: ``estimate`` is a share in 0..1.
+        """
         made = super().__new__(cls, str(value))
         made.estimate, made.is_share = estimate, is_share
         return made

@@ -38,7 +38,10 @@ class IntervalPlot:
 
 
 def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return the plot of a verdict's interval, or None."""
+    """Return the plot of a verdict's interval.
+
+    None if the verdict has no interval.
+    """
     if verdict.interval is None or verdict.difference is None:
         return None
     low, high = verdict.interval
@@ -60,7 +63,7 @@ def interval_plot(verdict: Verdict) -> IntervalPlot | None:
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
     """Return the filters that show a problem's row.
 
-    They are separated by blanks.
+    They are separated by blanks. ``excluded`` is why the problem did not run.
     """
     statuses = {cell.status for cell in cells}
     tags = {

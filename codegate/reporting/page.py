@@ -26,7 +26,10 @@ DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
 
 def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
-    """Return a page's template with style, script and security policy."""
+    """Return a page's template with style, script and security policy.
+
+    ``styles`` and ``script`` are names of our files; ``names`` are further variables of the template.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
@@ -99,7 +102,8 @@ class Point:
 def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
     """Return the chart point of ``rate``, None if unknown.
 
-    ``at`` is its horizontal position, as a share of the chart's width; the top is 100 %.
+    ``at`` is its horizontal position, as a share of the chart's width; the top is 100 %. ``words`` describe the point,
+    ``name`` is written beside it. ``new``: another model answered from here on.
     """
     if rate.value is None or rate.low is None or rate.high is None:
         return None

@@ -48,7 +48,10 @@ class Room:
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and shortened, noting how much was cut."""
+        """Return ``text`` plain and shortened, noting how much was cut.
+
+        It has at most ``limit`` characters, from the ``head`` or the ``tail``.
+        """
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)

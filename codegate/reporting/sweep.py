@@ -159,7 +159,10 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
 def _settings(
     specs: Sequence[CandidateSpec], sides: Sequence[CandidateSamples]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the names of differing settings, and candidates' values."""
+    """Return the names of differing settings, and candidates' values.
+
+    ``sides`` has the samples of each candidate in ``specs``. Each candidate's values are in the order of the names.
+    """
     prompts = [
         (_prompt(spec), side.settings["solver"], side.settings["prompt"])
         for spec, side in zip(specs, sides, strict=True)

@@ -68,7 +68,7 @@ def _first_failure(
 ) -> tuple[str, str, str, str]:
     """Return a flip's cells: name, title, change and message.
 
-    The name links to the problem's first failed attempt.
+    The name links to the problem's first failed attempt. ``places`` has each problem's index in ``view.problems``.
     """
     name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
     row = places.get(flip.problem)
