@@ -263,10 +263,8 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
     if any(change.status == "A" and change.path in cut.fix for change in unit.changes):
         yield _weighted("new file")
     count = len(outcomes.fail_to_pass)
-    if count <= _FEW_TESTS:
-        yield _weighted("few tests", f"{count} fail-to-pass")
-    else:
-        yield _weighted("many tests", f"{count} fail-to-pass")
+    few = count <= _FEW_TESTS
+    yield _weighted("few tests" if few else "many tests", f"{count} fail-to-pass")
     sources = {path: read(path, cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
     known = {
         path: {each.name for each in source.declarations() if each.kind == "function"} if source is not None else set()
@@ -279,5 +277,5 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
     ]
     if there and not any(there):
         yield _weighted("only new tests", "no failing test function was there before the change")
-    elif there and not all(there):
+    elif there and not all(there) and few:  # many tests are mostly new and old ones, which is one sign
         yield _weighted("new and old tests", f"{sum(there)} of {len(there)} were there before the change")
