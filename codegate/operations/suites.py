@@ -36,7 +36,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "no_statement": "neither words nor a probe show all that the tests ask for; give --github for the texts of issues "
     "and pull requests.",
     "f2p_flaky": "the results of the changed tests vary from run to run.",
-    "leak": "the answer is within a model's reach; the details are in funnel.jsonl.",
+    "leak": "the answer is within a model's reach; funnel.jsonl says where. A copy among this machine's own programs "
+    "cannot be seen with --sandbox docker.",
     "no_runner": "the recipe runs other tests, or no runner is known; write `tests` and `report` of `environment`, and "
     "mine a part with --path.",
 }
