@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from codegate.candidates import Provider, redactor_for
+from codegate.candidates.gateway import check_dollars_left
 from codegate.grading import (
     Grade,
     Once,
@@ -262,6 +263,8 @@ class Attempts:
             return solve(*what, partial(self._public_tests, job.problem), call, self._show)
         # It is not started again when its sandbox fails: its calls are paid.
         paid = self._setup.journal.paid_answers(*job.key, self._redactor)
+        if paid.empty:
+            with_retries(partial(check_dollars_left, job.candidate, paid), self._stop)
         python = self._sandboxes.python(job.problem.environment)
         attempt = partial(agent_attempt, *what, python, self._open_for_agent, make, paid)
         return with_retries(attempt, self._stop, "agent")

@@ -42,6 +42,12 @@ class PaidAnswers:
         for turn, answer in found:
             self._left[turn].append(answer)
 
+    @property
+    def empty(self) -> bool:
+        """Return whether no answer is stored."""
+        with self._lock:
+            return not any(self._left.values())
+
     def take(self, turn: str) -> Forwarded | None:
         """Remove and return a stored answer, or None.
 

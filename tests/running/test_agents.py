@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, Prices
+from codegate.grading import Sandboxes
+from codegate.running import faults
 from codegate.running.calls import CallLimitReached
 from codegate.suite import Suite
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, Use
@@ -70,6 +73,33 @@ def test_agents_solve_the_suite_and_together_never_exceed_a_budget(suite: Suite,
     assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
     assert model.answered == 4 * 6, "what an attempt had paid for before the budget ended it was not paid again"
     assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
+
+
+def test_an_attempt_whose_dollars_are_used_up_is_resumed_without_a_sandbox(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    out, opened = tmp_path / "run", Counter[str]()
+    open_for_agent = Sandboxes.open_for_agent
+
+    def counted(sandboxes: Sandboxes, *asked: Any) -> Any:
+        opened["sandboxes"] += 1
+        return open_for_agent(sandboxes, *asked)
+
+    monkeypatch.setattr(Sandboxes, "open_for_agent", counted)
+    with ScriptedModel(play, status=502, failures=99) as model:
+        # A request costs two to three cents at most, and so does one that failed.
+        terms = {"prices": {"input": 9, "output": 20}, "sampling": {"max_output_tokens": 100}, "usd": "0.04"}
+        candidate = spec(model, **terms)
+        for requests, sandboxes in ((3, 3), (0, 0)):
+            opened.clear()
+            before = len(model.requests)
+            run = run_here(suite, out, candidate)
+            causes = {outcome.fault.cause if outcome.fault else None for outcome in run.outcomes}
+            assert causes == {"agent.dollars_lost"}
+            assert (len(model.requests) - before, opened["sandboxes"]) == (requests, sandboxes)
+    (message,) = {outcome.fault.message for outcome in run.outcomes if outcome.fault}
+    assert "Resuming cannot complete this attempt: raise `usd`" in message
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.full)])

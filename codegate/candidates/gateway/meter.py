@@ -41,6 +41,26 @@ class SpendingLog(Protocol):
         ...
 
 
+def check_dollars_left(candidate: CandidateSpec, log: SpendingLog) -> None:
+    """Raise DollarsLost if no dollars are left for any request.
+
+    ``log`` is that of an attempt of which no answer is kept: what earlier starts spent is lost.
+    """
+    usd = candidate.agent.usd if candidate.agent is not None else None
+    least = worst_case_call_cost(0, candidate.sampling.output_limit, candidate.prices)
+    if usd is not None and least is not None and log.spent and log.spent + least > usd:
+        raise DollarsLost(*_lost_words(log.spent, usd, least))
+
+
+def _lost_words(lost: Decimal, usd: Decimal, worst: Decimal) -> tuple[str, str]:
+    """Describe lost dollars that leave none for a call."""
+    return (
+        f"requests that failed or were interrupted may have cost ${lost:.2f} of the attempt's ${usd}, and the next may "
+        f"cost ${worst:.2f}.",
+        "Resuming cannot complete this attempt: raise `usd` of the candidate in codegate.yml and start a new run.",
+    )
+
+
 class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
@@ -83,12 +103,8 @@ class Meter:
                 self.reached = "tokens"
             elif self.reached is None and usd is not None and self._usd + worst > usd:
                 if self._usd - self._lost + worst <= usd:
-                    raise (InfrastructureError if self._declined else DollarsLost)(
-                        f"requests that failed or were interrupted may have cost ${self._lost:.2f} of the attempt's "
-                        f"${usd}, and the next may cost ${worst:.2f}.",
-                        "Resuming cannot complete this attempt: raise `usd` of the candidate in codegate.yml and start "
-                        "a new run.",
-                    )
+                    kind = InfrastructureError if self._declined else DollarsLost
+                    raise kind(*_lost_words(self._lost, usd, worst))
                 self.reached = "usd"
             if self.reached is not None:
                 raise LimitReached
