@@ -58,7 +58,10 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
-    """Return the change's problem; ``project`` is the repository's web page."""
+    """Return the change's problem.
+
+    ``name`` is the suite's name, ``patch`` the fix as git's diff, and ``project`` the repository's web page.
+    """
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment, sources = found.prospect.enrichment, found.statement.sources
     issues = enrichment.issues if enrichment is not None else ()
@@ -123,7 +126,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
 
 
 def mined_id(name: str, unit: Unit) -> str:
-    """Return a problem's id, from its pull request or commit."""
+    """Return a problem's id: ``name`` and pull request or commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 
 

@@ -377,7 +377,10 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; raise ``LeftOut`` if it lacks unresolvable names."""
+    """Return ``statement``; raise ``LeftOut`` if it lacks needed names.
+
+    They are the ``unresolvable`` names of ``interface``.
+    """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
         raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))

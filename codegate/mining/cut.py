@@ -222,9 +222,10 @@ def uses_of_tests(cut: Cut) -> Uses:
 def public_tests(
     base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = language_name
 ) -> tuple[str, ...]:
-    """Return the base's test modules that are nearest to ``runnable``.
+    """Return the base's test modules that a model should see.
 
-    Only modules in the languages of ``runnable``, the hidden test files, are returned.
+    They are the modules in ``runnable`` (the hidden test files), then others in their folders, then all others in their
+    languages, at most ``MAX_PUBLIC_TESTS``. ``before`` classifies the base's paths; ``name`` returns a file's language.
     """
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]

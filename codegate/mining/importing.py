@@ -186,7 +186,7 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
 
 
 def import_tasks(file: Path, out: Path, name: str, environment: Environment) -> ImportReport:
-    """Import HumanEval tasks, which run in ``environment``."""
+    """Import HumanEval tasks, run in ``environment``, as suite ``name``."""
     check_new_folder(out)
     tasks, skipped = read_rows(file, lambda row, place: task_problem(row, place, environment.manifest))
     check_any(tasks, skipped, file)
@@ -205,7 +205,11 @@ def import_rows(
 ) -> ImportReport:
     """Import SWE-bench rows, or Harbor tasks that hold such rows.
 
-    ``build`` validates a row as mining does. Raises as ``import_proven``.
+    ``name`` is the new suite's name. ``build`` validates a row as mining does.
+
+    Raises:
+        UsageError: no row can be used, ``repository`` is missing, or ``out`` is in use.
+        InfrastructureError: the sandbox, the disk or the package index failed.
     """
     check_new_folder(out)
     checked, skipped = read_rows(file, check_row)

@@ -61,7 +61,7 @@ class Profile:
     def lines(self) -> list[str]:
         """Return the profile as the lines of a table.
 
-        Changes that run at once add up, so that the seconds may be more than have passed.
+        Changes are tried several at a time, so the sum of their seconds may be longer than the mining run.
         """
         titles = ("step", *_MEASURES, *(f"{name}/{end}" for end in ("kept", "rejected") for name in _MEASURES))
         names = self._names

@@ -338,7 +338,10 @@ class Queue:
             )
 
     def _wait_for(self, future: "Future[_Ending]", total: int) -> bool:
-        """Return whether a change's result came in time; report progress."""
+        """Return whether a change's result came in time; report progress.
+
+        ``total`` is the number of changes to try.
+        """
         while True:
             patience = self.budget.patience()
             if wait([future], min(patience, _PROGRESS_SECONDS)).done:

@@ -67,7 +67,10 @@ class UnitResult:
 def unit_result(
     unit: Unit, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
 ) -> UnitResult:
-    """Return the result of one change."""
+    """Return the result of one change.
+
+    ``end`` is its problem or the reason against it; ``seconds`` is how long that took.
+    """
     rejected = end if isinstance(end, Rejected) else None
     return UnitResult(
         commit=unit.commit,
@@ -195,7 +198,10 @@ class MineReport:
 
 
 def funnel_words(funnel: Mapping[Any, object], untried: object) -> str:
-    """Return the funnel as one line of text."""
+    """Return the funnel as one line of text.
+
+    ``untried`` is the number of changes that were not tried.
+    """
     counts = {name: f"{count} {name}" for name, count in funnel.items()}
     ready = funnel.get("source and tests")
     if untried and isinstance(untried, int) and isinstance(ready, int):

@@ -123,7 +123,7 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
 
 
 def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
-    """Return commits that a later change reverts or blames.
+    """Return commits that a later change reverts or calls faulty.
 
     The result maps each commit to the later one. Such a commit makes no problem, because a correct solution may fail
     its tests.

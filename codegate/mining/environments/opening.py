@@ -92,7 +92,10 @@ class Head:
 
     @classmethod
     def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
-        """Return the tree at ``commit``; ``files`` chooses its test files."""
+        """Return the tree at ``commit``; ``files`` chooses its test files.
+
+        ``folder`` is the part of the repository that is mined; empty: all of it.
+        """
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
         return cls(commit, tree, date, files(tree), folder)
@@ -120,12 +123,18 @@ def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
 
 
 def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
-    """Return the tree that an environment was built from."""
+    """Return the tree ``base``, which an environment was built from.
+
+    ``old`` is the suite that is refreshed; some trees are in its folder, the others in ``repository``.
+    """
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
 def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return test files to try: those in ``queue``, then others."""
+    """Return test files to try: those in ``queue``, then others.
+
+    All are below ``folder`` in ``tree``; ``name`` returns a file's language.
+    """
     tests = runnable(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
     first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
@@ -152,7 +161,8 @@ def builds_of_written(
 ) -> RecordedBuilds:
     """Return builds of a recipe that the project wrote itself.
 
-    ``known`` are builds of the suite that is refreshed; those of the same recipe are used.
+    ``known`` are builds of the suite that is refreshed; those of the same recipe are used. ``path`` is the folder that
+    is mined; empty: all of the repository.
     """
     same = [one for one in known if one.recipe.identity == recipe.identity]
     proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
@@ -169,7 +179,8 @@ def choose_recipe(
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
-    If there is none, return the recipe with the most passing tests. ``say`` gets a line on each rejected recipe.
+    If there is none, return the recipe with the most passing tests. ``path`` is the folder that is mined, ``head`` the
+    newest tree, and ``known`` are builds of the suite that is refreshed. ``say`` gets a line on each rejected recipe.
 
     Raises:
         UsageError: no test passes with any recipe.
@@ -205,7 +216,8 @@ def choose_recipe(
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
     """Return recipes to try if the chosen one fails.
 
-    They are the best proposals in ``tree``, one of each ``FoundRecipe.origin``.
+    They are the best proposals for the folder ``path`` of ``tree``, one of each ``FoundRecipe.origin``. ``has`` says
+    which toolchains are available.
     """
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
@@ -280,7 +292,10 @@ def _reason(error: CollectionError) -> str:
 
 
 def _last_lines(text: str, most: int) -> str:
-    """Return the last whole lines of ``text``, without repeated ones."""
+    """Return the last lines of ``text``, without repeated ones.
+
+    They have at most ``most`` characters.
+    """
     # Each process of a run may print the same traceback.
     lines = list(dict.fromkeys(line.rstrip() for line in text.splitlines() if line.strip()))
     while len(lines) > 1 and sum(map(len, lines)) > most:
@@ -289,7 +304,7 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if tests use another virtual environment."""
+    """Return a hint if the command ``tests`` has another interpreter."""
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

@@ -45,8 +45,8 @@ class Recorded:
     Attributes:
         recipe: the recipe that was built.
         date: commit date of the tree for which it was built.
-        asked: digest of the inputs before failed parts of the recipe were left out; empty: no part failed.
-        layer: the build's result; None: the build belongs to a suite that is refreshed.
+        asked: SHA-256 of the inputs with the whole recipe, of which ``recipe`` may lack failed parts; empty if unknown.
+        layer: the build's result; None: an earlier mining run made the build, for the suite that is refreshed now.
     """
 
     environment: Environment
@@ -104,6 +104,8 @@ class RecordedBuilds:
     def ladder(self, commit: str, base: Tree, date: datetime) -> Iterator[Rung]:
         """Yield the builds to try for a change, best first.
 
+        ``base`` is the tree before the change, at ``commit``; ``date`` is the change's date.
+
         Raises:
             RECIPE_ERRORS: a recipe failed; usually raised after the other recipes' builds.
             SandboxError: the sandbox failed.
@@ -126,7 +128,10 @@ class RecordedBuilds:
             raise failed
 
     def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> Recorded:
-        """Return the build of a base tree, cached or new."""
+        """Return the build of the tree ``base``, cached or new.
+
+        The tree is that of ``commit``; ``date`` decides which packages are installed. ``recipe`` None: the chosen one.
+        """
         recipe = recipe or self.recipe
         with self._building:  # one at a time, because a build uses the whole machine
             day = date.date()

@@ -19,10 +19,11 @@ _LONGEST: Final = 200  # characters of a line
 
 
 def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
-    """Yield tables of replacements for lines, by line.
+    """Yield mappings of lines to the lines that replace them.
 
-    Lines are without indentation. A replacement mixes a line of ``texts`` with a similar line of ``known``, the base's
-    texts, and is in neither. If no line can be mixed, each table replaces one line by a similar line of the base.
+    Lines are without indentation. ``texts`` are hidden tests' literals, and ``known`` those of the base's tests. A line
+    of ``texts`` is replaced by a mix of it and a similar line of ``known``; the mix equals no line of either. If no
+    line can be mixed, each mapping replaces one line of ``texts`` by a similar line of ``known``.
     """
     public = sorted({line for text in known for line in _lines_of(text)})
     lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))
@@ -39,7 +40,7 @@ def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[
 def crossed(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
     """Return a literal's text with some of its lines replaced.
 
-    ``others`` has the replacements by line; ``otherwise`` returns the replacement of any other part.
+    ``others`` maps lines to their replacements. ``otherwise`` is applied to every other line.
     """
     parts = ((part, part.strip(" \t")) for part in _LINE_END.split(text))
     return "".join(part.replace(own, others[own]) if own in others else otherwise(part) for part, own in parts)

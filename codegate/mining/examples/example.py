@@ -219,8 +219,8 @@ def of_all_rows(
 def chosen(found: Iterable[Found]) -> list[Example]:
     """Return the clearest examples of up to three tests.
 
-    No two have the same shape. A second example of one of these tests is added if the first is ``poor``, or if one of
-    the two raises an error and the other does not.
+    No two of these have the same code without literals. A test gets a second example if its first is ``poor`` and the
+    second is not, or if only one of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, Found] = {}

@@ -100,7 +100,10 @@ def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run)
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return the statement that raised, "" if the last one."""
+    """Return the statement that raised an error, unless the last.
+
+    Return "" otherwise. ``kept`` are the values that a probe of ``line`` recorded.
+    """
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
@@ -108,7 +111,7 @@ def _raising(line: Line, kept: Values) -> str:
 def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
     """Return the records of probes, before and after the fix.
 
-    Probes that do not compile are dropped.
+    The probes run ``alone``, or beside the files' own tests. Those that do not compile are dropped.
     """
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
@@ -141,7 +144,8 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
 def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
     """Return examples of values that the fix changes, clearest first.
 
-    Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden.
+    Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden. ``seed``
+    determines the literals that replace the tests' own.
     """
     run = partial(_both, cut, validated)
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
@@ -204,7 +208,10 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
 
 
 def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
-    """Return examples whose values in ``report`` are not the fix's."""
+    """Return examples that give other values than with the fix.
+
+    ``report`` is of a run of the files of ``with_examples``.
+    """
     seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
         each.example
@@ -264,7 +271,10 @@ def _after(cut: Cut, path: str, dialect: Dialect) -> str:
 
 
 def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
-    """Return the recorded values by the probe's number."""
+    """Return the recorded values by the probe's number.
+
+    ``shown`` has the records by test id.
+    """
     found: Seen = {}
     for test, kept in shown.items():
         match = _PROBE.search(test)
@@ -331,7 +341,10 @@ def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
 
 
 def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
-    """Return the example of a difference, None if not allowed."""
+    """Return the example of a difference, None if not allowed.
+
+    ``long`` is 0 for the shortest copy of the line, 1 for the next.
+    """
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None

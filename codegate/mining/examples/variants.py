@@ -195,7 +195,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` and all names that steps use with them."""
+    """Return ``names``, and ``local`` names that steps use with them."""
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found
@@ -212,7 +212,10 @@ def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
 
 
 def known_words(base: Tree, public_tests: Iterable[str], suffixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the words in the base's sources and public tests."""
+    """Return the words in the base's sources, without public tests.
+
+    Sources are the files whose names end with one of ``suffixes``.
+    """
     tests = frozenset(public_tests)
     return frozenset(
         word for path, file in base.items() if path.endswith(suffixes) and path not in tests and not file.is_link

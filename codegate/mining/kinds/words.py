@@ -155,7 +155,10 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
 
 
 def title_signals(title: str, place: str) -> Iterator[Signal]:
-    """Yield signals in a title, named after its ``place``."""
+    """Yield signals in a title, named after its ``place``.
+
+    ``place`` is where the title is from, such as ``changelog``.
+    """
     kind, tag, rest = _strip(title[:_MAX_TITLE])
     if kind is not None:
         yield Signal(f"{place} type", kind, _NAMED["type"] * _PLACES[place], title.partition(":")[0].strip())
@@ -217,7 +220,10 @@ def _text_signals(title: str, body: str) -> Iterator[Signal]:
 
 
 def _named(place: str, text: str) -> Iterator[Signal]:
-    """Yield the signal if ``text`` names a kind of change."""
+    """Yield the signal ``place`` if ``text`` names a kind.
+
+    ``place`` is where the text is from, such as ``label``.
+    """
     kind = _kind_named(re.findall(r"[A-Za-z]+", text))
     if kind is not None:
         yield Signal(place, kind, _NAMED[place], text)

@@ -48,9 +48,9 @@ def varied_runs(
     the fixed state the clock is ahead too; in the unfixed one each test that must pass in both states runs by itself.
     Round 3 runs each test that the fix makes pass by itself and beside busy processes; if the runner can only vary
     order and isolation, round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states.
-    Later rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own; rounds 2
-    and 3 repeat quick tests if the runner can. If the first run took at most ``_SWEEP_SECONDS`` of processor time
-    (``cpu_seconds``), another run varies the hash seed alone.
+    Later rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own. Rounds 2
+    and 3 repeat the tests if the runner can and the tests took few ``seconds`` in the first run. If that took at most
+    ``_SWEEP_SECONDS`` of processor time (``cpu_seconds``), another run varies the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -129,7 +129,10 @@ def find_causes(
 
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return test selections that vary one cause each."""
+    """Return test selections that vary one cause each.
+
+    ``seeds`` are the hash seeds of the runs so far.
+    """
     # Causes that a busy machine can imitate come last.
     known = {graded.hash_seed, *SWEEP}
     return [

@@ -109,7 +109,10 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 
 
 def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
-    """Return changed files' lines without comments, imports and brackets."""
+    """Return each file's lines without comments, imports and brackets.
+
+    They are None for a deleted file.
+    """
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))
         for path, file in changes.items()
@@ -130,7 +133,10 @@ def _indent(line: str) -> int:
 
 
 def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Iterator[_Place]:
-    """Yield the statements in a range of lines, by indentation."""
+    """Yield the statements in a range of lines, by indentation.
+
+    ``nested``: the range is inside of a statement that declares nothing, such as a loop.
+    """
     # If a statement contains exactly one other, only the inner one is yielded. A function's last ``return`` is never
     # yielded, because the function needs it.
     at = place.begin

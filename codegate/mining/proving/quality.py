@@ -158,7 +158,8 @@ def measure_quality(
 ) -> Quality:
     """Return the figures on a problem's quality.
 
-    A fix that has no parts counts as noticed by tests, because the fail-to-pass tests fail without it.
+    ``exact_texts`` is the number of texts that a right answer has to give word for word; None: unknown. A fix that has
+    no parts counts as noticed by tests, because the fail-to-pass tests fail without it.
     """
     graded = frozenset(validated.outcomes.fail_to_pass)
     noticed = [bool(run.tests & graded) for run in runs] or [True]

@@ -126,8 +126,8 @@ class Trial:
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
         """Run both states under varied conditions; return outcomes or rejection.
 
-        It ends early when no fail-to-pass test is left, or a pass-to-fail test turns up. The first of these runs of the
-        unfixed state runs ``used``, the tests with marks.
+        There are up to ``rounds`` runs of each state. They end early when no fail-to-pass test is left, or a
+        pass-to-fail test turns up. The first of these runs without the fix runs ``used``, the tests with marks.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
@@ -204,7 +204,7 @@ def try_cut(
     """Run a change's tests before and after the fix, once.
 
     Return the trial, or a rejection. The fixed state runs first. It shows whether the environment works and how long
-    the tests take, so that a bug that hangs costs only a measured limit. Raises as ``run_tests``.
+    the tests take, so that a bug that hangs costs only a measured limit.
 
     Args:
         cut: the change's tests and fix.
@@ -213,10 +213,15 @@ def try_cut(
         include_new_tests: keep a change whose tests cannot be imported before the fix.
         settings: the test runner.
         allowed: limits of the first run; later ones get a time limit by its duration.
-        narrowed: see ``LanguageSupport.narrowed``: keeps the hidden tests that can run before the fix.
+        narrowed: returns the changed test files without the declarations that a compiler's message names; None: all
+            are kept.
         least: least time limit of later runs in seconds; a grade may have to compile what the first run found compiled.
         doubts: returns whether the environment may be why the given tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
+
+    Raises:
+        FilesRefused: a tree does not fit into the sandbox.
+        SandboxError: a sandbox failed.
     """
     allowed = with_room(allowed, cut.fixed)
     trial = Trial(cut, open_sandbox, today, allowed)
@@ -249,9 +254,9 @@ def try_cut(
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
-    """Return the cut without tests that cannot compile unfixed.
+    """Return a cut whose tests compile before the fix.
 
-    None if no remaining test fails before the fix.
+    ``narrowed`` removes those that do not. None if that fails, or if no remaining test fails before the fix.
     """
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
@@ -289,8 +294,8 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
 def measured_limit(report: TestReport, most: float = 0.0) -> float:
     """Return a time limit in seconds for measured tests.
 
-    It is one of a few fixed limits, and depends mainly on processor time, so that a busy machine seldom changes it. The
-    largest limit is ``most``, if that is more.
+    It is the smallest of a few fixed limits that suffices for the run of ``report``, mainly by its processor time, so
+    that a busy machine seldom changes it. If none suffices, it is the largest of them, or ``most`` if that is larger.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))

@@ -68,8 +68,8 @@ def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Ran
 def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str]) -> dict[str, str]:
     """Return, by commit, its range's stable `git patch-id`.
 
-    Equal changes have equal ids, also on other branches. Each commit may be in one range only; ranges without a textual
-    change are left out.
+    Only changes of ``paths`` count. Equal changes have equal ids, also on other branches. Each commit may be in one
+    range only; ranges without a textual change are left out.
     """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
@@ -94,7 +94,10 @@ def absent_parts(tree: Tree) -> str:
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each range's commit with git's output, split at NULs."""
+    """Yield each range's commit with git's output, split at NULs.
+
+    ``forms`` are options of ``git diff-tree``, such as ``--raw``.
+    """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
         return

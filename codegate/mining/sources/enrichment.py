@@ -241,7 +241,7 @@ def open_forge(repository: Path, named: str) -> GitHubEnrichment:
     ``named`` is the repository's slug, or ``auto`` for that of its origin.
 
     Raises:
-        UsageError: the origin is not on GitHub, or as ``GitHubEnrichment``.
+        UsageError: the origin is not on GitHub, the slug or GitHub's address is malformed, or there is no token.
     """
     api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
     slug = find_slug(repository, api_url) if named == "auto" else named

@@ -255,7 +255,8 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
 
     ``commits`` are a line of first parents. If one of them merged a long-lived branch, or a branch into which pull
     requests were merged, that branch's commits come first: its changes were made one by one, and the merge itself is no
-    change unless it is a pull request too.
+    change unless it is a pull request too. ``passed`` are commits of long-lived branches; ``depth`` counts branches
+    merged into branches.
     """
     for commit in commits:
         record = graph.record(commit)

@@ -74,7 +74,10 @@ class Landing:
 
 
 def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
-    """Return how a commit was merged, by its message."""
+    """Return how a commit was merged, by its message.
+
+    ``merge``: it has several parents. ``subjects`` are those of the commits that it merged.
+    """
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]
     kind: UnitKind = "merge" if merge else "direct"

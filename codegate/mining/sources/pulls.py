@@ -141,7 +141,12 @@ def _own_settings(repository: Path) -> list[str]:
 
 
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, by commit, the pull request that no message names."""
+    """Return, by commit, the pull request that it comes from.
+
+    Only commits whose messages name no pull request are returned. ``landed`` is the history of ``tip``. ``heads`` has
+    the head commits of pull requests, by number: git finds their commits in ``landed``, or copies of them after a
+    rebase.
+    """
     named = {entry.number for entry in landed}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}
     found = _by_head(landed, heads)
@@ -162,7 +167,10 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
 
 
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
-    """Return, by commit, the pull request whose head it merged."""
+    """Return, by commit, the pull request whose head it merged.
+
+    ``heads`` has the head commits of pull requests, by number.
+    """
     numbers = {commit: number for number, commit in sorted(heads.items(), reverse=True)}
     found: dict[str, PullMatch] = {}
     for entry in landed:

@@ -33,9 +33,9 @@ def rewrite_statement(
 ) -> tuple[StatementText | None, Usage]:
     """Return a statement that a model reworded, and its usage.
 
-    The model sees the statement without ``form``, its section of required names and texts, which is added to the answer
-    unchanged. The statement is None if the answer is incomplete, breaks ``rules``, changes an example, or adds a link
-    or reference. The usage is returned either way.
+    ``problem`` is the problem's id. The model sees the statement without ``form``, its section of required names and
+    texts, which is added to the answer unchanged. The statement is None if the answer is incomplete, breaks ``rules``,
+    changes an example, or adds a link or reference. The usage is returned either way.
 
     Raises:
         UsageError: the candidate is a floating alias, has no model or no key, or its address is not allowed.

@@ -98,7 +98,10 @@ _NOT_FOR_THE_MODEL: Final = re.compile(
 
 
 def normalise(text: str, limit: int = MAX_READ) -> str:
-    """Return ``text`` with line feeds and visible characters only."""
+    """Return ``text`` with line feeds and visible characters only.
+
+    Characters after the first ``limit`` are left out.
+    """
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text[:limit])
     kept = (
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cf", "Cc"}

@@ -98,7 +98,10 @@ def new_stems(cut: Cut) -> frozenset[str]:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return the ``texts`` that ``added`` has between quotes."""
+    """Return the ``texts`` that ``added`` has between quotes.
+
+    ``added`` are the lines that the fix adds.
+    """
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
 
