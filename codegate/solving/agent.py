@@ -49,7 +49,7 @@ _MOST_WAITING: Final = 0.25
 class AgentFailed(InfrastructureError):
     """An agent could not work, for reasons outside of it.
 
-    It made no model call, or mostly waited for its provider or its turn.
+    It made no model call, or mostly waited for its provider or behind the run's other calls.
     """
 
 
@@ -66,14 +66,14 @@ def agent_attempt(
 ) -> Attempt:
     """Let an agent work on a problem; return the attempt.
 
-    The agent's settings limit it, and ``max_iterations`` its model calls. Agents in Python run on ``python``, the minor
-    version of the environment's interpreter. ``paid`` has the answers of an earlier start of this attempt that was
-    interrupted, and keeps those of this one.
+    The agent's settings limit it, and ``max_iterations`` its model calls. ``python`` is the minor version of the Python
+    that runs agents, such as ``3.12``. ``paid`` stores the model's answers: those of an interrupted earlier start of
+    this attempt are used again.
 
     Raises:
-        AgentFailed: it made no model call, or ran out of time after it had waited for its provider or its turn.
-        UsageError: it cannot be installed.
-        InfrastructureError: the sandbox failed, or a model call, as for any other attempt.
+        AgentFailed: the agent made no model call, or ran out of time because its calls had to wait.
+        UsageError: the agent cannot be installed.
+        InfrastructureError: the sandbox or a model call failed.
     """
     settings = candidate.agent
     if settings is None or provider is None:

@@ -71,9 +71,9 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
 
 
 def largest(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the largest paths, which have to be dropped.
+    """Return the paths to drop, those of the largest files.
 
-    The sizes of all other paths add up to at most ``most``.
+    The sizes of the others add up to at most ``most``.
     """
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
@@ -85,7 +85,10 @@ def largest(sizes: Mapping[str, int], most: int) -> list[str]:
 
 
 def too_large(path: str, size: int, limit: str) -> DroppedPath:
-    """Return the entry that reports a file as too large."""
+    """Return the entry that reports a file as too large.
+
+    ``size`` is in bytes; ``limit`` describes the limit in words.
+    """
     return DroppedPath(path=show_path(path), reason="too_large", detail=f"{size} bytes; {limit}")
 
 

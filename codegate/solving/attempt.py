@@ -24,7 +24,7 @@ class AgentRecord(Strict):
     """How an agent ended and what it used; for reports.
 
     Attributes:
-        ended_by: the limit that ended it.
+        ended_by: the limit that ended it; None if none did.
         refused: counts of the agent's requests that were refused, and of its own warnings, by text.
         lock: digest of the versions of all packages that were installed for it and its MCP servers.
         used: the parts of its harness that it used.
@@ -65,10 +65,10 @@ class AttemptSummary(Strict):
         models: the distinct snapshots that the provider reported.
         model_seconds: time in model calls.
         tool_seconds: time in the model's own test runs.
-        answer: digest of the whole answer, by which copies are found; None before ``summary``, and without a model: the
-            reference's equal patches are no copies.
+        answer: digest of the model's messages and the patch, equal for copied attempts; None in an ``Attempt``, as
+            ``summary`` computes it, and without a model.
         agent: how the candidate's agent ended; None without one.
-        reused: whether this run took the attempt from the cache of answers, and an earlier run made it.
+        reused: whether an earlier run made the attempt, and this run took it from the cache of answers.
         lost: faults that lost an answer before the request was repeated, such as timeouts; each kind once.
     """
 

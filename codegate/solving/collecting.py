@@ -48,8 +48,8 @@ class CollectedChanges:
 def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> CollectedChanges:
     """Read the agent's changes from its sandbox.
 
-    Paths for which ``apart`` is true are left out. Nothing is changed if the agent's command ``done`` used up the
-    memory and the sandbox closed.
+    Paths for which ``apart`` is true are left out. ``done`` is the agent's command: if it exceeded the memory limit and
+    the sandbox closed, no change is returned.
     """
     try:
         return _collected(sandbox, base, apart)

@@ -55,7 +55,10 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Return ``build_context`` for a problem, within ``most`` characters."""
+    """Describe a problem's base tree for a prompt.
+
+    It lists the files and shows those that fit the statement best. ``most`` limits its characters.
+    """
     return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 
@@ -100,7 +103,7 @@ def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: 
 def build_listing(base: Tree, most: int | None = None) -> str:
     """Return a list of paths for a prompt, possibly shortened.
 
-    It has 400 paths, or about ``most`` characters.
+    It has at most 400 paths, and fewer if they exceed ``most`` characters.
     """
     paths = [path if path.isprintable() else ascii(path) for path in base]
     shown = paths[:MAX_LISTED]
@@ -148,7 +151,7 @@ def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
 
 
 def _fill(ranked: list[_Piece], budget: int) -> list[_Piece]:
-    """Return the best pieces within ``budget``, grouped by file."""
+    """Return the best pieces in ``budget`` characters, grouped by file."""
     chosen: list[_Piece] = []
     for piece in ranked:
         if len(piece.text) <= budget:

@@ -159,9 +159,9 @@ def _names_files(lines: list[str], position: int) -> bool:
 
 
 def _path_above(lines: list[str], position: int) -> str:
-    """Return the file's path in the lines above a block.
+    """Return the file's path above the block at ``position``.
 
-    "" if there is none.
+    "" if none of the four lines above is a path.
     """
     for line in reversed(lines[max(0, position - 4) : position]):
         if _REPLACE.fullmatch(line.strip()):
@@ -183,9 +183,9 @@ def _path_above(lines: list[str], position: int) -> str:
 
 
 def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Parse the block at ``start``: its end and its parts.
+    """Parse the SEARCH/REPLACE block at line ``start``.
 
-    The parts are None if it is incomplete.
+    Return the index of the line behind it, and the lines of its two parts; None for the parts of an incomplete block.
     """
     divider = None
     for position in range(start + 1, len(lines)):

@@ -67,10 +67,10 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str, list[str]]:
-    """Return the paths of ``files`` through each link.
+    """Return, by link, the paths through it that reach ``files``.
 
-    ``links`` has the folder to which each link leads. Raises UsageError if the paths are too many: each link may lead
-    to every file.
+    ``links`` has, by a link's path, the folder to which it leads. Raises UsageError if the paths are too many: each
+    link may lead to every file.
     """
     ordered, count, found = sorted(files), 0, dict[str, list[str]]()
     for link, folder in links.items():

@@ -43,7 +43,8 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
     """Return the environment to install an agent in.
 
-    None if the candidate has no agent, or nothing is installed for it.
+    ``python`` is the minor version of the Python that runs agents. None if the candidate has no agent, or nothing is
+    installed for it.
     """
     settings = candidate.agent
     if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
@@ -66,6 +67,7 @@ def server_environments(candidate: CandidateSpec, python: str) -> list[Environme
     """Return the environments to install MCP servers' packages in.
 
     A pull request may name these packages, so the builds run no code of them and have no credentials of an index.
+    ``python`` is the minor version of the Python that runs servers.
     """
     found = []
     for name, package in _server_packages(candidate).items():
@@ -108,7 +110,8 @@ def _today() -> date:
 def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environment:
     """Return an environment whose packages are older than ``as_of``.
 
-    ``as_of`` is a setting of the candidate's agent. Without it, the environment is built anew each day.
+    ``as_of`` is a date in the settings of the candidate's agent. Without it, the environment is built anew each day.
+    ``name`` is the environment's id.
     """
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"

@@ -157,7 +157,7 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def check_named_file(folder: Path, name: str, what: str) -> None:
     """Raise UsageError for a configured file outside of ``folder``.
 
-    ``what`` names the file's kind in the message.
+    ``name`` is the file's path in the configuration; ``what`` is its kind, for the message.
     """
     # Over a linked folder a pull request could have anything of the machine sent, its environment included.
     place = Path(os.path.realpath((folder / name).parent))

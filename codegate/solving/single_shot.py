@@ -14,7 +14,10 @@ from codegate.suite import Problem, Tree
 def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
 ) -> tuple[Message, Message]:
-    """Return the messages to send, within the candidate's ``max_prompt_tokens``."""
+    """Return the messages to send, within the candidate's ``max_prompt_tokens``.
+
+    ``show`` returns what they show of the base tree.
+    """
     filled = partial(
         fill_prompts, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip()
     )
@@ -37,7 +40,8 @@ def single_shot(
 ) -> Attempt:
     """Solve a problem by one model call; return the attempt.
 
-    Edits in a refusal are ignored. Those in a truncated answer count if each is complete.
+    Edits in a refusal are ignored. Those in a truncated answer count if each is complete. ``call`` makes the call, with
+    retries and limits; ``show`` returns what the prompt shows of the base tree.
     """
     messages = first_request(problem, base, candidate, show)
     key = ProblemKey(problem=problem.id, sample=sample)

@@ -45,8 +45,8 @@ def solve(
 ) -> Attempt:
     """Solve a problem without an agent; return the attempt.
 
-    A question, whose answer is text and no fix, is always a single shot. ``show`` returns what a single shot's prompt
-    shows of the base tree.
+    A question, whose answer is text and no fix, is always a single shot. ``call`` makes a model call, with retries and
+    limits; ``show`` returns what a single shot's prompt shows of the base tree.
 
     Raises:
         UsageError: ``provider`` is None and the candidate needs one.
@@ -119,7 +119,7 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
 def record_attempt(attempt: Attempt) -> bytes:
     """Return an attempt as a line of a transcript file.
 
-    It replays the attempt, and has no line break.
+    A candidate of the provider ``replay`` can repeat the attempt from it.
     """
     return transcript_line(
         ProblemKey(problem=attempt.problem, sample=attempt.sample),

@@ -27,9 +27,9 @@ class WorkspaceError(CodegateError):
 
 
 class UnsafePathError(WorkspaceError):
-    """The path leaves the tree, or something blocks it.
+    """A model's path is unsafe, and is recorded as dropped.
 
-    A link, a file or a folder does. The path is recorded as dropped.
+    It leaves the tree, or a link, a file or a folder is in its way.
     """
 
 
@@ -47,7 +47,7 @@ class Workspace:
         return Tree(self._files)
 
     def list(self, prefix: str = "") -> tuple[str, ...]:
-        """Return sorted paths below a folder; "" lists all."""
+        """Return sorted paths below the folder ``prefix``; "" lists all."""
         folder = prefix.strip().removeprefix("./").strip("/")
         if folder in {"", "."}:
             return tuple(sorted(self._files))
@@ -83,7 +83,8 @@ class Workspace:
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
         """Find lines that contain ``text``: ``path:line: content``.
 
-        At most 100. Only literal text is found: a pattern from a model can take a regular expression engine forever.
+        At most 100, in files below the folder ``prefix``. Only literal text is found: a pattern from a model can take a
+        regular expression engine forever.
         """
         if not text or "\n" in text:
             raise WorkspaceError("the text to search for must be one line and not empty.")
@@ -136,7 +137,7 @@ class Workspace:
         self._refused.pop(name, None)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace the one occurrence of ``old`` in a file."""
+        """Replace ``old``, which occurs once in a file, by ``new``."""
         content = self.content(path)
         if not old:
             raise WorkspaceError("the text to replace is empty.", "Use write_file to write a whole file.")

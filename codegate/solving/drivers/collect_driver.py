@@ -61,7 +61,10 @@ def content(path: str, status: os.stat_result) -> bytes:
 
 
 def changed_files(given: dict[str, list[str]]) -> dict[str, object]:
-    """Return the differences from the files ``given``."""
+    """Return the paths that differ from the files ``given``.
+
+    Paths that are ``gone``; mode and size of ``changed`` and ``new`` ones; each ``.gitignore`` in base64 (``rules``).
+    """
     changed: dict[str, tuple[str, int]] = {}
     new: dict[str, tuple[str, int]] = {}
     rules: dict[str, str] = {}
