@@ -72,7 +72,10 @@ def _unstable_id_hint(report: TestReport, failing: Sequence[TestResult], expecte
 
 
 def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:
-    """Return the first error that kept expected tests from loading."""
+    """Return the first error that kept expected tests from loading.
+
+    ``failing`` are the expected tests that did not pass.
+    """
     missing = [test.id for test in failing if test.status == "missing"]
     for error in report.collection_errors:
         if any(test.startswith(f"{error.id}::") for test in missing):

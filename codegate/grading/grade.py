@@ -98,14 +98,16 @@ class Grade(Strict):
     Attributes:
         resolved: every expected test was reported and passed, the run ended by itself within its limits, and nothing
             was tampered with.
-        score: 0-100, the share of expected tests that passed; 100 only when resolved; 0 when the patch does not apply
-            or compile, tampered, or when every test passed in a run that was disturbed or reached a limit.
+        score: 0-100, the share of expected tests that passed; 100 only when resolved. 0 when the patch does not apply,
+            does not compile or tampers with the run, and when all tests passed but the run was disturbed or reached a
+            limit, so that the passes prove nothing.
         applied: the patch applied; None when there was none.
         compiled: the changed files compile and the hidden test files could be imported; None before that stage.
         tests_passed: of ``tests_total`` expected ids.
         failure: None when resolved.
         exit_code: the worst exit status of the test processes.
-        stderr_class: class of the test processes' output, by its last recognised line; None when none ran.
+        stderr_class: the limit that the test processes reached, else the class of the last recognised line of their
+            output; None when no process ran.
         seconds: wall-clock time of the test processes; None when none ran.
         peak_memory_bytes: largest resident size of a test process.
         output: the last part of the test output, for people; untrusted text.

@@ -154,7 +154,7 @@ def _below_roots(path: str, roots: frozenset[str]) -> list[str]:
 
 
 def _modules(path: str, roots: frozenset[str]) -> set[str]:
-    """Return the top-level modules that a path defines."""
+    """Return the top-level modules that a path defines in ``roots``."""
     # A module is ``NAME.py`` or ``NAME/__init__.py`` in a root. A folder without ``__init__.py`` hides no module:
     # modules of the folder's name come first, wherever they are on the path.
     found = (_MODULE.fullmatch(place) for place in _below_roots(path, roots))
@@ -164,7 +164,8 @@ def _modules(path: str, roots: frozenset[str]) -> set[str]:
 def suspicious_signs(base: Tree, applied: Changes, reference: Changes) -> tuple[str, ...]:
     """Return signs of deception in added lines, with their files.
 
-    A sign does not count if the ``reference`` fix adds it too, or if the changed file had it before.
+    ``applied`` are the changes that the patch makes. A sign does not count if the ``reference`` fix adds it too, or if
+    the changed file had it before.
     """
     known = set()
     for path, file in reference.items():

@@ -143,7 +143,10 @@ class Sandboxes:
 
     @classmethod
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
-        """Return sandboxes for ``suite``; ``load_tree`` reads its base trees."""
+        """Return sandboxes for the environments of ``suite``.
+
+        ``repository`` has the suite's base commits; None: it is found. ``ahead`` sandboxes are started ahead of need.
+        """
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
     def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
@@ -206,7 +209,10 @@ class Sandboxes:
 
     @property
     def words(self) -> str | None:
-        """Return the isolation of all environments as text, or None."""
+        """Return the isolation of all environments as text.
+
+        None before an environment is prepared.
+        """
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
@@ -255,8 +261,8 @@ class Sandboxes:
         """Yield a sandbox with an agent's packages, and their digest.
 
         The digest is of all installed versions; None if nothing was installed. The ids of ``packages`` are the names of
-        their folders. An MCP server that cannot be installed is left out until this object is closed. The sandbox is
-        closed afterwards.
+        their folders. An MCP server that cannot be installed is left out until this object is closed. The sandbox lives
+        a little longer than ``seconds``, and is closed afterwards.
 
         Raises:
             UsageError: the agent cannot be installed.

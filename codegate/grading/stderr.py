@@ -56,7 +56,7 @@ _SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
     """Return the class of a failing run's output.
 
-    If the run reached a limit, that decides and not the text.
+    If the run reached a limit, that is the class, whatever the text.
     """
     if memory_exceeded:
         return "memory"

@@ -115,7 +115,7 @@ def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, bytes]) -> TestReport:
-    """Run the commands that come before the tests.
+    """Run, within ``seconds``, the commands that come before the tests.
 
     Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
     environment.

@@ -230,9 +230,9 @@ def make_copies(
 ) -> Copies:
     """Return test files with marks in ``units``, and with copies.
 
-    ``copies`` has, by test, the flips of each of its copies, and ``instead`` the flips that are applied to a test
-    itself. ``real`` is the position of the original test among its copies, from 0 (before all) to 1 (behind all); None:
-    random.
+    ``texts`` are the unchanged files. ``copies`` has, by test, the flips of each of its copies, and ``instead`` the
+    flips that are applied to a test itself. ``real`` is the position of the original test among its copies, from 0
+    (before all) to 1 (behind all); None: random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}

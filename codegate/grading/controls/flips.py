@@ -1,7 +1,7 @@
 """Find changes of tests that make the reference fix fail.
 
-Such a change is a flip; the controls of a grade are drawn from them. A test that does not pass in one run with its own
-copies keeps no flip, and neither does a test that fails in one run with the copies of others.
+Such a change is a flip; the controls of a grade are drawn from them. A copy counts only if the unflipped test beside it
+passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,7 +110,8 @@ def _unfit(problem: Problem, real: Folded, unproven: TestReport) -> set[str]:
 
     A mark is an inserted call that records that the statement before it ran. A file cannot be marked if it does not
     load with marks, if a marked test fails with the fix or passes without leaving all of its marks, or if a marked
-    fail-to-pass test passes without the fix (it may read its own source).
+    fail-to-pass test passes without the fix (it may read its own source). ``real`` is the run with the fix,
+    ``unproven`` the one without.
     """
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
@@ -172,10 +173,7 @@ class _Search:
             self.left[key] = _order_to_try(self.texts.units[key].sites, _SITES + 2 * len(self.tests[key]))
 
     def next(self) -> dict[Key, list[Flips]]:
-        """Return the copies to run next, by unit.
-
-        They replace the texts of useful sites in further ways, and try new sites for tests that need a better one.
-        """
+        """Return the copies to run next, by unit."""
         copies: dict[Key, list[Flips]] = {}
         for key, tests in self.tests.items():
             wanted = self._members(key)
@@ -242,8 +240,9 @@ class _Search:
     ) -> Folded:
         """Run the reference fix on marked tests with ``copies``.
 
-        Without ``copies``, all files run; with them, only the files that share a process with a copy. ``place`` is
-        ``real`` of ``make_copies``.
+        Without ``copies``, all files run; with them, only the files that share a process with a copy. ``place``: an
+        original test's position among its copies, from 0 (first) to 1 (last). ``seconds``: time limit of a run with
+        copies. ``instead``: flips of the original tests themselves.
         """
         made = make_copies(self.texts, self.units, copies, real=place, instead=instead)
         selection = replace(test_selection(self.problem), copies=made)
@@ -261,7 +260,7 @@ class _Search:
         """Run copies beside their tests; record flips that fail.
 
         If an unflipped test fails in this run, its copies may have caused it: they are run again in smaller groups.
-        After ``_MOST_RUNS`` runs it does nothing. ``place``: position of the unflipped test among its copies, from 0
+        ``place``: position of the unflipped test among its copies, from 0
         (first) to 1 (last). ``alone``: each unit has one copy; a unit whose unflipped tests fail even so is dropped.
         """
         copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}

@@ -67,8 +67,9 @@ class Folded:
 def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
     """Return a run with copies separated from the original tests.
 
-    Test ids are those of the unchanged files. The first row of a copy is matched with the first row of the original
-    test, and so on. Code under test can add tests of any name, so of several results with one id the worst counts.
+    ``made`` are the files of the run, ``texts`` the unchanged ones, whose test ids the result has. The first row of a
+    copy is matched with the first row of the original test, and so on. Code under test can add tests of any name, so of
+    several results with one id the worst counts.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
@@ -194,6 +195,7 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
     """Return test files in which tests without copies are flipped.
 
     Such tests have no copy in ``beside``. The files are for a separate run, because the tests themselves are changed.
+    ``texts`` are the unchanged files.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
@@ -247,7 +249,7 @@ def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> l
     """Return the sites that are flipped in every copy.
 
     A site that kept its original text in some copies would reveal it as the most frequent text. So there is at most one
-    site for each test of a unit; tests without a usable site are flipped in a separate run.
+    site for each test of a unit; tests without a usable site are flipped in a separate run. ``most``: limit of copies.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -315,7 +317,10 @@ def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
 
 
 def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
-    """Return tests with an altered copy that did not fail."""
+    """Return flipped tests whose altered copies did not all fail.
+
+    Those that have no result of a copy count too.
+    """
     copies = {test: [one for one in folded.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
               for test, names in drawn.flips.items()}  # fmt: skip
     return [
@@ -328,7 +333,7 @@ def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
 def _fails(copied: Copied, names: frozenset[str]) -> bool:
     """Return whether a copy failed early enough.
 
-    The copy has to fail no later than with the reference fix. ``names`` are the test's flips.
+    It has to fail no later than it does with the reference fix. ``names`` are the names of the test's recorded flips.
     """
     ends = {flip.ends for flip in copied.flips if flip.name in names}
     failed = copied.result is not None and copied.result.failed

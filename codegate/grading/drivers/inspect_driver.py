@@ -1,10 +1,11 @@
 """Compile and lint changed files inside a sandbox.
 
 No code of the repository has run in the sandbox before, and the interpreter is that of the tests. The changed files are
-in the workspace's folders ``before`` and ``after``. Standard input brings texts, a NUL behind each: Node's program that
-compiles JavaScript, then changed files behind ``1`` (it was there before) or ``0``, and new top-level modules behind
-``m``. Argument 2 is the folder with ruff. It writes a record after each file, so a file that ends the compiler is known
-by its missing record. Every attempt pays for the imports: json alone takes as long as the rest.
+in the workspace's folders ``before`` and ``after``. Standard input brings texts, a NUL behind each: the program with
+which Node compiles JavaScript; changed files, each behind ``1`` if ``before`` has it, else ``0``; top-level modules
+that are new, each behind ``m``. Argument 2 is the folder with ruff. The driver writes a record for each file, so a
+missing record shows which file ended the compiler. Every attempt pays for the imports: json alone takes as long as the
+rest.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ def send(kind: str, name: str, text: str = "") -> None:
 
 
 def compile_error(side: str, path: str) -> str | None:
-    """Return the compiler's error for a Python file, or None."""
+    """Return the compiler's error for a Python file, or None.
+
+    ``side`` is the folder of the file: ``before`` or ``after``.
+    """
     with open(os.path.join(side, path), "rb") as file:
         data = file.read()
     try:
@@ -44,9 +48,9 @@ def compile_error(side: str, path: str) -> str | None:
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
     """Return, by path, compile errors of scripts that compiled before.
 
-    ``files`` has, by path, whether the file existed before.
+    ``program`` is JavaScript that compiles files; ``files`` has, by path, whether the file existed before. An error of
+    None means that the script compiles, or that there is no Node.
     """
-    # A script counts only if it compiled before. Without Node there are no errors.
     import json
     import shutil
     import subprocess
@@ -74,7 +78,10 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> str | None:
-    """Return ruff's counts for folder ``side``, as JSON, or None."""
+    """Return ruff's findings counted by rule, as JSON, or None.
+
+    ``ruff`` is the program, ``side`` the folder to check. None if ruff fails.
+    """
     if not os.path.isdir(side):
         return "[]"
     version = "py%d%d" % sys.version_info[:2]

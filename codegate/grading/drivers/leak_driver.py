@@ -105,7 +105,7 @@ def entries_of(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def read_start(path: str, limit: int = 4 << 20) -> bytes:
-    """Return a file's first bytes, b"" if it is unreadable."""
+    """Return a file's first ``limit`` bytes, b"" if unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(limit)
@@ -256,7 +256,7 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a file that the base tree has as ``own``."""
+        """Search a file of the base tree; ``own``: its path."""
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):

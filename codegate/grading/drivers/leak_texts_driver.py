@@ -62,8 +62,10 @@ def patched(data: bytes) -> bytes:
 
 
 def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
-    """Return whether a file's lines look like the fixed version."""
-    # It does not if it lacks most lines that the fix adds or, if the fix adds none, has most of those that it removes.
+    """Return whether a file's lines look like the fixed version.
+
+    They have at least half of the lines ``added`` by the fix or, if it added none, at most half of those ``removed``.
+    """
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
 
@@ -199,7 +201,7 @@ class KnownAnswer:
     def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
         """Return how much of the fix a file has.
 
-        The file is not in the base tree. The number counts lines or changed places; 0: the file lacks the fix. The text
+        The number counts the fix's lines or changed places that are in the file; 0: the file lacks the fix. The text
         describes the finding.
         """
         lines = lines_of(patched(data))
@@ -242,7 +244,7 @@ class KnownAnswer:
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
     def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
-        """Return a finding if byte code may have the fix.
+        """Return how byte code may reveal the fix, or "".
 
         ``source``: its source file is there, too.
         """
@@ -262,7 +264,7 @@ class KnownAnswer:
         return ""
 
     def is_built_from_fix(self, path: str, data: bytes) -> str:
-        """Return a finding if a compiled file reveals the fix."""
+        """Return how a compiled file reveals the fix, or ""."""
         # It names a changed file, and most names that the fix adds.
         stem = os.path.basename(path).partition(".")[0]
         for changed, words in self.unheard.items():
@@ -274,7 +276,7 @@ class KnownAnswer:
         return ""
 
     def is_built_from_tests(self, data: bytes) -> str:
-        """Return a finding if a compiled file reveals hidden tests."""
+        """Return how a compiled file reveals hidden tests, or ""."""
         # It names a hidden test's file, and a test that is new in it.
         if self.test_names and any(name in data for name in self.test_files):
             for name in self.test_names:
@@ -283,7 +285,7 @@ class KnownAnswer:
         return ""
 
     def names_tests(self, path: str, data: bytes) -> str:
-        """Return a finding if a file names a hidden test."""
+        """Return how a file names a hidden test, or ""."""
         # The test is new in the hidden files. A file that defines a test of that name does not count.
         compiled = path.endswith(".pyc")
         if compiled and os.path.basename(path).partition(".")[0] not in self.test_stems:

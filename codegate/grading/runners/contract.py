@@ -46,7 +46,7 @@ class Runner(Protocol):
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """Return the command that runs the tests of ``files``.
 
-        The caller adds its limits of time and output, and the pipe for the records.
+        Each record of the process begins with ``token``. The caller adds its limits of time and output, and the pipe.
         """
         ...
 
