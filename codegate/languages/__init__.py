@@ -50,7 +50,10 @@ class SourceFile:
     root: "Node"
 
     def declarations(self, place: str = "") -> list[Declaration]:
-        """Return declarations; signatures put ``place`` before each name."""
+        """Return the file's declarations.
+
+        ``place``, such as a module's dotted path, is put before names in signatures.
+        """
         found = self.reader.declarations(self.root, self.path, place)
         return [each for each in found if _NAME.fullmatch(each.name)]
 

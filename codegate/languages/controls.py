@@ -47,7 +47,7 @@ class Site(Strict):
     Its start and end are in bytes of the file.
 
     Attributes:
-        row: it may be in one row of a table only.
+        row: changing it may affect one row of a table only, not all of them.
         value: it is a literal or a name, not an operator; ``texts`` are the other members of its class.
         name: an id of the site, the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
@@ -156,12 +156,15 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the text of the mark to insert after ``statement``."""
+        """Return the text of the mark to insert after ``statement``.
+
+        ``data`` is the content of the file.
+        """
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         """Yield the byte position and text of each mark.
 
-        The last mark is before the first statement that may end the test.
+        ``data`` is the content of the file. The last mark is before the first statement that may end the test.
         """
         for node in takewhile(lambda node: not self.leaves(node), test.statements):
             yield node.end_byte, self.mark(node, data)
@@ -191,7 +194,7 @@ class TestSyntax(ABC):
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: Written) -> bool:
-        """Return whether ``node`` may be in one table row only."""
+        """Return whether changing ``node`` may affect one table row only."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
@@ -338,9 +341,9 @@ def _core(place: int) -> int:
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return copies of a text, each with another last word.
+    """Return copies of ``body``, each with another last word.
 
-    The words come from ``words``; the result is empty unless the text's last word is among them.
+    The words come from ``words``; the result is empty unless the last word of ``body`` is among them.
     """
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:

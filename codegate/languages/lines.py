@@ -66,7 +66,7 @@ class Line:
         renamed: by replacement, the test's own word or number.
         others: by line of a text in the test, the line that replaces it.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
-        own: of a probe, the steps before the replacements.
+        own: the test's own steps, without the probe's replacements.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
@@ -161,7 +161,7 @@ class Dialect(ABC):
         return decode(tree[path].data) if path in tree else ""
 
     def beside(self, path: str, tree: Tree) -> Iterator[str]:  # noqa: ARG002
-        """Yield texts of test files whose names ``path`` can use."""
+        """Yield texts of test files whose declarations ``path`` can use."""
         yield from ()
 
     @abstractmethod
@@ -277,12 +277,19 @@ class Dialect(ABC):
         before: Value,
         after: Value,
     ) -> "Shown":
-        """Return an example as readers of a statement see it."""
+        """Return an example as readers of a statement see it.
+
+        Its code is ``context`` (imports and definitions) and ``steps``; ``before`` and ``after`` are the values of
+        ``expression`` without and with the fix.
+        """
         old, new = (self.value(*each) for each in (before, after))
         return Shown(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value (see ``Value``) as readers see it."""
+        """Return a recorded value as readers see it.
+
+        ``kind`` is ``x`` for a raised error, which gets the word ``raising`` in front.
+        """
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002

@@ -65,17 +65,23 @@ class StatementReader(ABC):
         """Return the value that ``root`` assigns to a name."""
 
     def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        """Return the value that the steps last assigned to ``name``."""
+        """Return the value that ``before`` last assigned to ``name``.
+
+        ``before`` are the steps that lead to a statement.
+        """
         values = (self.assigned(self.parse(step.text), name) for step in reversed(before) if name in step.text)
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return ``table``; if it is a name, return its value."""
+        """Return ``table``; if it is a name, return its value.
+
+        The value is the last one that the steps ``before`` assign.
+        """
         is_name = table is not None and table.type == "identifier"
         return self.named(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return a step with the expressions that an assertion checks."""
+        """Return a step with the ``checked`` expressions of an assertion."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
@@ -105,7 +111,7 @@ class TypedReader(StatementReader):
         """Return what a call of an asserting function checks.
 
         It is a step that checks the arguments, or a branch with the function's body. None if the file before the fix
-        has the same call, unless an argument is a variable of the test.
+        has the same call, unless the steps ``before`` mention an argument.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_made(each)]
@@ -125,7 +131,7 @@ def lines_through(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield the lines through the statements in ``body``.
 
-    Each line is the steps ``before`` and the steps up to a check.
+    Each line is the steps ``before`` and the steps up to a check. ``depth`` is the number of blocks around ``body``.
     """
     before = before if depth else _uncommented(before, reader)
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
@@ -170,7 +176,10 @@ def operand(node: "Node") -> "Node":
 
 
 def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
-    """Return code without comments, which may reveal expected results."""
+    """Return code without comments, which may reveal expected results.
+
+    ``parse`` returns the root of its syntax tree.
+    """
     root = parse(text)
     comments = [node for node in walk(root) if node.type.endswith("comment")]
     if not comments:
@@ -224,8 +233,8 @@ def written_out(
 ) -> tuple[Step, ...] | None:
     """Return declarations of parameters with the arguments as values.
 
-    ``parameters`` are names with types; ``declared`` writes one declaration. None if the numbers differ, or an argument
-    uses another parameter's name.
+    ``parameters`` are names with types; ``declared`` writes one declaration. None if there are more or fewer arguments
+    than parameters, or an argument uses another parameter's name.
     """
     names = {name for name, _ in parameters}
     if len(parameters) != len(arguments):

@@ -83,7 +83,10 @@ class Go(Runner):
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return options for compiler and test program, from ``command``."""
+    """Return the project's options in its command ``go test``.
+
+    Those of the compiler are ``build_options``, those of the test program ``test_options``.
+    """
     starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
     words = list(command[starts[0] + 2 :] if starts else ())
     build: list[str] = []
@@ -107,7 +110,10 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
-    """Return Go files that define the mark function, by path."""
+    """Return, by path, Go files that define the mark function.
+
+    It writes to the descriptor ``pipe``. Each package among the test ``files`` needs a file.
+    """
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip
     folder = files[0].rpartition("/")[0]

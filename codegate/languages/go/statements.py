@@ -282,9 +282,9 @@ def _asserts(call: "Node") -> bool:
 
 
 def _guarded(function: str, arguments: list["Node"]) -> str:
-    """Return code that survives the panic in ``assert.Panics``.
+    """Return code that runs ``assert.Panics``'s argument and recovers.
 
-    "" for other calls.
+    "" if ``function`` is another one.
     """
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):

@@ -242,8 +242,11 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step's statement with ``=`` for redeclared names."""
-        # It is changed only if all its names are ``known``.
+        """Return a step's statement with ``=`` for redeclared names.
+
+        ``known`` has depth and name of the variables so far; those of the step are added.
+        """
+        # The statement is changed only if all its names are known.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = children_of(node, "left") if node.type == "short_var_declaration" else []

@@ -204,7 +204,10 @@ class JavaDialect(Dialect):
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value; a text as a string literal."""
+        """Return a recorded value; a text as a string literal.
+
+        ``kind`` is ``s`` for a text.
+        """
         return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 

@@ -74,7 +74,10 @@ class JavaScriptReader(StatementReader):
                 yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
 
     def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each row of a literal table."""
+        """Yield a branch for each row of a literal table.
+
+        The steps ``before`` the statement may assign the table to a name.
+        """
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return
@@ -191,8 +194,10 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a supertest request and its checked parts, or None."""
-    # Such a request has expectations.
+    """Return a supertest request and its checked parts, or None.
+
+    None if the request has no expectation. ``before`` are the steps before the statement.
+    """
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = call_in(value) if value is not None else called(statement)
@@ -269,7 +274,10 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
 
 
 def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
-    """Return a loop's body with ``row`` in place of ``pattern``."""
+    """Return a loop's body with ``row`` in place of ``pattern``.
+
+    ``bound`` are steps in front of the body that assign the row's values.
+    """
     edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
     if pattern is not None and pattern.type == "identifier" and row.type == "object":
         values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}

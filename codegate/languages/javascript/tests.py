@@ -231,7 +231,10 @@ class JavaScriptDialect(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """Return an example, with module paths from the repository's root."""
+        """Return an example, with module paths from the repository's root.
+
+        ``before`` and ``after`` are the values of ``expression`` without and with the fix.
+        """
         found = super().shown(path, context, steps, expression, before, after)
         code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
         return found._replace(code=code, expression=expression)

@@ -24,7 +24,7 @@ def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
     """Yield classes, methods and functions, by dotted names.
 
-    Functions inside functions are left out.
+    ``names`` are those of the classes around ``node``. Functions inside functions are left out.
     """
     for each in node.named_children:
         inner = bare(each)

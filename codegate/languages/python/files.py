@@ -114,7 +114,10 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
-    """Yield the dotted names that a module imports, with packages."""
+    """Yield the dotted names that a module imports, with packages.
+
+    ``folders`` are the parts of the module's path, for relative imports.
+    """
     for origin, bracketed, members, modules in _IMPORT.findall(source):
         if modules:
             for module in _listed(modules):

@@ -58,7 +58,7 @@ def used(root: "Node") -> frozenset[str]:
 
 
 def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return the imports and definitions that names need.
+    """Return the imports and definitions that ``needed`` names need.
 
     None: a name is not defined in the module. ``import *`` may define any name.
     """
@@ -154,9 +154,8 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
 def _is_not_read(node: "Node", outer: "Node") -> bool:
     """Return whether an identifier reads no variable.
 
-    It may be the name of an attribute, a keyword argument or a definition, or be assigned to.
+    It may be the name of an attribute, a keyword argument or a definition, or be assigned to. ``outer`` is its parent.
     """
-    # It is no read of a value then.
     if outer.type == "attribute":
         return field(outer, "attribute") == node
     if outer.type in {"keyword_argument", "function_definition", "class_definition", "named_expression"}:

@@ -58,7 +58,7 @@ class PythonReader(StatementReader):
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
         """Yield a branch for each way through a block.
 
-        A loop over a literal table has one for each row.
+        A loop over a literal table has one for each row; the steps ``before`` the loop may assign the table to a name.
         """
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
@@ -81,7 +81,10 @@ class PythonReader(StatementReader):
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield, for each row of a loop's table, the assignments."""
+        """Yield each row of a loop's table, as assignments.
+
+        The steps ``before`` the loop may assign the table to a name.
+        """
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)
@@ -283,8 +286,10 @@ def _sides(test: "Node") -> Iterator[str]:
 
 
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
-    """Yield expressions that are not literals; ``x`` before its ``len``."""
-    # In front of a ``len`` comes its argument.
+    """Yield the source of nodes that are not literals.
+
+    In front of a call of ``len`` comes its argument.
+    """
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":
             yield from map(text_of, arguments_of(node)[:1])

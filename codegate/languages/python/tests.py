@@ -156,7 +156,7 @@ class PythonDialect(Dialect):
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
         """Return the module's value assignments that ``text`` needs.
 
-        Values that helper functions read are left out.
+        ``own`` are the names that the code defines itself. Values that helper functions read are left out.
         """
         helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
@@ -230,7 +230,8 @@ class PythonDialect(Dialect):
     def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
         """Return the definitions that a probe's class and decorators need.
 
-        None if readers of the example do not have one of them.
+        ``source`` and ``base`` are the test file with and without the fix, ``head`` is the class's source, ``marks``
+        are the decorators. None if readers of the example do not have one of the definitions.
         """
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
@@ -303,7 +304,10 @@ class PythonDialect(Dialect):
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """Return an example, with absolute imports."""
+        """Return an example, with absolute imports.
+
+        ``before`` and ``after`` are the values of ``expression`` without and with the fix.
+        """
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
@@ -346,8 +350,10 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return, by node, the local name that replaces ``self.x``."""
-    # The names are by the nodes that use the attributes.
+    """Return, by node, the local name that replaces ``self.x``.
+
+    The nodes are uses of attributes in the class ``around``.
+    """
     methods = methods_of(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
     made = {text_of(field(node.named_children[0], "left")) for node in attributes_of(around)}

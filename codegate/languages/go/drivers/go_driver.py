@@ -33,7 +33,10 @@ ENDINGS = {
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
-    """Describe a failed test: the fields of ``codegate.grading.records.Crash``."""
+    """Describe a failed test: the fields of ``codegate.grading.records.Crash``.
+
+    ``fatal`` is why the process ended while the test ran; empty if the test ended before.
+    """
     said = listener.said.get(name, "")
     own = FATAL.search(said)
     if not fatal and own is None:
@@ -54,8 +57,9 @@ def send_results(
 ) -> set[str]:
     """Send a process's test results; return its unfinished top-level tests.
 
-    Unfinished tests were running when the process crashed. ``unclear`` tests may have been ended by another test's
-    panic, so their results are not sent. The ``receipts`` (tokens of the marks that ran) go with the first result.
+    Unfinished tests were running when the process crashed. ``files`` has, by test, the file that declares it.
+    ``unclear`` tests may have been ended by another test's panic, so their results are not sent. The ``receipts``
+    (tokens of the marks that ran) go with the first result.
     """
     broken: set[str] = set()
     fatal = ""
@@ -124,7 +128,10 @@ class Run:
 
 
 def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
-    """Run tests in one process; return whether any failed."""
+    """Run the tests ``names`` together; return whether any failed.
+
+    ``files`` has, by test, the file that declares it.
+    """
     # If the process crashes, another one runs the rest. A process that fails though none of its tests does proves
     # nothing: a test may be reported as passed before its goroutine panics.
     failed = False
@@ -156,7 +163,10 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Describe a compile error: the fields of ``codegate.grading.records.Crash``."""
+    """Describe a compile error: the fields of ``codegate.grading.records.Crash``.
+
+    ``words`` is the compiler's output.
+    """
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -177,7 +187,10 @@ def module_of(workspace: str, folder: str) -> str:
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's option that replaces files by ``texts``."""
+    """Return the compiler's option that replaces files by ``texts``.
+
+    ``texts`` has the new texts by path in ``workspace``; they are written into ``folder``.
+    """
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
@@ -189,8 +202,10 @@ def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
 
 
 def compile_tests(program: str, settings: dict[str, Any], workspace: str, variables: dict[str, str]) -> bytes:
-    """Compile the package's tests; return the compiler's output."""
-    # ``program`` exists afterwards if that worked.
+    """Compile the package's tests; return the compiler's output.
+
+    ``program`` is the path of the test program, which exists afterwards if that worked.
+    """
     folder = settings["folder"]
     module = module_of(workspace, folder)
     argv = ["go", "test", "-c", "-vet=off", "-o", program, *settings["build_options"]]

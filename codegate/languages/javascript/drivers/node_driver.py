@@ -86,9 +86,10 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
-    """Return ``options_after`` for the first command line with a program.
+    """Return options in the first command line with a program.
 
-    ``found`` are command lines.
+    ``found`` are command lines, and ``programs`` the program's possible names. Only options in ``valued`` (with a
+    value) or that match ``plain`` (without one) are returned.
     """
     every = (options_after(words, programs, valued, plain) for words in found)
     return next((options for options in every if options is not None), [])
@@ -114,7 +115,10 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
 
 
 def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
-    """Return mocha's command line, without ``node`` in front."""
+    """Return mocha's command line, without ``node`` in front.
+
+    ``found`` are the project's command lines, ``reporter`` is our reporter's file, and ``folder`` has our own files.
+    """
     # Node's options come first, then mocha's program, then the project's options for it. Mocha reads no configuration
     # of its own, which could add test files.
     version = version_of("mocha")
@@ -137,7 +141,10 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
 
 
 def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
-    """Return supported options in the project's mocha configuration."""
+    """Return supported options in the project's mocha configuration.
+
+    ``named`` is the configuration file that the project's command names.
+    """
     description = os.path.join(package_folder("mocha"), "package.json")
     command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)

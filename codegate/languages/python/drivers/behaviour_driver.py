@@ -256,8 +256,10 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Start to record; return a function that sends remaining events."""
-    # The driver calls that function before its last record.
+    """Start to record; return a function that sends remaining events.
+
+    ``packages`` is the environment's folder of packages. The driver calls the function before its last record.
+    """
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]
     watch = Watcher(send, roots, [packages, sys.prefix, sys.base_prefix])

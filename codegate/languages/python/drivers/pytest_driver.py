@@ -74,8 +74,10 @@ def original(pytest: Any, error: Any) -> Any:
 
 
 def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
-    """Run a test in a forked child; return its success."""
-    # The child reports over the same pipe.
+    """Run a test in a forked child; return its success.
+
+    ``vary`` has the functions of ``variations_driver``. The child reports over the same pipe.
+    """
     leave = os._exit
     child = vary["fork"]()
     if not child:
@@ -95,8 +97,10 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
-    """Return the pytest plugin that runs each test."""
-    # It keeps other plugins from doing so.
+    """Return the pytest plugin that runs each test.
+
+    Other plugins do not run it. ``vary`` has the functions of ``variations_driver``.
+    """
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone = frozenset(settings["isolated"])
@@ -125,8 +129,12 @@ def make_recorder(
     marks: Any,
     is_variant: Any,
 ) -> object:
-    """Return the pytest plugin that reports all phases of tests."""
-    # It makes the repository importable too.
+    """Return the pytest plugin that reports all phases of tests.
+
+    It makes the repository importable too, from its import ``roots``. ``packages`` is the environment's folder of
+    packages, ``vary`` has the functions of ``variations_driver``, ``marks`` returns the tokens since its last call, and
+    ``is_variant`` whether a test has altered copies or is one.
+    """
     alone = frozenset(settings["isolated"])
 
     class Recorder:
@@ -218,8 +226,10 @@ def make_recorder(
 
 
 def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
-    """Return an exception with its traceback, beginning at the test."""
-    # It is written as Python does.
+    """Return an exception with its traceback, beginning at the test.
+
+    It has Python's own form. ``failure`` is pytest's ``ExceptionInfo``; ``style`` is ignored.
+    """
     first = trace = failure._excinfo[2]
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         trace = trace.tb_next
@@ -227,7 +237,10 @@ def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
 
 
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
-    """Replace options that disturb measurements; return the changes as words."""
+    """Replace options in ``args`` that disturb measurements.
+
+    Return a text for each of the project's options that changed.
+    """
     # Called once every plugin has declared its options, and before these are parsed for good.
     known = early_config.known_args_namespace
     steady = [word for word in args if word not in WITHDRAWN]

@@ -75,7 +75,7 @@ def raised_in(error: Any) -> list[str] | None:
 def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
     """Return an exception's ``Crash`` fields: class, message, causes.
 
-    ``roots`` are the repository's import roots.
+    ``roots`` are the repository's import roots. ``message`` replaces the exception's own text.
     """
     errors = chain(error)
     numbers = [number for number in map(number_of, errors) if number is not None]
@@ -149,7 +149,7 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def start_watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Start to record behaviour; return a function that stops it."""
+    """Start ``behaviour_driver``; return a function that ends its recording."""
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)

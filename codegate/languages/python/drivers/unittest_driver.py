@@ -26,7 +26,11 @@ from codegate.languages.python.drivers.python_driver import begin_run, end, expl
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
-    """Return a unittest result class that reports each test."""
+    """Return a unittest result class that reports each test.
+
+    ``roots`` are the repository's import roots. ``marks`` returns the tokens since its last call, and ``is_variant``
+    whether a test has altered copies or is one.
+    """
     clock = time.perf_counter
 
     class Result(unittest.TextTestResult):
@@ -111,16 +115,18 @@ def is_failed_import(test: Any) -> bool:
 
 
 def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> None:
-    """Report a file, or class in it, that cannot load."""
+    """Report a file, or class in it, that cannot load.
+
+    ``place`` is its path, or ``path::Class``; ``roots`` are the repository's import roots.
+    """
     channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=explain(error, roots))
 
 
 def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
     """Return a test file's import root and dotted module name.
 
-    The root is not above ``start``.
+    The root is the working folder ``start``, or a folder below it.
     """
-    # The folder is ``start`` or below it.
     folder, name = os.path.split(os.path.join(workspace, file))
     parts = [name[: -len(".py")]]
     while folder not in (start, workspace) and os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -130,8 +136,10 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
 
 
 def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by unittest; return whether everything passed."""
-    # It is loaded as ``python -m unittest`` does.
+    """Run the file by unittest; return whether everything passed.
+
+    It is loaded as ``python -m unittest`` does. ``result`` is our result class.
+    """
     folder, name = module_name(workspace, settings["file"], os.getcwd())
     if folder not in sys.path:
         sys.path.insert(sys.path.index(settings["packages"]), folder)
@@ -162,8 +170,10 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by Django's ``runtests.py``; return its success."""
-    # That program is the one of Django's own repository.
+    """Run the file by Django's ``runtests.py``; return its success.
+
+    That program tests Django's own repository. ``result`` is our result class.
+    """
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
     own = os.path.abspath(settings["script"])
@@ -181,8 +191,10 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by ``manage.py test``; return its success."""
-    # It keeps the project's settings, databases and options. Return whether everything passed.
+    """Run the file by ``manage.py test``; return its success.
+
+    It keeps the project's settings, databases and options. ``result`` is our result class.
+    """
     script, given = settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
     label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")

@@ -52,8 +52,11 @@ TEXT = 8 << 10
 
 def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEPT,
         limit: float | None = None) -> tuple[int, str, float]:  # fmt: skip
-    """Run a program; return its status, last output and seconds."""
-    # It is killed after ``limit`` seconds; whatever it leaves running is killed at its end.
+    """Run a program; return its exit status, output and seconds.
+
+    The output is cut to its last ``kept`` bytes. The program is killed after ``limit`` seconds, and all processes that
+    it leaves running are killed at its end.
+    """
     with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
         begun = time.monotonic()
         process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output,
@@ -127,7 +130,10 @@ class Cargo:
             self.variables[settings["mark"]] = self.marks
 
     def targets(self) -> tuple[list[Target], set[str], str]:
-        """Return test targets, default packages, and an error or ""."""
+        """Return test targets, ids of default packages, and an error.
+
+        Default packages are those that Cargo tests without ``-p``. The error is "" if Cargo worked.
+        """
         if not self.known:
             why = "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`"
             return [], set(), why
@@ -147,7 +153,8 @@ class Cargo:
     def compile(self, target: Target, default: set[str]) -> tuple[dict[str, Any] | None, str]:
         """Compile a target; return how to start its tests.
 
-        The second value is Cargo's output; the first is None if Cargo fails.
+        The first value has ``argv``, ``folder`` and ``variables``; None if Cargo fails. The second is Cargo's output.
+        ``default`` has the ids of packages that need no option ``-p``.
         """
         folder = tempfile.mkdtemp(dir=self.scratch)
         chosen = any(word.split("=")[0] in CHOSEN for word in self.options)
@@ -196,9 +203,8 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 def has_asserted(place: str, files: dict[str, str]) -> bool:
     """Return whether an assertion macro in a test file panicked.
 
-    ``place`` is ``file:line:column`` of the panic.
+    ``place`` is ``file:line:column`` of the panic; the keys of ``files`` are the paths of the test files.
     """
-    # It is if a macro in a test file raised it.
     name, line, column = place.rsplit(":", 2)
     path = next((path for path in files if path.endswith(os.sep + name)), None)
     if path is None:
@@ -209,7 +215,10 @@ def has_asserted(place: str, files: dict[str, str]) -> bool:
 
 
 def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
-    """Describe a failed test: the fields of ``codegate.grading.records.Crash``."""
+    """Describe a failed test: the fields of ``codegate.grading.records.Crash``.
+
+    ``status`` and ``output`` are those of its process; the keys of ``files`` are the paths of the test files.
+    """
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
@@ -235,7 +244,7 @@ def outcome_of(status: int, output: str) -> str:
 def listed(start: dict[str, Any]) -> list[str]:
     """Return the names of the tests in a test program.
 
-    ``start`` says how the program is started: see ``Cargo.compile``.
+    ``start`` has the program's ``argv``, ``folder`` and ``variables``.
     """
     # There are none if it is not built with libtest.
     argv = [*start["argv"], "--list", "--format", "terse"]
@@ -247,8 +256,11 @@ def run_tests(
     channel: Channel, start: dict[str, Any], tests: dict[str, str], marks: str, files: dict[str, str],
     settings: dict[str, Any],
 ) -> bool:  # fmt: skip
-    """Run and report tests; return whether none failed."""
-    # ``tests`` has ids by name.
+    """Run and report tests; return whether none failed.
+
+    ``start`` has the program's ``argv``, ``folder`` and ``variables``; ``tests`` has ids by name; ``marks`` is the file
+    to which marks write tokens; the keys of ``files`` are the paths of the test files.
+    """
     good, left = True, settings["output_bytes"] // 2
     for name, test in tests.items():
         has_copies = any(word in name for word in settings["variants"])  # or is one
@@ -273,7 +285,10 @@ def run_tests(
 
 
 def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str]) -> None:
-    """Report why a file's tests gave no results."""
+    """Report why a file's tests gave no results.
+
+    ``words`` is the reason, ``kind`` the name of its exception, and ``parents`` are the exception's builtin classes.
+    """
     sys.stdout.write(plain(words, 4000) + "\n")
     crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
     channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
