@@ -227,8 +227,8 @@ class LeakSearch:
         """Search a binary file for the fix's and tests' names."""
         data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
-            self.note("fix_lines", 1, path, self.answer.is_built_from_fix(path, data))
-            self.note("hidden_files", 1, path, self.answer.is_built_from_tests(data))
+            self.note("fix_lines", 1, path, self.answer.find_fix_in_binary(path, data))
+            self.note("hidden_files", 1, path, self.answer.find_tests_in_binary(data))
 
     def has_blob(self, path: str) -> bool:
         """Return whether a git object or pack has the answer."""
@@ -248,12 +248,12 @@ class LeakSearch:
         if name.endswith(".pyc"):
             self.look_at_byte_code(name, data)
         elif name.endswith(self.suffixes) or foreign:
-            self.note_fix(name, self.answer.is_fixed_copy(name, data))
+            self.note_fix(name, self.answer.find_fix(name, data))
             shared, known = len(lines_of(data) & self.answer.tests), len(self.answer.tests)
             if shared >= max(2, (known + 1) // 2):
                 self.note("hidden_files", 1, name, "has %d of the %d distinctive lines of the tests" % (shared, known))
         if foreign:
-            self.note("hidden_files", 1, name, self.answer.names_tests(name, data))
+            self.note("hidden_files", 1, name, self.answer.find_test_name(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
         """Search a file of the base tree; ``own``: its path."""
@@ -265,10 +265,10 @@ class LeakSearch:
             if name.endswith(".pyc"):
                 self.look_at_byte_code(path, data)
             elif own not in self.kept and b"@@ -" in data:
-                self.note_fix(own, self.answer.is_fixed_copy(own, data))
+                self.note_fix(own, self.answer.find_fix(own, data))
             elif own not in self.kept and os.path.basename(own).partition(".")[0] in self.answer.stems:
-                self.note_fix(own, self.answer.has_runs(data))
-            self.note("hidden_files", 1, own, self.answer.names_tests(own, data))
+                self.note_fix(own, self.answer.count_fixed_places(data))
+            self.note("hidden_files", 1, own, self.answer.find_test_name(own, data))
 
     def look_at_byte_code(self, path: str, data: bytes) -> None:
         folder, name = os.path.split(path.replace("__pycache__" + os.sep, ""))
@@ -276,7 +276,7 @@ class LeakSearch:
         # Byte code with the hash of the source beside it (PEP 552) says the same as that source, which is searched.
         if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read_start(source)):
             return
-        self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, os.path.isfile(source)))
+        self.note("fix_lines", 1, path, self.answer.find_fix_in_byte_code(path, data, os.path.isfile(source)))
 
 
 def is_editable(record: bytes) -> bool:

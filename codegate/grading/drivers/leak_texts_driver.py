@@ -198,7 +198,7 @@ class KnownAnswer:
         names = b"|".join(re.escape(name) for name in sorted(self.test_names))
         self.mention = re.compile(rb"(?<![\w])(?:" + names + rb")(?!\w|\.py\b)") if names else None  # no file's name
 
-    def is_fixed_copy(self, path: str, data: bytes) -> tuple[int, str]:
+    def find_fix(self, path: str, data: bytes) -> tuple[int, str]:
         """Return how much of the fix a file has.
 
         The number counts the fix's lines or changed places that are in the file; 0: the file lacks the fix. The text
@@ -224,9 +224,9 @@ class KnownAnswer:
                 return found, "is %s with %d of the %d lines of the fix" % (changed, found, len(added))
             if not self.runs:
                 return 1, "is %s, and may be as the fix leaves it" % changed
-        return self.has_runs(data)
+        return self.count_fixed_places(data)
 
-    def has_runs(self, data: bytes) -> tuple[int, str]:
+    def count_fixed_places(self, data: bytes) -> tuple[int, str]:
         """Count the changed places whose fixed text a file has.
 
         The number is 0 if they are fewer than half. The text describes the finding.
@@ -243,7 +243,7 @@ class KnownAnswer:
             return 0, ""
         return found, "has %d of the %d changed places as the fix leaves them" % (found, len(self.runs))
 
-    def is_compiled_copy(self, path: str, data: bytes, source: bool) -> str:
+    def find_fix_in_byte_code(self, path: str, data: bytes, source: bool) -> str:
         """Return how byte code may reveal the fix, or "".
 
         ``source``: its source file is there, too.
@@ -263,7 +263,7 @@ class KnownAnswer:
                 return "is byte code of %s, and nobody can tell whether with the fix" % changed
         return ""
 
-    def is_built_from_fix(self, path: str, data: bytes) -> str:
+    def find_fix_in_binary(self, path: str, data: bytes) -> str:
         """Return how a compiled file reveals the fix, or ""."""
         # It names a changed file, and most names that the fix adds.
         stem = os.path.basename(path).partition(".")[0]
@@ -275,7 +275,7 @@ class KnownAnswer:
                 return "is compiled from %s with names that the fix adds" % changed
         return ""
 
-    def is_built_from_tests(self, data: bytes) -> str:
+    def find_tests_in_binary(self, data: bytes) -> str:
         """Return how a compiled file reveals hidden tests, or ""."""
         # It names a hidden test's file, and a test that is new in it.
         if self.test_names and any(name in data for name in self.test_files):
@@ -284,7 +284,7 @@ class KnownAnswer:
                     return "is compiled from the hidden test %s" % name.decode("utf-8", "replace")
         return ""
 
-    def names_tests(self, path: str, data: bytes) -> str:
+    def find_test_name(self, path: str, data: bytes) -> str:
         """Return how a file names a hidden test, or ""."""
         # The test is new in the hidden files. A file that defines a test of that name does not count.
         compiled = path.endswith(".pyc")
