@@ -38,6 +38,8 @@ class TestScrub:
             ("Sum up nothing\n\n![a picture](https://x.y/z.png) <img src='x'>Text.", "Sum up nothing\n\nText."),
             ("Sum up nothing\n\nA `<br>` and `<img>`<br>are lost.", "Sum up nothing\n\nA `<br>` and `<img>`are lost."),
             ("Sum up nothing\n\nPR by @some-body. Use @a.b.", "Sum up nothing\n\nPR by. Use @a.b."),
+            ("Sum up nothing\n\nThanks [Some-body](https://a.b/some-body) and `me <https://a.b/me>`_ for it.",
+             "Sum up nothing\n\nThanks and for it."),
             ("Sum up nothing\n\nThanks @some-body! Use @property or `@cache`, mail a@b.",
              "Sum up nothing\n\nThanks! Use @property or `@cache`, mail a@b."),
             ("Sum up nothing\n\nSee [the report](https://github.com/a/b/issues/3) and [docs](https://docs.org/x).",

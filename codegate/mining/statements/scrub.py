@@ -49,6 +49,11 @@ _REFERENCE: Final = re.compile(rf"{_VERB}(?:{_SHORT}|(?<![\w&]){_NUMBER}+){_MORE
 _CODE_REFERENCE: Final = re.compile(rf"{_VERB}(?:{_SHORT}|(?<![\w&])#[1-9]\d{{0,11}}(?!\w))", re.IGNORECASE)
 _LINK: Final = re.compile(r"(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:[\w./-]{1,200}")
 _LINKED: Final = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
+#: A link to the page of a person or group, which is named by it.
+_PROFILE: Final = re.compile(
+    r"\[@?([\w.-]{1,100})\]\(https?://[\w.-]{1,100}/\1/?\)|`@?([\w.-]{1,100}) <https?://[\w.-]{1,100}/\2/?>`__?",
+    re.IGNORECASE,
+)
 _SHA: Final = re.compile(r"\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b")
 _MENTION: Final = re.compile(r"(?<![\w/`.@])@[A-Za-z\d](?:[A-Za-z\d-]{0,38}[A-Za-z\d])?(?![\w(\[/@-]|\.\w)")
 _DECORATORS: Final = frozenset(
@@ -198,7 +203,7 @@ def _without_references(line: str) -> str:
     bare = line.replace("()", "\ue000").replace("[]", "\ue001")  # brackets of the text itself stay
     for _ in range(_MAX_PASSES):  # removing a reference may uncover another one ("#1#2")
         before = bare
-        bare = _LINK.sub(" ", _LINKED.sub(r"\1", bare))
+        bare = _LINK.sub(" ", _LINKED.sub(r"\1", _PROFILE.sub(" ", bare)))
         parts = _INLINE_CODE.split(bare)
         parts[::2] = [_MENTION.sub(_unless_decorator, _REFERENCE.sub(" ", part)) for part in parts[::2]]
         parts[1::2] = map(_code_without_references, parts[1::2])
