@@ -204,7 +204,10 @@ def shown(part: object, most: int = 200) -> str:
 
 
 def error_line(error: Exception, most: int = 200) -> str:
-    """Return an error's message in one line, without full stop."""
+    """Return an error's message in one line, without full stop.
+
+    It has at most ``most`` characters, before escaping.
+    """
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text, most).removesuffix(".")
 

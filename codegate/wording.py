@@ -13,7 +13,10 @@ def documentation(page: str) -> str:
 
 
 def count_of(n: int, what: str) -> str:
-    """Return a number with its noun in singular or plural."""
+    """Return a number with its noun in singular or plural.
+
+    ``what`` is the singular, such as ``problem``.
+    """
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 

@@ -93,9 +93,10 @@ class AgentPrompt(Strict):
     """Lines of an agent's system prompt and tools.
 
     Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. One
-    attempt alone does not show which lines differ, so it has no digests.
+    attempt alone does not show which lines differ, so ``digests`` returns none.
 
     Attributes:
+        attempts: how many attempts the lines are common to.
         parts: the lines of the system prompt (key ``SYSTEM``) and of each tool's definition (key ``TOOL`` and its
             name).
     """

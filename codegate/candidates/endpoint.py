@@ -172,9 +172,9 @@ def resolve_endpoint(
 
 
 def _check_resolved(url: str) -> None:
-    """Raise UsageError if an ``http://`` host resolves outside.
+    """Raise UsageError if an http host has forbidden addresses.
 
-    Refused are public and link-local addresses.
+    These are public and link-local addresses. ``url`` begins with ``http://``.
     """
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""

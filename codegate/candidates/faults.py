@@ -161,7 +161,6 @@ class Faults:
         return found
 
     def _unsent(self, what: str) -> ProviderError:
-        """Return the error for a request that was never sent."""
         found = self._error("connection", what)
         found.usage = NO_USAGE
         return found

@@ -41,7 +41,10 @@ class HarnessFile(Strict):
 
     @classmethod
     def of(cls, path: str, data: bytes, *, program: bool = False) -> "HarnessFile":
-        """Return a ``HarnessFile`` that holds ``data``."""
+        """Return a ``HarnessFile`` that holds ``data``.
+
+        ``program``: the file is executable.
+        """
         try:
             return cls(path=path, text=data.decode(), program=program)
         except UnicodeDecodeError:

@@ -109,7 +109,7 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
 def protocol_of(spec: CandidateSpec) -> str:
     """Return the protocol between the candidate's agent and its provider.
 
-    It is the first of the agent's that the provider speaks.
+    It is the first of the agent's protocols that the provider speaks.
 
     Raises:
         UsageError: they have none in common.

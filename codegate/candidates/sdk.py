@@ -232,7 +232,6 @@ def _day(value: object) -> date | None:
 
 
 def _day_of(seconds: object) -> date | None:
-    """Return the UTC day of a Unix time, or None."""
     if type(seconds) is not int or not 1 < seconds < 1 << 33:
         return None
     return datetime.fromtimestamp(seconds, UTC).date()
@@ -244,7 +243,7 @@ def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:
     https://html.spec.whatwg.org/multipage/server-sent-events.html
 
     Raises:
-        ProviderError: ``malformed``.
+        ProviderError: ``malformed``: there are no events, or an event is no JSON object.
     """
     found = []
     for block in content.replace(b"\r\n", b"\n").split(b"\n\n"):

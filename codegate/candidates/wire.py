@@ -187,10 +187,8 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
 def _silence(client: type[Any]) -> None:
     """Disable the logs of the packages that define ``client``.
 
-    ``client`` is the class of an SDK's HTTP client.
-
-    OPENAI_LOG, ANTHROPIC_LOG or a user's logging configuration would print requests, which hold the source, and
-    response headers, which may echo the key.
+    ``client`` is the class of an SDK's HTTP client. OPENAI_LOG, ANTHROPIC_LOG or a user's logging configuration would
+    print requests, which hold the source, and response headers, which may echo the key.
     """
     for package in {base.__module__.partition(".")[0] for base in client.__mro__} - {"builtins"}:
         for name in (package, package.replace("httpx", "httpcore")):

@@ -63,9 +63,9 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     """Find what differs between baseline and candidate, sorted by field.
 
     A problem is the field ``problem <id>``; the model is not listed. Conditions and problems must be equal; places may
-    differ if the suite was proved to grade the same in both. Settings may differ if ``compared`` is ``candidate``, and
-    only those that name the model if it is ``model``. If only one side's agent has a recorded harness, the comparison
-    is forbidden.
+    differ if the suite was proved to grade the same in both. If ``compared`` is ``candidate``, settings may differ; if
+    it is ``model``, only settings that name the model may. If only one side's agent has a recorded harness, the
+    comparison is forbidden.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]

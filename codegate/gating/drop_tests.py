@@ -152,8 +152,9 @@ def _units(pairs: Sequence[Pair], clusters: Sequence[str] | None) -> list[_Unit]
 def _p_drop(difference: float, variance: float, n: int, changed: int) -> float:
     """Return the one-sided p of "no drop".
 
-    A t test, except that ``changed`` differences other than 0 are never stronger evidence than an exact sign-flip test
-    of them, whose smallest p is 2^-changed (Fisher's randomisation test).
+    ``difference`` is the mean of ``n`` differences. A t test, except that ``changed`` differences other than 0 are
+    never stronger evidence than an exact sign-flip test of them, whose smallest p is 2^-changed (Fisher's randomisation
+    test).
     """
     if variance > 0.0:
         p = cdf(difference / math.sqrt(variance / n), n - 1)
@@ -233,10 +234,11 @@ def population_test(
 
 
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
-    """Return the chance to measure so small a loss.
+    """Return the chance to measure a drop this small.
 
-    If the true drop is the margin, each problem is lost altogether with the chance margin/rate. Then the chance is
-    P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers.
+    ``difference`` is the measured one on ``n`` problems; ``rate`` is the baseline's. If the true drop is the margin,
+    each problem is lost altogether with the chance margin/rate. Then the chance is P(Bin(n, margin/rate) <= n
+    max(-difference, 0)/rate), linear between integers.
     """
     if rate <= margin:
         return 1.0

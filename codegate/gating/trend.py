@@ -255,7 +255,10 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
 
 
 def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
-    """Return why no run can be compared, or ""."""
+    """Return why no run can be compared, or "".
+
+    ``compared``: a night was compared; ``runs``: there are runs.
+    """
     age = baseline.age()
     if age.state == "future":
         return f"of the baseline, {age.words()}"

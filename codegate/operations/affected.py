@@ -119,7 +119,8 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
 def _resolved(path: str, links: Mapping[str, str]) -> str:
     """Return a path without symbolic links.
 
-    It is "" for a loop of links, and for a path that leaves the repository.
+    ``links`` has the links' targets by path. The result is "" for a loop of links, and for a path that leaves the
+    repository.
     """
     left, place, followed = path.split("/")[::-1], "", 0
     while left:

@@ -151,7 +151,6 @@ def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
 
 
 def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
-    """Return the cost of the confirming run as text."""
     parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs

@@ -260,7 +260,10 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
-    """Raise UsageError if the run began with other base images."""
+    """Raise UsageError if the run began with other base images.
+
+    ``images`` are the ones here, by version of Python.
+    """
     for key, name in sandbox_place(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
         if before != name:

@@ -280,7 +280,7 @@ def unpacked(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return the memory for a copy, by folder in ``PARTS``.
+    """Return the bytes of memory for a copy, by ``PARTS``.
 
     A tmpfs uses whole pages.
     """

@@ -52,7 +52,7 @@ class SandboxLimits:
     Attributes:
         lifetime_seconds: the supervisor ends the sandbox after this long.
         memory_bytes: all processes together where a control group is available, else each process.
-        cpus: share of the machine's processors.
+        cpus: most processor seconds per second.
         pids: processes and threads.
         disk_bytes: size of the writable tmpfs.
         open_files: descriptors per process.

@@ -40,7 +40,7 @@ def base_image_name(python: str) -> str:
 def is_available(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
-    An official image is pulled if absent. With CODEGATE_BASE_IMAGE set, no earlier image is available.
+    An official image is pulled if absent. With CODEGATE_BASE_IMAGE set, the answer is no.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False

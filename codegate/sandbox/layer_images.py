@@ -140,7 +140,7 @@ def _laid_image(
 def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
     """Remove this cache's images of recorded builds, except ``kept``.
 
-    Images in use by a container stay. Without a Docker daemon there are none.
+    ``kept`` has the SHA-256 of layers. Images in use by a container stay. Without a Docker daemon there are none.
 
     Returns:
         how many were removed, and their size in bytes.

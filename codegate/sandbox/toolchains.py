@@ -59,9 +59,9 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 
 
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
-    """Return the wanted toolchains, and this machine's other kinds.
+    """Return the wanted toolchains, and one of each other kind.
 
-    Of another kind, the first toolchain on ``PATH`` is returned.
+    The others are the first ones on ``PATH``, if any.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.

@@ -158,8 +158,10 @@ class ModelProtocol(ABC):
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
         """Return an answer, parsed.
 
+        ``document`` is the answer's JSON; ``reader`` checks its fields.
+
         Raises:
-            ProviderError: ``malformed``.
+            ProviderError: ``malformed``: a field is missing or has a wrong value.
         """
 
     @abstractmethod

@@ -329,7 +329,7 @@ def modal(run_id: str, option: str | None) -> RemoteBackend:
 
 
 def _backend(run_id: str, option: str | None, package: str, title: str, *variables: str) -> RemoteBackend:
-    """Return a provider's backend.
+    """Return the backend of the provider ``title``.
 
     ``package`` is the name of the SDK, the extra, the choice and the file in this folder.
 
