@@ -59,7 +59,7 @@ class AnswerReader:
     def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
         """Return tool calls from (id, name, arguments), with distinct ids.
 
-        Ids are changed if they repeat, because results name them.
+        Ids that repeat are changed, because tool results refer to their calls by id.
         """
         result: list[ToolCall] = []
         seen: set[str] = set()

@@ -102,7 +102,10 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 
 
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
-    """Return the kind of harness part at ``path`` by ``Agent.places``."""
+    """Return the kind of harness part at ``path``, or None.
+
+    ``places`` has the kinds by file or, with a slash at its end, folder; the first that fits ``path`` counts.
+    """
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
             return part

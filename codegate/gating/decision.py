@@ -60,7 +60,12 @@ class Terms:
 
     @cached_property
     def level(self) -> float:
-        """Return the one-sided error level that ``p_noninferior`` must be below."""
+        """Return the one-sided error level of one planned comparison.
+
+        All planned looks together err with ``alpha``. The levels are calibrated for ``alpha`` = .05 and scaled in
+        proportion for others. ``looks`` are samples per problem at each planned look, one entry for a run of a fixed
+        size; raises ValueError for looks that were never calibrated.
+        """
         return level(self.looks, self.samples, self.policy.alpha)
 
     @cached_property
@@ -126,9 +131,10 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
     """Return the smallest drop that 4 of 5 runs find.
 
     A run finds a drop if its verdict is ``regressed``. The value is approximate, for these problems and runs with all
-    looks. The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a
-    candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None
-    without repeated baseline samples, and if not even the loss of everything would show.
+    looks. The measured drop varies with sqrt((W/b + W'/k) / n) for b samples per problem of the baseline and k of the
+    candidate, W and W' the mean of p(1-p) of the baseline and of a candidate that lost the drop m in equal shares: m =
+    max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without repeated baseline samples, and if not even
+    the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -256,7 +262,7 @@ def lost_words(candidate: CandidateSamples) -> str:
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
     """Return advice on raising the limits that truncated answers.
 
-    ``cut`` has the failures that the truncation caused.
+    ``cut`` has the failure classes and faults that the truncation caused.
     """
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 

@@ -97,7 +97,10 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove the job's sandboxes; give its files to their owner."""
+    """Remove the job's sandboxes; give its files to their owner.
+
+    The owner is that of the workspace.
+    """
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
             _give_back(read_inputs(environment))

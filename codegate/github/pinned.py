@@ -63,7 +63,10 @@ def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) ->
 
 
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Download, name: str) -> Iterator[Source]:
-    """Yield the baseline's artifacts; for untrusted ones, an error."""
+    """Yield the baseline's artifacts; for untrusted ones, an error.
+
+    ``name`` is the artifacts' name, ``baseline`` the path of the file in them.
+    """
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:

@@ -126,7 +126,7 @@ def _rate(samples: Sequence[Graded], name: str) -> float:
 def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """Return the exact two-sided p of the sign test.
 
-    Dixon and Mood 1946.
+    ``ours`` and ``theirs`` are paired by position. Dixon and Mood 1946.
     """
     more = sum(a > b for a, b in zip(ours, theirs, strict=True))
     less = sum(a < b for a, b in zip(ours, theirs, strict=True))

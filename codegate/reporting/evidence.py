@@ -27,8 +27,8 @@ Problems = Callable[[str, str], ProblemRecord | None]
 class Evidence:
     """What a report needs besides runs and verdicts.
 
-    ``calls`` are by run id and candidate key, ``judged`` by run id; ``baseline`` and ``harness`` are the pinned
-    candidate's.
+    ``calls`` are numbers of model calls by run id and candidate key, ``judged`` judgements by run id; ``baseline`` and
+    ``harness`` are the pinned candidate's.
     """
 
     terms: ReportTerms = field(default_factory=ReportTerms)

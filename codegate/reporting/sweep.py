@@ -272,7 +272,8 @@ def _on_one(tables: _Tables) -> _Compared:
 def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
     """Compare two values on several problems: rates, difference, p.
 
-    It applies ``population_test`` in both directions.
+    ``tables`` are by problem, ``clusters`` has each problem's pull request. It applies ``population_test`` in both
+    directions.
     """
     pairs, units = list(map(_pair, tables.values())), clusters_of(list(tables), clusters)
     turned = [Pair(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs]

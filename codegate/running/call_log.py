@@ -45,8 +45,8 @@ class Spending:
 class CallLog:
     """The file ``calls.log`` of one run.
 
-    ``writing`` returns the context in which each line is written. ``free`` has the keys of candidates whose calls cost
-    nothing.
+    ``writing`` returns a context manager, in which each line is written. ``free`` has the keys of candidates whose
+    calls cost nothing.
     """
 
     def __init__(

@@ -313,7 +313,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
     """Return each candidate's verdict on a finished run.
 
     A policy without a baseline checks its absolute floors only. Verdicts warn of an old baseline, of a baseline that is
-    compared with itself, and of a regression without a confirming run. ``folder`` is the run's, for messages.
+    compared with itself, and of a regression that no fresh samples confirmed. ``folder`` is the run's, for messages.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.

@@ -334,14 +334,17 @@ class Journal:
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
     def confirmation(self) -> "Journal | None":
-        """Return the journal of the confirming run, or None."""
+        """Return the journal of the confirming run, or None.
+
+        That run sampled the pinned model again after a regression.
+        """
         folder = self.folder / CONFIRMATION
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far, with its confirming run.
+        """Return the run so far, without unsound problems.
 
-        Unsound problems are left out.
+        It includes the confirming run, which sampled the pinned model again after a regression.
         """
         again = self.confirmation()
         confirmation = again._load() if again is not None else None

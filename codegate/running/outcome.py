@@ -335,8 +335,8 @@ def json_text(model: BaseModel) -> str:
 class Run(BaseModel):
     """A run as read from its folder.
 
-    It has one outcome per (candidate, problem, sample). ``confirmation`` is the confirming run of the pinned model, if
-    any. ``agents`` has agents' system prompts and tools by candidate key.
+    It has one outcome per (candidate, problem, sample). ``confirmation`` is the run that sampled the pinned model again
+    after a regression, if any. ``agents`` has agents' system prompts and tools by candidate key.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -290,7 +290,7 @@ _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tri
 class CallNeeds:
     """The most model calls that baseline and gate can need.
 
-    ``gate`` includes the calls of a confirming run. Retries are not counted.
+    ``gate`` includes calls of the pinned model that confirm a regression. Retries are not counted.
     """
 
     baseline: int

@@ -51,6 +51,9 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Describe the work in progress, ``calls`` first."""
+        """Describe the work in progress.
+
+        ``calls`` describes the model calls in progress; it comes first.
+        """
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

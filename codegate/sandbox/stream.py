@@ -142,7 +142,7 @@ class SupervisorStream:
             raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
 
     def send(self, header: dict[str, Any], blob: bytes, deadline: float) -> None:
-        """Send a message.
+        """Send a message: its header and raw bytes.
 
         Raises:
             StreamBroken: it could not be sent before ``deadline``.

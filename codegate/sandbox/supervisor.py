@@ -286,7 +286,7 @@ class CommandRun:
     def end(self) -> int | None:
         """Kill and reap all other processes; return the command's status.
 
-        Daemons are included. The status is None if the command was reaped before.
+        Only the supervisor stays. The status is None if the command was reaped before.
         """
         if self.relay is not None:
             self.relay.close()

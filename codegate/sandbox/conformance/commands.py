@@ -105,7 +105,7 @@ def placeholders(subject: Subject) -> None:
 def fixed_environment(subject: Subject) -> None:
     """Check a command's variables, current folder and user.
 
-    It has the fixed variables and its own, starts in the workspace, and is unprivileged.
+    The command has the fixed variables and its own, starts in the workspace, and is unprivileged.
     """
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
