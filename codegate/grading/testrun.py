@@ -237,12 +237,14 @@ def _with_rewritten_files(sandbox: Sandbox, report: TestReport, watched: Mapping
 def _inputs(watched: Mapping[str, bytes]) -> Iterator[bytes]:
     parts, size = list[bytes](), 0
     for path, data in watched.items():
-        part = b"".join((f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"), data))
-        if parts and size + len(part) > _LOOK_BYTES:
-            yield b"".join(parts)
-            parts, size = [], 0
-        parts.append(part)
-        size += len(part)
+        for at in range(0, max(len(data), 1), _LOOK_BYTES):
+            content = data[at : at + _LOOK_BYTES]
+            head = f"{path}\0{len(data)} {at} {len(content)}\0".encode("utf-8", "surrogateescape")
+            if parts and size + len(content) > _LOOK_BYTES:
+                yield b"".join(parts)
+                parts, size = [], 0
+            parts += [head, content]
+            size += len(head) + len(content)
     yield b"".join(parts)
 
 

@@ -48,7 +48,7 @@ def test_many_watched_files_are_compared_in_one_pass(tmp_path: Path) -> None:
     for name in kept:
         (tmp_path / name).write_bytes(content)
     names = [*kept, *(f"gone_{number}.py" for number in range(20_000))]
-    given = b"".join(b"%s\0%d\0%s" % (name.encode(), len(content), content) for name in names)
+    given = b"".join(b"%s\0%d 0 %d\0%s" % (name.encode(), len(content), len(content), content) for name in names)
     program, (answers, sink) = driver_command("watched_driver", {}).argv[5], os.pipe()
     subprocess.run(  # if each file copied the rest, 20 000 times 20 MB took minutes
         [sys.executable, "-I", "-S", "-B", "-c", program, str(sink)],

@@ -361,11 +361,15 @@ def test_commands_before_the_tests_that_touch_these_are_tampering(opened: Opener
     assert not report.proven
 
 
-def test_watched_files_larger_than_a_message_are_compared_in_parts(opened: Opener) -> None:
-    folders = ["", "a/", "a/b/", "a/b/c/", "a/b/c/d/"]
-    content = {f"{folder}conftest.py": "#" * (14 << 20) + "\n" for folder in folders}
+@pytest.mark.parametrize("mebibytes", [14, 70])
+def test_watched_files_larger_than_a_message_are_compared_in_parts(opened: Opener, mebibytes: int) -> None:
+    folders = ["", "a/", "a/b/", "a/b/c/", "a/b/c/d/"] if mebibytes < 64 else ["a/b/c/d/"]
+    content = {f"{folder}conftest.py": "#" * (mebibytes << 20) + "\n" for folder in folders}
     file = "a/b/c/d/test_it.py"
-    text = f"def test_it():\n    open('{folders[-1]}conftest.py', 'a').write('#')\n"
+    name, near = f"{folders[-1]}conftest.py", (mebibytes << 20) - 9
+    text = (
+        f"def test_it():\n    with open({name!r}, 'r+') as file:\n        file.seek({near})\n        file.write('x')\n"
+    )
     assert sum(map(len, content.values())) > MESSAGE_BYTES
     assert run(opened, {**content, file: "def test_it(): pass\n"}, "", file).proven
     assert run(opened, {**content, file: text}, "", file).tampering == "the run rewrote a/b/c/d/conftest.py"
