@@ -117,7 +117,7 @@ def obtain(
         backend: the sandboxes to build in.
         day: the tree's day: without a lock file, package indexes answer as they did at its end.
         nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
-        resolved: versions of an earlier build, which this one has to install too, if the tool supports that.
+        resolved: ``Built.resolved`` of an earlier build: versions to install again, if the tool supports that.
         found: whether codegate proposed the recipe. Commands that fail are then left out, because a step of CI may
             check or publish something.
 

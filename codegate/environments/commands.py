@@ -82,8 +82,8 @@ class Commands:
     def tests_in(self, text: str, folder: str, depth: int = _DEEPEST) -> list[TestCommand]:
         """Return the test commands in the shell text ``text``.
 
-        If no command starts a known test runner, the last one is returned whose name suggests tests. ``depth``: how
-        many scripts or targets may still be followed.
+        The text runs in ``folder``. If no command starts a known test runner, the last one is returned whose name
+        suggests tests. ``depth``: how many scripts or targets may still be followed.
         """
         known: list[TestCommand] = []
         maybe: list[TestCommand] = []

@@ -83,7 +83,10 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def in_image(self, has: Has | None) -> bool:
-        """Return whether a container image brings the job's toolchains."""
+        """Return whether a container image brings the job's toolchains.
+
+        ``has`` is None if sandboxes have images.
+        """
         return has is None and bool(self.image)
 
     def doubt(self, clauses: Sequence[str]) -> None:
@@ -92,7 +95,10 @@ class _Draft:
         self.doubts += len(clauses)
 
     def run(self, text: str, folder: str, env: Mapping[str, str], place: str) -> None:
-        """Add the shell text of a CI step to set-up."""
+        """Add the shell ``text`` of a CI step to set-up.
+
+        It runs in ``folder`` with the variables ``env``; ``place`` is where it is written.
+        """
         step = set_up(text)
         self.doubts += len(step.unknown)
         self.packages += step.packages

@@ -76,7 +76,7 @@ def _pyproject_script(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the script ``name`` of a table in ``pyproject.toml``.
 
-    Like ``indirect_texts``: text, folder and place.
+    Each is a text, the folder that it runs in, and the place where it is written. ``arguments`` are appended.
     """
     path = below(folder, "pyproject.toml")
     found: Any = at(read_toml(tree, path), *table, name)
@@ -88,7 +88,7 @@ def _pyproject_script(
 def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
     """Yield the ``package.json`` script that ``npm`` arguments run.
 
-    Like ``indirect_texts``: text, folder and place.
+    Each is a text, the folder that it runs in, and the place where it is written.
     """
     end = words.index("--") if "--" in words else len(words)
     arguments = words[end + 1 :]
@@ -115,7 +115,7 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
 def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
     """Yield the commands of make or just targets, dependencies first.
 
-    Like ``indirect_texts``: text, folder and place.
+    Each is a text, the folder that it runs in, and the place where it is written.
     """
     names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
     variables = {}
