@@ -359,7 +359,8 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
 def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
     """Return the text of every workflow by its path.
 
-    Raises UsageError if this is no repository's root, or another gate is there.
+    ``action`` is codegate's GitHub Action; ``matrix``: the gate runs in shards. Raises UsageError if this is no
+    repository's root, or another gate is there.
     """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
