@@ -31,7 +31,7 @@ def read_tree_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
 
 
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return a TOML file's tables."""
+    """Return a TOML file's tables, {} if it is unusable."""
     try:
         return tomllib.loads(read_tree_text(tree, path))
     except (ValueError, RecursionError):
@@ -39,7 +39,10 @@ def read_toml(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
-    """Return a JSON file's object."""
+    """Return a JSON file's object, {} if it is unusable.
+
+    A file of more than ``most`` bytes is unusable.
+    """
     try:
         return mapping(json.loads(read_tree_text(tree, path, most).removeprefix("\ufeff")))
     except (ValueError, RecursionError):
@@ -47,7 +50,10 @@ def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[st
 
 
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object of JSON with comments and trailing commas."""
+    """Return the object of JSON with comments and trailing commas.
+
+    It is {} if the file is unusable.
+    """
     try:
         return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_tree_text(tree, path))))
     except (ValueError, RecursionError):
@@ -66,7 +72,7 @@ def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
 
 
 def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
-    """Return an ini file's sections."""
+    """Return an ini file's sections, {} if it is unusable."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(read_tree_text(tree, path))

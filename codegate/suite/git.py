@@ -243,7 +243,7 @@ def _read_tree(repository: Path, tree: str, under: Sequence[str], limit: int) ->
 
 
 def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, bytes]:
-    """Return the bytes of the blobs ``ids``.
+    """Return, by id, the bytes of the blobs ``ids``.
 
     Raises:
         GitError: one is missing or damaged, or all together have over ``limit`` bytes.

@@ -47,7 +47,9 @@ def make_patch(base: Tree, changes: Changes) -> str:
 
 
 def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
-    """Return the changes that ``patch`` makes to ``base``.
+    """Return the changes that ``patch`` makes to ``base``, by path.
+
+    None stands for a deleted file.
 
     Raises:
         PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a submodule.

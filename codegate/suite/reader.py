@@ -204,7 +204,10 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return a remedy, or the key's description in the schema."""
+    """Return a remedy for a wrong key, or its description.
+
+    The description is that of the schema. Return "" if there is neither.
+    """
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."
     if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:

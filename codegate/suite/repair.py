@@ -130,7 +130,7 @@ def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
     """Return whether git would apply every hunk where it belongs.
 
     Git puts a hunk without context at the file's end, whatever line the header names, unless the hunk is the whole
-    file.
+    file. ``depth`` is git's ``-p``.
     """
     for section in sections:
         _, file = section.file(base, depth)
@@ -145,6 +145,7 @@ def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> byt
     """Return the patch with correct headers, line ends and encoding.
 
     Line counts and numbers are computed from the hunks' lines; line ends and encoding are those of the patched files.
+    ``depth`` is git's ``-p``.
 
     Raises:
         PatchError: a hunk's lines are not in its file, or are in several places and its header names none of them.

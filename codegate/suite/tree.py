@@ -84,7 +84,10 @@ class Tree(Mapping[str, TreeFile]):
         return Tree({**files, **new})
 
     def changes_to(self, other: "Tree") -> "dict[str, TreeFile | None]":
-        """Return the changes that turn this tree into ``other``."""
+        """Return, by path, changes that turn this tree into ``other``.
+
+        None stands for a deleted file.
+        """
         changed: dict[str, TreeFile | None] = {path: None for path in self if path not in other}
         changed.update({path: file for path, file in other.items() if self.get(path) != file})
         return dict(sorted(changed.items()))
