@@ -137,7 +137,10 @@ def tier(lines: int, files: int, hunks: int) -> str:
 
 
 def main_file(fix: Changes, language: Language) -> str:
-    """Return a fix's largest file, of ``language`` if any."""
+    """Return the path of a fix's largest file.
+
+    Files of ``language`` come first.
+    """
     return max(fix, key=lambda path: (language_name(path) == language, len((fix[path] or _EMPTY).data), path))
 
 

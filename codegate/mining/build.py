@@ -114,7 +114,8 @@ class ProblemBuilder:
     ) -> BuiltProblem | Rejected:
         """Return a change's problem, or why there is none.
 
-        ``parts`` and ``imported`` are cut and statement of a change from another benchmark; else both are made here.
+        ``steps`` gets the seconds of each step. ``parts`` and ``imported`` are cut and statement of a change from
+        another benchmark; else both are made here.
 
         Raises:
             InfrastructureError: codegate, the sandbox, the package index or the model that rewrites statements failed.

@@ -76,9 +76,9 @@ def known_languages() -> dict[Language, LanguageSupport]:
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
-    """Return whether two versions differ in layout and comments alone.
+    """Return whether two versions of ``path`` have the same code.
 
-    False if that is uncertain.
+    They may differ in layout and comments. False if that is uncertain. The path's suffix decides the language.
     """
     language = path_language(path)
     if language is not None and language.same_layout is not None:
@@ -119,7 +119,8 @@ def runs(runner: RunnerName, language: Language) -> bool:
 def language_of(sources: Iterable[str], tests: Iterable[str], name: NameOf = language_name) -> Language | None:
     """Return a change's main language, None if unknown.
 
-    A language that also has ``tests`` is preferred.
+    It is the language of most ``sources``, preferably one that ``tests`` have too; both are paths. ``name`` returns a
+    file's language.
     """
     found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     unknown: list[Language] = (

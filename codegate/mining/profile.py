@@ -41,7 +41,7 @@ class Profile:
         self.count = {True: 0, False: 0}
 
     def add(self, steps: Steps, *, kept: bool) -> None:
-        """Add the steps of one change."""
+        """Add a change's steps; ``kept``: the change became a problem."""
         self.count[kept] += 1
         into = self.kept if kept else self.rejected
         for name, seconds in steps.seconds.items():

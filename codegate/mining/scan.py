@@ -30,8 +30,8 @@ def scan(
 ) -> tuple[list[Prospect], list[UnitResult]]:
     """Return the changes to try, and the rejected ones.
 
-    The best changes come first; words and paths decide which are rejected. If a suite was mined at the commit
-    ``scanned``, only later commits count.
+    The changes are in the history of ``tip``. The best come first; words and paths decide which are rejected. If a
+    suite was mined at the commit ``scanned``, only later commits count.
 
     Raises:
         UsageError: git cannot read the history, the folder to mine is not there, or GitHub cannot be queried.

@@ -113,7 +113,7 @@ class Example:
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether the example only shows a new name.
 
-        Before the fix the name is unknown; after the fix the value is one that ``code`` itself contains.
+        Before the fix, one of ``names`` is unknown; after it, the value is one that ``code`` itself contains.
         """
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
@@ -332,7 +332,7 @@ class Probing:
     Args:
         files: texts of the files with probes, by path; they replace test files.
         tests: paths of ``files`` that the test runner gets.
-        alone: leave out the hidden files if the language allows it (``Dialect.apart``).
+        alone: leave out the other hidden files, if the language allows it.
     """
 
     def __init__(

@@ -100,8 +100,8 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether a hidden test makes the same call.
 
-    ``needed`` are the definitions that the call needs. True if the replaced literals have no effect. A replaced word
-    that comes back in a value is no effect.
+    ``needed`` are the definitions that the call needs. The calls are also the same if the replaced literals have no
+    effect on the values; it is no effect that a replaced word comes back in a value.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))

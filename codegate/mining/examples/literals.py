@@ -66,7 +66,8 @@ Choose = Callable[[str], bool]
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     """Return the ``literals`` that must not be shown to solvers.
 
-    They are long enough and not in ``public``. Of Go's struct tags, the values count.
+    They are long enough and not in ``public``, the base's text. Longer texts are taken line by line, and of Go's struct
+    tags only the values.
     """
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)

@@ -143,7 +143,10 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
 
 
 def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
-    """Return how likely a change's words make it a fix."""
+    """Return how strongly a change's words suggest a bug fix.
+
+    ``enrichment`` has its words on GitHub.
+    """
     return _score(_once([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 
@@ -226,7 +229,10 @@ def _failure_signals(outcomes: TestOutcomes, names: DeclaredNames) -> Iterator[S
 
 
 def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> str:
-    """Return the new name that a test misses, or ""."""
+    """Return the new name that a test misses, or "".
+
+    ``names`` has the new names.
+    """
     result = outcomes.evidence.get(test)
     match = _UNKNOWN_NAME.search(result.message) if result is not None else None
     word = match[match.lastgroup or 0].rpartition(".")[2] if match is not None else ""
@@ -234,7 +240,7 @@ def _missing_name(outcomes: TestOutcomes, test: str, names: DeclaredNames) -> st
 
 
 def _fails_by_behaviour(outcomes: TestOutcomes, names: DeclaredNames) -> bool:
-    """Return whether a test fails although it misses no name."""
+    """Return whether a test fails without missing a new name."""
     return any(
         outcomes.evidence.get(test) is not None
         and outcomes.kinds.get(test) != "collection"

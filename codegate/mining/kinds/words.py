@@ -236,7 +236,10 @@ def _kind_named(words: Sequence[str]) -> Kind | None:
 
 
 def _headline(title: str, branch: str, body: str) -> str:
-    """Return the title, or a merge's first commit subject."""
+    """Return the title, or a merge's first commit subject.
+
+    The title of a merge is its ``branch``, or begins with "Merge"; its ``body`` lists the subjects.
+    """
     if title != branch and not title.startswith("Merge "):
         return title
     subjects = [line[2:] for line in body.splitlines() if line.startswith("* ") and not line.startswith("* Merge ")]

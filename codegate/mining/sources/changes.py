@@ -43,7 +43,8 @@ class PathChange:
 def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple[PathChange, ...]]:
     """Return the changed paths of each range of commits.
 
-    There are no line counts if objects are missing or damaged. Each commit may be in one range only.
+    A range is a commit and the commit that it is compared with; each commit may be in one range only. There are no line
+    counts if objects are missing or damaged.
     """
     try:
         return _changes(repository, ranges, "--raw", "--numstat")

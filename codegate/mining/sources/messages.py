@@ -60,7 +60,7 @@ class Landing:
     """How a commit was merged, by its message.
 
     Attributes:
-        kind: ``squash`` if a commit with one parent names a pull request.
+        kind: ``merge`` if it has several parents; else ``squash`` if the message names a pull request, or ``direct``.
         number: the pull request, or None.
         branch: the merged branch, or empty.
         forward: a long-lived branch, a tag or a remote branch was merged.

@@ -187,7 +187,10 @@ def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, Pu
 
 
 def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[int, list[Signature]]:
-    """Return, by pull request, the signatures of its unmerged commits."""
+    """Return, by pull request, the signatures of its unmerged commits.
+
+    They are ancestors of the pull request's head in ``heads``, and not in the history of ``tip``.
+    """
     stdin = "".join(f"{commit}\n" for commit in [*heads.values(), f"^{tip}"]).encode("ascii")
     log = git(repository, "log", "-z", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
               "--encoding=UTF-8", "--format=%H%x00%P%x00%ae%x00%at%x00%s", "--stdin", stdin=stdin)  # fmt: skip

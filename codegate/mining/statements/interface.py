@@ -99,8 +99,8 @@ def interface_of(cut: Cut) -> Interface:
 def _new_names(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
     """Yield new names that tests use, with their signatures.
 
-    The third value is True if the name's owner is unknown. The caller then lists it only if no file of the base tree
-    has it.
+    ``declared`` and ``before`` are a file's declarations after and before the fix. The third value is True if the
+    name's owner is unknown. The caller then lists it only if no file of the base tree has it.
     """
     old: dict[str, set[str]] = {}
     for each in before:

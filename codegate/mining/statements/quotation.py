@@ -98,9 +98,9 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
 def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
     """Return quotations from ``texts`` until they say enough.
 
-    ``texts`` come with their sources, the best first. Sentences that repeat ``known``, and sentences for which
-    ``refused`` returns a reason, are left out. The quotation of a message ends before the first refused sentence,
-    because the next ones often describe the fix.
+    ``texts`` come with their sources, the best first. Left out are sentences that repeat ``known``, such as the title,
+    and sentences for which ``refused`` returns a reason. The quotation of a message ends before the first refused
+    sentence, because the next ones often describe the fix.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]

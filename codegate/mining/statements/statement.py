@@ -194,7 +194,7 @@ def count_words(text: str) -> int:
 def required_form(exact: Sequence[str], interface: Interface, statement: str) -> str:
     """Return the section on required names and texts, or "".
 
-    Of ``exact``, texts that ``statement`` contains already are left out.
+    ``exact`` are texts that an answer has to give word for word; those in ``statement`` already are left out.
     """
     exact = [text for text in exact if not all(part in statement for part in text.split(VALUE))]
     block = interface.block().rstrip("\n")

@@ -140,7 +140,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether ``RUN`` consecutive words are new in the fix."""
+    """Return whether ``RUN`` consecutive ``words`` are in the fix alone."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
