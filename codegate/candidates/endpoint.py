@@ -130,7 +130,8 @@ def resolve_endpoint(
 ) -> Endpoint:
     """Return the address and the key of ``provider``.
 
-    The key comes from ``command`` or from the environment; a ``keyless`` endpoint has none.
+    ``command`` returns the key. Without it, the key is in the variable ``api_key_env`` (None: the provider's variable,
+    else its own credentials). A ``keyless`` endpoint has no key; ``allow_http`` allows http to private addresses.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.

@@ -240,7 +240,8 @@ def write_lock(
 ) -> Lock:
     """Write ``codegate.lock``, which pins the baseline file ``baseline_path``.
 
-    Raises UsageError if that file is broken, or is not below the lock's folder.
+    ``transport`` is where the baseline can be downloaded, ``environments`` the SHA-256 of built environments by key.
+    Raises UsageError if the baseline file is broken, or is not below the lock's folder.
     """
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)

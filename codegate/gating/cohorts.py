@@ -99,7 +99,8 @@ def solved_words(cohort: Cohort) -> str:
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
     """Return tags with a floor that no compared problem has.
 
-    Each value ends a sentence about the tag: with a similar tag as suggestion, or with a full stop.
+    ``carried`` are the tags of the compared problems. Each value ends a sentence about the tag: with a similar tag as
+    suggestion, or with a full stop.
     """
     unseen = sorted(policy.cohorts.keys() - {*carried, ALL})
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}

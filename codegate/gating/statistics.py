@@ -117,9 +117,9 @@ def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
 def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]:
     """Return the exact interval of a binomial rate.
 
-    Each end is one-sided at ``level`` (Clopper and Pearson 1934): the upper end is the rate at which so few passes have
-    the chance ``level``; it is below the true rate in at most that share of cases, also for few trials. A sum of
-    per-problem rates may be fractional.
+    The rate is ``passed`` of ``n``. Each end is one-sided at ``level`` (Clopper and Pearson 1934): the upper end is the
+    rate at which so few passes have the chance ``level``; it is below the true rate in at most that share of cases,
+    also for few trials. A sum of per-problem rates may be fractional.
     """
 
     def highest(passed: float) -> float:

@@ -106,7 +106,10 @@ class Result:
 
 
 def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
-    """Return the step's outputs: the worst candidate's rates and verdict."""
+    """Return the step's outputs: the worst candidate's rates and verdict.
+
+    Without a verdict, ``code`` 0 gives ``ungated``, any other ``infrastructure``.
+    """
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
@@ -136,7 +139,10 @@ def _dollars(view: ReportView) -> str:
 def verdict_annotations(
     verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive
 ) -> tuple[Annotation, ...]:
-    """Return annotations for verdicts other than pass, errors first."""
+    """Return annotations for verdicts other than pass, errors first.
+
+    Without verdicts there is one: an error if ``code`` is not 0, else a notice that nothing was gated.
+    """
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)

@@ -161,7 +161,10 @@ def append(
 
 
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
-    """Compare the pinned model's nightly runs with the baseline."""
+    """Compare the pinned model's nightly runs with the baseline.
+
+    One alarm is that the newest run is more than ``stale_days`` days old.
+    """
     entries = read_history(history)
     found = trend.watch(baseline, entries)
     own = [entry for entry in entries if entry.candidate == baseline.samples.candidate]

@@ -226,9 +226,10 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
 def _changed(
     workspace: Path, base: str, suite: str, config: str, rules: Config | None, proposed: Config | None
 ) -> tuple[str, ...]:
-    """Return what the work tree changes in suite and configuration.
+    """Return what a pull request changes in suite and configuration.
 
-    The work tree is compared with the commit ``base``. Of the configuration, the changed keys are named.
+    The folder ``suite`` in HEAD is compared with that in the commit ``base``. ``rules`` is the base's configuration and
+    ``proposed`` the work tree's; their differing keys are named.
     """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()

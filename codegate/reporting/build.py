@@ -88,7 +88,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _unchanged_only(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Drop baseline samples of problems that have changed since."""
+    """Return the ``pinned`` samples of problems unchanged since."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples

@@ -107,8 +107,9 @@ def measure(
 ) -> Measures:
     """Compute all measures of one candidate.
 
-    ``found`` are its outcomes by problem. ``baseline`` has the baseline's graded samples on identical problems;
-    ``calls`` is how many model calls the run made for the candidate.
+    ``found`` are its outcomes by problem, ``k`` is the number in pass@k, and ``tags`` has the tags of each problem.
+    ``baseline`` has the baseline's graded samples on identical problems; ``calls`` is how many model calls the run made
+    for the candidate.
     """
     side = graded_samples(found)
     against: Samples = baseline or {}

@@ -104,7 +104,10 @@ def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
 
 
 def review_view(suite: Suite, command: str, problems: tuple[ReviewedProblem, ...]) -> ReviewView:
-    """Return the content of the review page of a suite."""
+    """Return the content of the review page of a suite.
+
+    ``command`` are the shell words that decisions are appended to.
+    """
     state = [suite.name, suite.digest, {problem.id: problem.decision for problem in problems}]
     return ReviewView(plain(suite.name), command, digest(state)[:16], problems)
 

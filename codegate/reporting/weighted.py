@@ -46,8 +46,9 @@ def weighted_score(
 ) -> WeightedScore:
     """Compute the weighted score from these measures.
 
-    A share counts 100 points at 1; seconds and dollars count 100 h / (h + value), with h from ``weights``. An unknown
-    measure has no points. Cost has 0 points if nothing was completed.
+    The shares ``pass_at_1``, ``cache_share`` and the mean of ``reliability`` count 100 points at 1. ``answer_p95``
+    (seconds) and ``per_completed`` (dollars) count 100 h / (h + value), with h from ``weights``. An unknown measure has
+    no points. Cost has 0 points if nothing was completed.
     """
     priced = (
         Estimate(1, 0.0, 0.0, 0.0, "completed tasks")

@@ -191,7 +191,7 @@ def grade_predictions(
 ) -> Iterator[Outcome]:
     """Grade the predictions; yield their outcomes in order.
 
-    Several predictions of one model for one problem are its samples.
+    Several predictions of one model for one problem are its samples. ``sandboxes`` is the most at work at once.
     """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
