@@ -13,7 +13,7 @@ import sys
 
 
 def has_part(path: bytes, size: int, position: int, part: bytes) -> bool:
-    """Return whether a file has this size, and ``part`` at ``position``."""
+    """Return whether a file of ``size`` has ``part`` at ``position``."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb") as file:
