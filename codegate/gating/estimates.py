@@ -37,11 +37,17 @@ class Estimate:
     high: float | None = None
     of: str = "problems"
 
+    @property
+    def sample(self) -> str:
+        """Return n, such as ``n=24`` problems or attempts, ``n=156 calls``."""
+        noun = self.of.removesuffix("s") if self.n == 1 else self.of
+        return f"n={self.n:,}" if self.of in {"problems", "attempts"} else f"n={self.n:,} {noun}"
+
     def words(self) -> str:
         """Return a share as text, such as ``83.3% [64–93%] n=24``."""
         if self.value is None or self.low is None or self.high is None:
             return "unknown"
-        return f"{self.value:.1%} [{self.low * 100:.0f}–{self.high * 100:.0f}%] n={self.n:,}"
+        return f"{self.value:.1%} [{self.low * 100:.0f}–{self.high * 100:.0f}%] {self.sample}"
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate multiplied by ``factor``, which is positive."""

@@ -49,8 +49,10 @@ def reason_of(
 
 def _figures(found: Comparison, terms: Terms) -> str:
     error = terms.level + terms.level_regressed
-    which = f"{100 * (1 - error):.3g}% interval" if len(terms.looks) == 1 else "interval at this look's level"
-    shown = _difference(found, terms.policy.margin, which)
+    once = len(terms.looks) == 1
+    shown = _difference(found, terms.policy.margin, f"{100 * (1 - error):.3g}% interval" if once else "interval")
+    if not once and found.interval is not None:
+        shown += ", widened because the run is checked several times"
     return f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} ({shown})"
 
 

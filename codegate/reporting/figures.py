@@ -75,18 +75,22 @@ def share(value: Estimate) -> Figure:
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
-    """Format an estimate with ``say``: ``1.52 s [1.20 s–?] n=24``.
+    """Format an estimate: ``1.52 s [1.20 s–2.31 s] n=84``.
 
-    An end that the data do not bound is a question mark.
+    An end that the data do not bound is named: ``1.52 s [from 1.20 s, no upper bound] n=24``.
     """
     if value.value is None:
         return UNKNOWN
-    ends = "" if value.low is None and value.high is None else f" [{_end(value.low, say)}–{_end(value.high, say)}]"
-    return Figure(f"{say(value.value)}{ends} n={value.n:,}", value)
-
-
-def _end(value: float | None, say: Callable[[float | None], str]) -> str:
-    return "?" if value is None else say(value)
+    match value.low, value.high:
+        case None, None:
+            ends = ""
+        case low, None:
+            ends = f" [from {say(low)}, no upper bound]"
+        case None, high:
+            ends = f" [no lower bound, to {say(high)}]"
+        case low, high:
+            ends = f" [{say(low)}–{say(high)}]"
+    return Figure(f"{say(value.value)}{ends} {value.sample}", value)
 
 
 def difference(value: Difference) -> Figure:

@@ -25,7 +25,7 @@ def measures(view: ReportView) -> Table:
     known = tuple(row for row in rows if any(cell != figures.UNKNOWN for cell in row[1:]))
     unknown = [row[0] for row in rows if row not in known and row[0] not in _OPTIONAL]
     note = f"Unknown: {', '.join(unknown)}." if unknown else ""
-    return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
+    return Table("measures", "Measures", ("Measure [95% interval over problems]", *labels), known, note)
 
 
 def ranking(view: ReportView) -> Table:
@@ -163,7 +163,7 @@ def figures_of_cost(measures: Measures) -> Figure:
     if spent.total_usd is None:
         some = f"{figures.dollars(spent.model_usd)} for {spent.priced} of {spent.attempts} attempts"
         return Figure(f"{figures.UNKNOWN} ({some})")
-    parts = [f"n={spent.attempts}"]
+    parts = [count_of(spent.attempts, "attempt")]
     if spent.sandbox_usd is not None:
         parts.append(f"sandboxes {figures.dollars(spent.sandbox_usd)}")
     if spent.lost_calls:
@@ -174,7 +174,9 @@ def figures_of_cost(measures: Measures) -> Figure:
 def _tests(measures: Measures) -> str:
     if measures.tests.value is None:
         return figures.UNKNOWN
-    return Figure(f"{figures.fraction(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}")
+    # The interval counts problems: beside the number of tests it would seem to be theirs.
+    rate = replace(measures.tests, n=measures.correctness.pass_at_1.n, of="problems")
+    return Figure(f"{figures.fraction(measures.tests_passed, measures.tests_total)} {figures.share(rate)}")
 
 
 def _weighted(measures: Measures) -> str:
