@@ -12,11 +12,12 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import quote
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AwareDatetime, Field, StringConstraints, ValidationError
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
@@ -60,7 +61,7 @@ class Artifact(Lenient):
     """An artifact in GitHub's list.
 
     Any run can give an artifact any name, also one of a fork's pull request. ``digest`` is ``sha256:`` and 64 digits,
-    of the zip; None on servers that keep none.
+    of the zip; None on servers that keep none. ``created_at`` is when it was uploaded; None if GitHub does not say.
     """
 
     id: _Id
@@ -68,7 +69,16 @@ class Artifact(Lenient):
     size_in_bytes: Annotated[int, Field(strict=True, ge=0)]
     expired: Annotated[bool, Field(strict=True)]
     digest: _Text | None = None
+    created_at: AwareDatetime | None = None
     workflow_run: ArtifactRun | None = None
+
+    @property
+    def age_order(self) -> tuple[datetime, int]:
+        """Return the key by which artifacts sort, oldest first.
+
+        GitHub's ids do not grow in the order of the uploads.
+        """
+        return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
     def __str__(self) -> str:
         return f"artifact {shown(self.name)!r} ({self.id})"
@@ -88,7 +98,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
     entries = itertools.islice(github.pages(path, "artifacts", name=name), MAX_LISTED)
     found = [_checked(entry, Artifact, path, "artifact") for entry in entries]
     wanted = [artifact for artifact in found if artifact.name == name]
-    return tuple(sorted(wanted, key=lambda artifact: artifact.id, reverse=True))
+    return tuple(sorted(wanted, key=lambda artifact: artifact.age_order, reverse=True))
 
 
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:

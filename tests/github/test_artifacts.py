@@ -65,6 +65,18 @@ def test_a_page_is_never_all(server: FakeGitHub) -> None:
     assert len(list_artifacts(client(server), "other", 3)) == 1
 
 
+def test_the_newest_is_the_last_upload_whatever_its_id(server: FakeGitHub) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    first = stored(server).put("report", b"x", RUN, created_at=now - timedelta(minutes=11))
+    last = stored(server).put("report", b"x", RUN, created_at=now)
+    beside = stored(server).put("report", b"x", RUN, created_at=now - timedelta(minutes=11))
+    del stored(server).stored[last.id]
+    last.id = first.id - 1
+    stored(server).stored[last.id] = last
+    found = list_artifacts(client(server), "report", RUN.id)
+    assert [artifact.id for artifact in found] == [last.id, beside.id, first.id]
+
+
 def test_of_endless_pages_the_first_are_read(server: FakeGitHub) -> None:
     for _ in range(1101):
         stored(server).put("report", b"x", RUN)
@@ -104,7 +116,9 @@ def test_what_is_too_large_is_not_even_asked_for(server: FakeGitHub) -> None:
         download_artifact(client(server), listed.model_copy(update={"size_in_bytes": 1}), MOST)
 
 
-@pytest.mark.parametrize("changes", [{"id": "7"}, {"id": -1}, {"name": None}, {"expired": "no"}])
+@pytest.mark.parametrize(
+    "changes", [{"id": "7"}, {"id": -1}, {"name": None}, {"expired": "no"}, {"created_at": "soon"}]
+)
 def test_a_listing_that_is_none_is_refused(server: FakeGitHub, changes: dict[str, Any]) -> None:
     entry = {"id": 7, "name": "report", "size_in_bytes": 1, "expired": False} | changes
     server.fail(Fault("GET", r".*/actions/artifacts", Reply({"artifacts": [entry]})))
