@@ -118,10 +118,11 @@ def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
     return data
 
 
-MAX_MEMBERS: Final = 10_000
+MAX_MEMBERS: Final = 60_000
+"""A run has a file or two for each attempt; the directory of so many takes some 50 MB of memory."""
 
 _END: Final = struct.Struct("<4s4H2LH")
-_MAX_DIRECTORY_BYTES: Final = 4 << 20
+_MAX_DIRECTORY_BYTES: Final = 16 << 20
 _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 

@@ -60,7 +60,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "bzip2": (zipped(("baseline.json", b"{}"), method=zipfile.ZIP_BZIP2), "compressed in a way"),
     "lzma": (zipped(("baseline.json", b"{}"), method=zipfile.ZIP_LZMA), "compressed in a way"),
     "a bomb": (BOMB, "more than 1048576 bytes"),
-    "too many": (patched(GOOD, END, 8, struct.pack("<2H", MAX_MEMBERS + 1, MAX_MEMBERS + 1)), "more than 10000"),
+    "too many": (patched(GOOD, END, 8, struct.pack("<2H", MAX_MEMBERS + 1, MAX_MEMBERS + 1)), "more than 60000"),
+    "a large directory": (patched(GOOD, END, 12, struct.pack("<L", 17 << 20)), "more than 60000"),
     "a directory elsewhere": (patched(GOOD, END, 16, b"\0\0\0\0"), "not where it says"),
     "another checksum": (patched(zipped(("baseline.json", b"{}")), CENTRAL, 16, b"abcd"), "CRC"),
 }
@@ -117,6 +118,14 @@ def test_only_the_files_of_a_run_are_read() -> None:
     )
     data = zipped(*((name, name.encode()) for name in (*wanted, *others)))
     assert dict(read_members(data, RUN_FILES.fullmatch, 1 << 20, "x")) == {name: name.encode() for name in wanted}
+
+
+def test_a_run_of_many_attempts_is_read() -> None:
+    names = [
+        f"transcripts/{'a' * 16}/pull-request-{number}.{sample}.json" for number in range(1005) for sample in range(10)
+    ]
+    data = zipped(("run.json", b"{}"), *((name, b"{}") for name in names))
+    assert len(dict(read_members(data, RUN_FILES.fullmatch, 1 << 20, "x"))) == 10_051
 
 
 def test_nothing_is_read_of_files_that_are_too_large_together() -> None:
