@@ -76,6 +76,7 @@ class WorkflowRun(Lenient):
     """
 
     id: _Id
+    workflow_id: _Id | None = None
     head_sha: Commit
     head_branch: _Ref | None = None
     head_repository: _Name | None = Field(default=None, validation_alias=AliasPath("head_repository", "full_name"))

@@ -8,10 +8,11 @@ checks/runs.
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.forge import Forbidden, GitHub, GitHubError, NotFound
 from codegate.github.inputs import OnInconclusive
@@ -22,6 +23,8 @@ BOT: Final = "github-actions[bot]"
 
 Conclusion = Literal["success", "failure", "neutral", "skipped", "cancelled"]
 
+_MOST_NAME: Final = 89  # so that the name of a check, which it is part of, is not cut at 100
+_DIGEST: Final = 12
 _KEY: Final = re.compile(r"[A-Za-z0-9](?:[._]|-(?!-)|[A-Za-z0-9]){0,99}")
 _CONCLUSIONS: Final[Mapping[str, Conclusion]] = {
     "pass": "success",
@@ -165,6 +168,18 @@ def marker(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise UsageError(f"{key[:120]!r} is no name for a gate.", "Use letters, digits, dots, dashes and underscores.")
     return f"<!-- codegate:v1:{key} -->"
+
+
+def name_of(words: Sequence[str], more: Sequence[str] = ()) -> str:
+    """Return words as one name of letters, digits and dashes.
+
+    A digest follows where letters alone could make two names equal: other alphabets, a long name, ``more`` words.
+    """
+    found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(filter(None, [*words, *more]))).strip("-")
+    if len(found) <= _MOST_NAME and "".join(words).isascii() and not any(more):
+        return found
+    readable = found[: _MOST_NAME - _DIGEST - 1].strip("-")
+    return "-".join(filter(None, [readable, digest([*words, *more])[:_DIGEST]]))
 
 
 def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: object) -> Posted:

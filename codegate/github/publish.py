@@ -1,6 +1,5 @@
 """Publish a step's result on GitHub or in a chat."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -10,7 +9,7 @@ import requests
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs
-from codegate.github.posts import Posted, post_check, post_comment, post_issue
+from codegate.github.posts import Posted, name_of, post_check, post_comment, post_issue
 from codegate.github.step import Job, Result
 from codegate.reporting import COMMENT_LIMIT, one_line, render_comment, render_notice
 
@@ -24,14 +23,13 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost")
 _CHAT_SECONDS: Final = 15.0
 
 
-def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
+def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
     """Return this gate's key, which marks its posts.
 
-    It is made of workflow, job and input ``suite``.
+    It is made of workflow, job and the inputs that say what is gated, and of ``more``.
     """
-    words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
-    found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
-    return found[:100].strip("-") or "gate"
+    words = (environment.get("GITHUB_WORKFLOW", ""), environment.get("GITHUB_JOB", ""), inputs.suite or "")
+    return name_of(words, (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)) or "gate"
 
 
 def publish(result: Result, job: Job) -> str | None:

@@ -48,7 +48,8 @@ def report(job: Job) -> Result:
         body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
     else:
         raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
-    posted = post_comment(github, number, gate_key(job.environment, job.inputs), body)
+    key = gate_key(job.environment, job.inputs, name, str(run.workflow_id))  # each gate has its own comment
+    posted = post_comment(github, number, key, body)
     if posted.warning:
         job.log.annotate("warning", "codegate", posted.warning)
     if posted.url is not None:

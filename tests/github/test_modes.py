@@ -628,6 +628,9 @@ class TestRuns:
         assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
         (said,) = world.comments()
         assert "the proposed commit itself controlled" in said
+        for given in ({"workflow_id": 8}, {"workflow_id": 8}, {"workflow_id": 9}):
+            world.step("workflow_run", run_payload(FORK, head_branch="patch", **given), mode="report")
+        assert len(world.comments()) == 3, "each gate's workflow has its own comment"
         gone = world.step("workflow_run", run_payload(FORK, head_sha="d" * 40), mode="report")
         assert gone.outputs["verdict"] == "skipped"
 

@@ -6,14 +6,19 @@ from typing import Any
 
 import pytest
 
-from codegate.errors import UsageError
+from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError
 from codegate.github.event import Event
+from codegate.github.inputs import read_inputs
 from codegate.github.posts import BOT, conclusion_of, marker, post_check, post_comment, post_issue
+from codegate.github.publish import gate_key, publish
 from codegate.github.report import pull_number
+from codegate.github.step import Job, Result
+from codegate.github.workflow import open_log
 from tests.github.conftest import HEAD
+from tests.github.runner import variables
 from tests.github.test_event import FORK as STRANGERS
-from tests.github.test_event import event_of, run_payload
+from tests.github.test_event import event_of, pull_payload, run_payload
 from tests.kit.github import FakeGitHub, Fault, Reply, rate_limited
 from tests.kit.github.rest import HOME, Rest
 
@@ -54,6 +59,57 @@ def test_another_gate_has_its_own_comment(server: FakeGitHub) -> None:
     for key in ("gate", "gate-2", "gat"):
         post_comment(client(server), 7, key, "x")
     assert bodies(server) == [f"{marker(key)}\nx" for key in ("gate", "gate-2", "gat")]
+
+
+LONG = "codegate for " + "every service of the monorepo " * 3
+SHIPPED = {
+    "codegate-gate": ("codegate", "gate", {}),
+    "codegate-comment-comment": ("codegate comment", "comment", {}),
+    "codegate-gate-suites-mine": ("codegate", "gate", {"suite": "suites/mine"}),
+}
+
+
+def test_no_two_gates_have_one_key(tmp_path: Path) -> None:
+    def key(workflow: str, job: str, inputs: dict[str, str]) -> str:
+        given = {"GITHUB_WORKSPACE": str(tmp_path), "GITHUB_WORKFLOW": workflow, "GITHUB_JOB": job}
+        return gate_key(given, read_inputs(given | variables(inputs)))
+
+    assert {key(*given): given for given in SHIPPED.values()} == SHIPPED, "those that are required already stay"
+    gates = [
+        *({"config": path} for path in ("api/codegate.yml", "api-codegate.yml", "web/codegate.yml")),
+        *({"candidates": names} for names in ("empty", "reference", "empty\nreference", "empty-reference")),
+        {"suite": "web"}, {"config": "web"}, {"baseline": "web"}, {"candidates": "web"},
+    ]  # fmt: skip
+    keys = [key("codegate", "gate", inputs) for inputs in gates]
+    keys += [key(name, "gate", {}) for name in ("質量ゲート", "モデル検査", "Prüfung", "Pr-fung")]
+    keys += [key(LONG, job, {}) for job in ("a", "b")]
+    keys += [key("x" * length, "gate", {}) for length in range(60, 100)]
+    assert len(set(keys)) == len(keys)
+    assert all(marker(one) for one in keys)
+    assert max(len(f"codegate ({one})") for one in keys) <= 100, "the name of the check is not cut"
+    assert keys[0].startswith("codegate-gate-api-codegate-yml-"), "people see which one it is"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"config": "api/codegate.yml"}, {"config": "web/codegate.yml"}),
+        ({"candidates": "empty"}, {"candidates": "reference"}),
+    ],
+)
+def test_the_pass_of_one_gate_hides_no_regression_of_another(
+    server: FakeGitHub, tmp_path: Path, one: dict[str, str], other: dict[str, str]
+) -> None:
+    event = event_of(tmp_path, "pull_request", pull_payload())
+    names = {"GITHUB_WORKSPACE": str(tmp_path), "GITHUB_WORKFLOW": "codegate", "GITHUB_JOB": "gate"}
+    with open_log(names) as log:
+        for code, kind, inputs in ((ExitCode.REGRESSED, "regressed", one), (ExitCode.PASS, "pass", other)):
+            given = read_inputs(names | variables({**inputs, "check": "true"}))
+            publish(Result(code, {"verdict": kind}, ""), Job(given, event, client(server), names, log))
+            publish(Result(code, {"verdict": kind}, ""), Job(given, event, client(server), names, log))
+    assert ["regressed" in body for body in bodies(server)] == [True, False], "each has one comment"
+    concluded = {check["name"]: check["conclusion"] for check in checks(server)}
+    assert sorted(concluded.values()) == ["failure", "success"]
 
 
 def test_our_comment_is_found_on_the_last_page(server: FakeGitHub) -> None:
