@@ -1,6 +1,5 @@
 """Mode ``nightly``: check whether the pinned model got worse."""
 
-import contextlib
 import itertools
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,8 @@ from codegate.gating.decision import Terms
 from codegate.gating.history import read_history
 from codegate.gating.people import read_people
 from codegate.github.artifacts import (
+    BadArchive,
+    DamagedArtifact,
     Untrusted,
     check_workflow_run,
     default_branch,
@@ -29,13 +30,15 @@ from codegate.reporting import render_dashboard, render_markdown, terms_of
 from codegate.reporting.markdown import escape
 from codegate.running import CONFIG_NAME
 from codegate.running.config import priced_as
+from codegate.wording import count_of
 
 HISTORY: Final = "history.jsonl"
 DASHBOARD: Final = "dashboard/index.html"
 """In a folder of its own, which a job can publish as it is."""
 _MAX_HISTORY_BYTES: Final = 32 << 20
 _MAX_ARCHIVE_BYTES: Final = 1 << 30
-_NIGHTS_TRIED: Final = 5
+_NIGHTS_TRIED: Final = 30
+"""Many, since the watch begins anew without a history: nights can be cancelled or stopped for a week or two."""
 SOON_DAYS: Final = 30
 """A model that ends within so many days is the first thing that a night says."""
 _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` proposes one."
@@ -106,13 +109,23 @@ def _fetch_history(job: Job, history: Path) -> None:
     github, event = job.github, job.event
     if event is None or github is None:
         return
-    branch = default_branch(github, event)
-    for artifact in itertools.islice(own_artifacts(github, job.inputs.artifact_name, branch), _NIGHTS_TRIED):
-        with contextlib.suppress(Untrusted, Gone):
+    branch, name, tried = default_branch(github, event), job.inputs.artifact_name, 0
+    for artifact in itertools.islice(own_artifacts(github, name, branch), _NIGHTS_TRIED):
+        tried += 1
+        try:
             # A night that paged ended red, and is as good a witness as the others.
             check_workflow_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
             data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
             for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
                 history.write_bytes(found)
                 return
-    job.log.log("no earlier night was found: the watch begins with this one")
+            job.log.log(f"{artifact} has no {HISTORY}")
+        except (Untrusted, Gone) as error:
+            job.log.log(f"{artifact} is not taken: {error.cause}")
+        except (BadArchive, DamagedArtifact) as error:
+            job.log.annotate("warning", "codegate", f"a night is lost: {error.cause}")
+    if not tried:
+        job.log.log("no earlier night was found: the watch begins with this one")
+        return
+    words = f"of {count_of(tried, 'earlier night')} none has a history that can be used, and the log says why"
+    job.log.annotate("warning", "codegate", f"the watch begins with this night: {words}.")

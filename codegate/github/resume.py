@@ -8,11 +8,14 @@ artifact.
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
+from codegate.forge import GitHub
 from codegate.github.artifacts import (
+    Artifact,
     check_workflow_run,
     default_branch,
     download_artifact,
@@ -66,12 +69,27 @@ def fetch_run(job: Job) -> None:
         )
     if number != event.run_id:
         check_workflow_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
+    try:
+        _unpack(github, artifact, job.folder)
+    except UsageError as error:
+        shutil.rmtree(job.folder, ignore_errors=True)
+        if not automatic:
+            raise
+        _warn(job, f"this is a new run, because the earlier attempt's cannot be read: {error.cause}")
+        return
+    job.log.log(f"resuming the run in {artifact} of workflow run {number}")
+
+
+def _unpack(github: GitHub, artifact: Artifact, folder: Path) -> None:
     data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
     for name, content in read_members(data, RUN_FILES.fullmatch, _MAX_BYTES, str(artifact)):
-        write_atomic(job.folder / name, content)
-    if not (job.folder / MANIFEST).is_file():
+        write_atomic(folder / name, content)
+    if not (folder / MANIFEST).is_file():
         raise UsageError(f"{artifact} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
-    job.log.log(f"resuming the run in {artifact} of workflow run {number}")
+
+
+def _warn(job: Job, text: str) -> None:
+    job.log.annotate("warning", "codegate", text)
 
 
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
@@ -83,7 +101,7 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
     except UsageError as error:
         if job.inputs.resume != AUTO:
             raise
-        job.log.log(f"this is a new run, because the earlier attempt's cannot be continued: {error}")
+        _warn(job, f"this is a new run, because the earlier attempt's cannot be continued: {error.cause}")
         shutil.rmtree(job.folder)
         return spec
     return replace(spec, out=None, resume=job.folder)

@@ -10,7 +10,7 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -272,6 +272,58 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
     step = world.step("push", pushed())
     assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
     assert "Ray" not in step.log
+
+
+def test_a_history_is_found_behind_nights_that_have_none(world: World) -> None:
+    gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
+    world.configure(json.dumps(gone))
+    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(gone))
+    baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
+    baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
+    world.commit()
+    nights = world.github.store(Artifacts)
+    ended = Run(70, event="schedule", path=NIGHTLY)
+    nights.put("codegate-nightly", zipped({"history.jsonl": b"of three nights"}), ended)
+    for number in range(71, 79):
+        nights.put(
+            "codegate-nightly", zipped({"history.jsonl": b""}), replace(ended, id=number, conclusion="cancelled")
+        )
+    nights.put("codegate-nightly", zipped({"run/run.json": b""}), replace(ended, id=79, conclusion="failure"))
+    nights.put("codegate-nightly", b"<html>", replace(ended, id=80))
+    night = {"mode": "nightly", "artifact_name": "codegate-nightly"}
+    step = world.step("schedule", pushed(), **night)
+    assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
+    found = world.workspace / step.outputs["report-path"] / "history.jsonl"
+    assert found.read_bytes() == b"of three nights", step.log
+    assert "(9011) is no usable archive: it does not end as a zip does." in step.log
+    assert "the watch begins" not in step.log
+    del nights.stored[9001]
+    lost = world.step("schedule", pushed(), **night)
+    assert not (world.workspace / lost.outputs["report-path"] / "history.jsonl").exists()
+    assert "::warning title=codegate::the watch begins with this night: of 10 earlier nights none has" in lost.log
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [
+        (b"<html>", "is no usable archive: it does not end as a zip does."),
+        (zipped({"outcomes.jsonl": b""}), "holds no run: it has no run.json."),
+        (zipped({"run.json": b"{}"}), "/run.json"),
+    ],
+)
+def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept: bytes, reason: str) -> None:
+    world.configure("reference")
+    world.commit()
+    world.github.store(Artifacts).put("codegate-run", kept, Run(123, conclusion=None))
+    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+    step = world.step("push", pushed(), resume="auto")
+    assert "::warning title=codegate::this is a new run, because the earlier attempt's cannot be" in step.log, step.log
+    assert reason in step.log
+    assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
+    world.github.store(Artifacts).put("codegate-run", kept, Run(77, path=NIGHTLY, conclusion="failure"))
+    named = world.step("push", pushed(), resume="77")
+    assert named.code == ExitCode.USAGE, "it was to be that run"
+    assert "this is a new run" not in named.log
 
 
 @pytest.mark.docker
