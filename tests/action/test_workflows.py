@@ -129,6 +129,15 @@ def test_a_shipped_workflow_opens_nothing(path: Path) -> None:
     assert ("actions/checkout@" in path.read_text()) == (path.name in WITH_A_CHECKOUT)
 
 
+def test_a_baseline_is_uploaded_only_where_there_is_one() -> None:
+    """Before the first pin the weekly run is skipped: an upload then would look for files at the runner's root."""
+    text = (ROOT / ".github" / "workflow-templates" / "codegate-baseline.yml").read_text()
+    steps = yaml.safe_load(text)["jobs"]["baseline"]["steps"]
+    made = "steps.codegate.outputs.verdict == 'pass'"
+    kept = {step["name"]: step["if"] for step in steps if "report-path" in step.get("with", {}).get("path", "")}
+    assert kept == {"Keep the baseline": made, "Keep the environments": made}
+
+
 def deciding(name: str) -> str:
     """Return the script of a gate's workflow that decides whether anything is to be gated."""
     jobs = yaml.safe_load((ROOT / ".github" / "workflow-templates" / name).read_text())["jobs"]
