@@ -28,7 +28,21 @@ def _what(info: ValidationInfo) -> str:
     return f"input `{Inputs.model_fields[info.field_name or ''].alias}`"
 
 
+def _not_an_address(path: str, info: ValidationInfo) -> str:
+    """Return ``path``; refuse an address without showing it.
+
+    It may carry a token.
+    """
+    if "://" in path:
+        raise UsageError(
+            f"{_what(info)} is an address, not a path in the workspace.",
+            "Check that repository out with actions/checkout, and name its folder.",
+        )
+    return path
+
+
 def _inside(path: str, info: ValidationInfo) -> str:
+    _not_an_address(path, info)
     real_path(info.data["workspace"], path, _what(info))
     return relative(info.data["workspace"], path, _what(info))
 
@@ -38,7 +52,7 @@ def _folder(path: str | Path, info: ValidationInfo) -> Path:
 
     It is neither reached by a link, which a checkout may bring, nor part of git's own folder.
     """
-    workspace, text = info.data["workspace"], str(path)
+    workspace, text = info.data["workspace"], _not_an_address(str(path), info)
     chosen: Path = workspace / relative(workspace, text, _what(info))
     if chosen != real_path(workspace, text, _what(info)):
         raise UsageError(f"{_what(info)} leads over a symbolic link.", "Name another folder.")

@@ -94,6 +94,14 @@ def test_a_path_stays_inside(tmp_path: Path, name: str, path: str) -> None:
         read(workspace, **{name: path})
 
 
+@pytest.mark.parametrize("name", ["suite", "config", "baseline", "repository", "report-path"])
+def test_an_address_in_place_of_a_folder_is_not_shown(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=f"input `{name}` is an address, not a path") as caught:
+        read(tmp_path, **{name: "https://x-access-token:github_pat_SECRET@github.com/acme/demo.git"})
+    assert "SECRET" not in str(caught.value)
+    assert "actions/checkout" in caught.value.remedy
+
+
 def test_what_a_link_leads_to_is_not_what_is_named(tmp_path: Path) -> None:
     (tmp_path / "suites" / "easy").mkdir(parents=True)
     (tmp_path / "suite").symlink_to("suites/easy")
