@@ -191,6 +191,9 @@ def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: o
 def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
     try:
         return post()
+    except Forbidden as error:  # the first request only reads, and a token that may do no more cannot post
+        needed = Forbidden(error.cause, error.permission.replace(": read", ": write"))
+        return Posted("nothing", warning=f"{what} could not be written. {needed}")
     except GitHubError as error:
         return Posted("nothing", warning=f"{what} could not be written. {error}")
 

@@ -24,6 +24,7 @@ def server() -> Iterator[FakeGitHub]:
         "ghs_workflow": Token(_MAY),
         "ghp_person": Token(_MAY, login="alice", app=False),
         "ghs_app": Token(_MAY, login="gatekeeper[bot]"),
+        "ghs_reader": Token(frozenset({"contents: read"})),
         "ghs_fork": Token(frozenset({"pull-requests: read", "issues: read", "contents: read"})),
     }
     with fake_github("/api/v3", tokens) as github:

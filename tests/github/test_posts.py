@@ -180,6 +180,7 @@ def test_a_comment_that_is_deleted_meanwhile_is_written_again(server: FakeGitHub
     ("token", "number", "fault", "words"),
     [
         ("ghs_fork", 7, None, "permissions: issues: write or pull-requests: write"),
+        ("ghs_reader", 7, None, "permissions: issues: write or pull-requests: write"),
         ("ghs_workflow", 8, None, "HTTP 404"),
         ("ghs_nobody", 7, None, "github-token"),
         ("ghs_workflow", 7, Reply({"message": "Validation Failed"}, 422), "HTTP 422: Validation Failed"),
@@ -366,5 +367,6 @@ def test_what_is_not_allowed_is_a_warning(server: FakeGitHub) -> None:
     done = tell(server, "bad", regressed=True, token="ghs_fork")
     assert done.did == "nothing"
     assert "permissions: issues: write" in done.warning
+    assert "permissions: issues: write" in tell(server, "bad", regressed=True, token="ghs_reader").warning
     server.fail(Fault("GET", ISSUES, Reply({"message": "Issues are disabled for this repo"}, 410)))
     assert "Issues are disabled" in tell(server, "bad", regressed=True).warning
