@@ -72,6 +72,9 @@ def _artifacts(github: GitHub, event: Event, baseline: str, transport: Download,
     except (UsageError, GitHubError) as error:
         yield f"artifacts named {shown(name)!r}", error
         return
+    if not found:
+        gone = UsageError("there is none: artifacts end after 90 days, or the repository's retention.")
+        yield f"artifact {shown(name)!r} of {shown(transport.workflow)}", gone
     own, foreign = 0, 0
     for artifact in found:
         try:

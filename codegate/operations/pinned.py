@@ -28,7 +28,7 @@ _PIN: Final = (
     "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
     "`permissions: contents: read`."
 )
-_RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
+_RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline"
 
 Source = tuple[str, Callable[[], bytes | None] | CodegateError]
 """A place that may have the bytes: its name for people, and what returns them, or why it is not tried."""
@@ -116,7 +116,9 @@ def find_pinned(
         used = [*refused, f"The baseline came from {source}."] if refused else []
         return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
     cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
-    raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
+    workflow = lock.transport.workflow if lock.transport is not None and lock.transport.artifact is not None else ""
+    new = f": run {shown(workflow)} on the default branch with the pinned model" if workflow else ""
+    raise NoBaseline(cause, f"{_RESTORE}{new}.", tuple(refused), unreachable=unreachable)
 
 
 def _read_lock(

@@ -139,6 +139,19 @@ def test_the_newest_artifact_of_a_trusted_run_is_used(scene: Scene) -> None:
     )
 
 
+def test_an_artifact_that_is_gone_is_named_with_its_workflow(scene: Scene) -> None:
+    scene.lock(Download(artifact=NAME, workflow=TRUSTED.path))
+    error = scene.nothing()
+    assert error.refused[0] == (
+        f"Not used: artifact {NAME!r} of {TRUSTED.path}: there is none: artifacts end after 90 days, or the "
+        "repository's retention."
+    )
+    assert f"run {TRUSTED.path} on the default branch with the pinned model" in error.remedy
+    scene.lock(release := Download(release="v1"))
+    assert release.artifact is None
+    assert "run " not in scene.nothing().remedy
+
+
 def test_then_a_release_follows(scene: Scene) -> None:
     scene.put(holding(OTHER))
     scene.content.releases = {"other": {"x": b"x"}, "v1/a": {"a.txt": b"x", "baseline.json": encoded(PINNED)}}
