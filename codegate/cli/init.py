@@ -192,7 +192,7 @@ def command(
         name, _, reference = used.partition("@")
         say(
             f"The workflows use {used}, and the owner of that tag can move it. To pin its present commit:\n"
-            f"  git ls-remote https://github.com/{name} {reference}\n"
+            f"  git ls-remote https://github.com/{name} '{reference}^{{}}' {reference}  # the line with ^{{}}, if any\n"
             f"  codegate init --workflows --force --action {name}@COMMIT"
         )
     if project is not None and project.shallow:
@@ -383,10 +383,11 @@ def _own_action() -> str:
         commit = built.read_text() if built.exists() else git(package.parent, "rev-parse", "--verify", "HEAD").decode()
         if (built.exists() or (package.parent / ".git").exists()) and _COMMIT.fullmatch(commit.strip()):
             return f"{_ACTION}@{commit.strip()} # v{codegate.__version__}"
+    tag = f"action-v{codegate.__version__}"  # its action.yml names the published image
     raise UsageError(
         "this installation does not know the commit that it was built from, which the workflows are pinned to.",
-        f"Name it. `git ls-remote https://github.com/{_ACTION} v{codegate.__version__}` prints that of the release; if "
-        f"this was installed from the clone CLONE:\n"
+        f"Name it. `git ls-remote https://github.com/{_ACTION} '{tag}^{{}}' {tag}` prints that of the release; if this "
+        f"was installed from the clone CLONE:\n"
         f"  codegate init --workflows --action {_ACTION}@$(git -C CLONE rev-parse HEAD)",
     )
 

@@ -99,6 +99,8 @@ def test_without_a_commit_to_pin_the_configuration_is_written_all_the_same(
     out = capsys.readouterr().out
     assert "no workflows were written: this installation does not know the commit" in out
     assert "\n  codegate init --workflows --action codegate-ci/codegate@$(git -C CLONE rev-parse HEAD)\n" in out
+    tag = f"action-v{codegate.__version__}"
+    assert f"`git ls-remote https://github.com/codegate-ci/codegate '{tag}^{{}}' {tag}` prints" in out
     assert (repository / "codegate.yml").exists()
     assert not (repository / ".github").exists()
     assert init("--workflows", "--json") == 2
@@ -136,7 +138,8 @@ def test_with_workflows_the_next_steps_are_those_of_the_workflows(
 def test_a_tag_that_was_named_is_used_and_can_be_moved(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     init("--workflows", "--action", "octo/codegate@v1")
     assert "octo/codegate@v1\n" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
-    assert "git ls-remote https://github.com/octo/codegate v1" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "git ls-remote https://github.com/octo/codegate 'v1^{}' v1  # the line with ^{}, if any\n" in out
 
 
 @pytest.mark.parametrize("words", [(), ("--matrix",)], ids=["gate", "matrix"])
