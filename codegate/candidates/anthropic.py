@@ -55,7 +55,7 @@ class AnthropicProvider(SdkProvider):
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
-        """Return the model's next message; see ``Provider``."""
+        """Return the model's next message."""
         del key
         request: dict[str, Any] = {
             "model": self._spec.model,

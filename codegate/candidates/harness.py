@@ -94,7 +94,10 @@ class Harness(Strict):
 
 
 def changed_paths(before: str, after: str) -> tuple[str, ...]:
-    """Return the paths that differ in two results of ``Harness.words``."""
+    """Return the paths of the files that differ between harnesses.
+
+    ``before`` and ``after`` are descriptions by ``Harness.words``.
+    """
     old, new = (set(words.split(HARNESS_SEPARATOR)) for words in (before, after))
     return tuple(
         sorted({entry.removesuffix(" program").rpartition(" ")[0] or entry for entry in (old ^ new) - _NO_FILES})

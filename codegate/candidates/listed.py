@@ -79,7 +79,7 @@ def table_names() -> tuple[str, ...]:
 
 
 def _words(clause: object) -> Iterator[str]:
-    """Yield the model names in one rule of the list."""
+    """Yield the model names in one price list rule."""
     for value in vars(clause).values():
         if isinstance(value, str):
             yield value

@@ -47,7 +47,7 @@ class OpenAIProvider(SdkProvider):
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
-        """Return the model's next message; see ``Provider``."""
+        """Return the model's next message."""
         del key
         name = self._spec.protocol or "chat"
         limits = PROTOCOLS[name].limits

@@ -130,10 +130,7 @@ class ReplayProvider:
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
-        """Return the recorded answer that follows ``messages``.
-
-        See ``Provider``.
-        """
+        """Return the recorded answer that follows ``messages``."""
         del tools, sampling
         transcript = self._transcript(key)
         turn = sum(message.role == "assistant" for message in messages)

@@ -94,7 +94,10 @@ class SdkProvider(ABC):
         self._client.close()
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """See ``ListsModels``."""
+        """Return the server's list of models, within seconds.
+
+        None if the server has no list; empty if the list does not come.
+        """
         if not hasattr(self._client, "models"):
             return None
         with contextlib.suppress(Exception):  # a server without such a list is as good as one that has it
@@ -175,8 +178,8 @@ class SdkProvider(ABC):
     ) -> Completion:
         """Call the model, once more if the key was renewed.
 
-        ``send`` and ``relax`` are those of ``call_model``. ``spec`` is by default the provider's candidate;
-        ``streamed``: the answer is a stream of events.
+        ``send`` makes the request. ``relax`` is given the fault of a declined one and returns whether it changed what
+        ``send`` sends. ``spec`` is by default the provider's candidate; ``streamed``: the answer is a stream of events.
         """
 
         def read(content: bytes, seconds: float) -> Completion:

@@ -316,9 +316,9 @@ class CandidateSpec(Strict):
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
         """Return whether the candidate's address may be sent its key.
 
-        A provider's key may always go to the provider's own address. For any other address, and for another source of
-        the key, headers or parameters, the candidate must agree with one of ``named``, the user's own candidates: a
-        pull request, a run's folder or a baseline may have written it.
+        A provider's usual key may always go to the provider's own address, without further headers or parameters.
+        Otherwise the candidate's ``destination`` must be that of one of ``named``, the user's own candidates: a pull
+        request, a run's folder or a baseline may have written the candidate.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
@@ -402,6 +402,6 @@ def parse_candidate(text: str) -> CandidateSpec:
     The model's name is still unchecked: see ``check_snapshot``.
 
     Raises:
-        UsageError: as ``read_short_form``.
+        UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
     """
     return CandidateSpec(**read_short_form(text)._asdict())

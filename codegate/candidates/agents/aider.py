@@ -20,7 +20,7 @@ class Aider(Agent):
     leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
+        """Return the command that starts Aider on ``task``.
 
         The command line sets the model's address, because the tree's settings could name another one.
         """

@@ -45,7 +45,7 @@ class ClaudeCode(Agent):
     }  # fmt: skip
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
+        """Return the command that starts Claude Code on ``task``.
 
         ``--settings`` overrides the tree's settings, which could name another address or key.
         """
@@ -77,7 +77,7 @@ class ClaudeCode(Agent):
         )  # fmt: skip
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
-        """See ``Agent.hooks``.
+        """Return the hook events that Claude Code's output reports.
 
         Versions before the one in ``tried`` report no hooks: they are started without ``--include-hook-events``.
         """

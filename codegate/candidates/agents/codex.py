@@ -28,7 +28,7 @@ class Codex(Agent):
     }  # fmt: skip
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
+        """Return the command that starts Codex on ``task``.
 
         Its own sandbox is off because it runs in ours. ``-c`` overrides the tree's settings.
         """
@@ -71,7 +71,7 @@ stream_idle_timeout_ms = 3600000 }}"""
         )  # fmt: skip
 
     def warnings(self, output: bytes) -> tuple[str, ...]:
-        """See ``Agent.warnings``: the items of type ``error`` in its events."""
+        """Return the messages of ``error`` items in Codex's events."""
         items = [event.get("item") for event in events_of(output)]
         errors = [str(item.get("message")) for item in items if isinstance(item, dict) and item.get("type") == "error"]
         return tuple(message for message in errors if _HOOKS not in message)

@@ -33,7 +33,7 @@ class OwnCommand(Agent):
         self._files = {f"{_FOLDER}/{name}": text for name, text in (files or {}).items()}
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``; variables configure OpenAI's and Anthropic's SDKs."""
+        """Return the command, with variables for OpenAI's and Anthropic's SDKs."""
         values = {
             "{prompt}": task.prompt, "{model}": task.model, "{address}": task.address, "{files}": f"{HOME}/{_FOLDER}",
         }  # fmt: skip

@@ -30,7 +30,7 @@ class Copilot(Agent):
     server_tools = r"{}-[\w-]+"
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
+        """Return the command that starts Copilot on ``task``.
 
         Variables override the tree's settings, which could name another address, key or model.
         """

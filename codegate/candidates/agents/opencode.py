@@ -31,7 +31,7 @@ class OpenCode(Agent):
     server_tools = r"{}_[\w-]+"
 
     def start(self, task: Task) -> Start:
-        """See ``Agent.start``.
+        """Return the command that starts OpenCode on ``task``.
 
         ``OPENCODE_CONFIG_CONTENT`` overrides the tree's configuration, which could name another address or key.
         """
@@ -70,7 +70,10 @@ class OpenCode(Agent):
         )
 
     def imports(self, path: str, text: str) -> Iterable[str]:
-        """See ``Agent.imports``; includes the ``instructions`` of a configuration file."""
+        """Yield patterns of the files that a harness file needs.
+
+        The ``instructions`` of a configuration file are among them.
+        """
         yield from super().imports(path, text)
         listed = None
         with contextlib.suppress(ValueError, RecursionError, AttributeError):

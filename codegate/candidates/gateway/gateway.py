@@ -50,7 +50,7 @@ class Forwards(Protocol):
     """A provider that can forward agents' requests."""
 
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
-        """Return the answer; see ``SdkProvider.forward``."""
+        """Send an agent's request to the model; return the answer."""
         ...
 
 
@@ -72,7 +72,7 @@ class Keeps(SpendingLog, Protocol):
         ...
 
     def keep(self, prepared: bytes) -> None:
-        """Store an answer that ``prepare`` returned."""
+        """Store an answer, given as the bytes that ``prepare`` returned."""
         ...
 
 

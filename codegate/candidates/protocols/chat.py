@@ -54,7 +54,7 @@ class ChatCompletions(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``.
+        """Return an agent's request with allowed fields and candidate settings.
 
         Streams are asked for token counts, which they report on request only.
         """

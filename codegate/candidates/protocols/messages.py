@@ -56,7 +56,7 @@ class Messages(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``.
+        """Return an agent's request with allowed fields and candidate settings.
 
         The API refuses a thinking budget that is not below the output limit, so the budget is lowered or dropped.
         """
@@ -137,9 +137,9 @@ class Messages(ModelProtocol):
         return reader.completion(block_text(blocks), calls, stop, self.usage(document), document.get("model"), thought)
 
     def usage(self, document: Mapping[str, Any]) -> Usage:
-        """See ``ModelProtocol.usage``; input includes cached tokens.
+        """Return the token usage; input tokens include cached ones.
 
-        The API counts those apart.
+        The API counts cached tokens apart.
         """
         raw = document.get("usage")
         if not isinstance(raw, dict):

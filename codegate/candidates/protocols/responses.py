@@ -61,7 +61,11 @@ class Responses(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
-        """See ``ModelProtocol.clean``; references to stored data are refused."""
+        """Return an agent's request with allowed fields and candidate settings.
+
+        Raises:
+            RequestRefused: the request refers to stored data, or breaks a rule of ``ModelProtocol.clean``.
+        """
         if stored := next((name for name in _STORED if request.get(name)), None):
             message = f"`{stored}` is not supported here: nothing is stored, send the whole conversation"
             raise RequestRefused(message)
@@ -70,7 +74,7 @@ class Responses(ModelProtocol):
         return cleaned
 
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        """See ``ModelProtocol.clean_conversation``; tools in items are filtered too."""
+        """Drop forbidden tools from a conversation's items; return their names."""
         if isinstance(kept.get("input"), str):
             return []
         items: list[dict[str, Any]] = []
@@ -90,7 +94,10 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """See ``ModelProtocol.client_tools``; tools inside namespaces are split, too."""
+        """Split tools by who runs them: agent or provider.
+
+        Tools inside of namespaces are split, too.
+        """
         kept, dropped = [], []
         for tool in objects(tools, "tools"):
             if tool.get("type") == "namespace":
