@@ -216,9 +216,9 @@ class FoundRecipe:
     origin: Origin = "job"
 
     def reduced(self, recipe: Recipe, why: str) -> "FoundRecipe":
-        """Return the proposal with its recipe replaced by ``recipe``.
+        """Return a copy with ``recipe``, which lacks some steps.
 
-        ``recipe`` lacks some steps; they are listed as left out, with the reason ``why``.
+        The steps are listed as left out, with the reason ``why``.
         """
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
         clauses = [f"`{short(line)}`: {why}" for line in lacking]

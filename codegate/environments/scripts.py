@@ -74,10 +74,11 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
 
 
 def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
-    """Return a script that moves ``given`` files to their places.
+    """Return a script that moves the files out of ``GIVEN``.
 
-    With ``git``, it also makes the tree a repository: it commits, dated ``day``, the files whose names are on its
-    standard input, each followed by a NUL.
+    ``given`` has the files of this folder by name; the name decides where a file goes. With ``git``, the script also
+    makes the tree a repository: it commits, dated ``day``, the files whose names are on its standard input, each
+    followed by a NUL.
     """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]

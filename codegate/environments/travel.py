@@ -143,7 +143,8 @@ def _ruff_key(machine: str) -> str:
 def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
     """Import the linter; return the reason if it is refused.
 
-    ``machine`` is its processor architecture, and ``expected`` its SHA-256.
+    ``machine`` is the architecture that it is built for, ``expected`` its SHA-256, and ``source`` the folder that has
+    it.
     """
     place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
     if place.is_file() or not file.is_file():
