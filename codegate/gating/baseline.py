@@ -346,7 +346,10 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 
 
 def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
-    """Parse strict JSON as ``model``; raises UsageError with ``remedy``."""
+    """Parse strict JSON as ``model``; raises UsageError with ``remedy``.
+
+    ``place`` names the JSON in messages.
+    """
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)

@@ -28,12 +28,13 @@ def confirm(
 ) -> Verdict:
     """Compare; check a regression against fresh samples. Return the verdict.
 
-    ``stored`` and ``fresh`` are samples of the pinned model; the other arguments are those of ``compare``. If ``fresh``
-    and ``stored`` differ (exact stratified test, two-sided p below 1 %), the candidate is compared with the fresh
-    samples alone, otherwise with both pooled. The regression is confirmed if that comparison finds it again, at the
-    full alpha, with a measured drop of at least three quarters of the margin, and of half the margin against the fresh
-    samples alone. If not, the verdict is inconclusive. A floor or a ``must_pass`` problem counts only if the pinned
-    model still meets it. Any verdict but a regression is returned unchanged.
+    ``stored`` and ``fresh`` are samples of the pinned model, ``looks`` samples per problem at each planned look (None:
+    a fixed number), and ``candidates`` how many are gated together. If ``fresh`` and ``stored`` differ (exact
+    stratified test, two-sided p below 1 %), the candidate is compared with the fresh samples alone, otherwise with both
+    pooled. The regression is confirmed if that comparison finds it again, at the full alpha, with a measured drop of at
+    least three quarters of the margin, and of half the margin against the fresh samples alone. If not, the verdict is
+    inconclusive. A floor or a ``must_pass`` problem counts only if the pinned model still meets it. Any verdict but a
+    regression is returned unchanged.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":

@@ -38,8 +38,7 @@ class Terms:
     """The policy and the sample plan of one comparison.
 
     ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` is how many
-    share the error of a false regression. ``confirming``: fresh samples of the baseline were added because a regression
-    was seen.
+    are gated together. ``confirming``: fresh samples of the baseline were added because a regression was seen.
     """
 
     policy: GatePolicy
@@ -218,7 +217,7 @@ def survives_losses(
 ) -> bool:
     """Return whether the verdict stays pass if lost samples failed.
 
-    Problems without a graded sample count as failed, too.
+    Problems of the baseline without a graded sample of the candidate count as failed, too. ``matched`` has the counts.
     """
     pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():

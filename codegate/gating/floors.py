@@ -25,7 +25,7 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
 
     ``regressed``: below a critical floor beyond chance, or a ``must_pass`` problem was never solved. ``pass``: every
     measured rate reaches its floor, also if lost samples and problems without a graded sample count as failed.
-    ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many candidates share the error.
+    ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many are gated together.
 
     Raises:
         UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.

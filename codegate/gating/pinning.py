@@ -101,8 +101,8 @@ def pin(
 ) -> Baseline:
     """Make a baseline from the samples of all ``parts``.
 
-    ``min_samples`` are per problem; ``replaced`` is the lock that the new baseline replaces. Raises UsageError as
-    ``pool`` does, for too few samples, and if ``replaced`` pins another model.
+    ``min_samples`` are per problem; ``replaced`` is the lock that the new baseline replaces. Raises UsageError for runs
+    that ``pool`` cannot join, for too few samples, and if ``replaced`` pins another model.
     """
     samples = pool(parts)
     if replaced is not None and replaced.model != samples.model:
@@ -126,7 +126,7 @@ def reset(
     """Make a baseline of another model than the pinned one.
 
     ``old`` names what the caller expects to be pinned: the model, or at least the first 12 digits of the baseline's
-    digest. Raises UsageError if something else is pinned, and as ``pin`` does.
+    digest. Raises UsageError if something else is pinned, for runs that ``pool`` cannot join, or for too few samples.
     """
     by_digest = len(old) >= _PREFIX and lock.digest.startswith(old)
     if old != lock.model and not by_digest:
@@ -162,7 +162,7 @@ def refresh(
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
-        UsageError: another candidate, model or condition; a run that is in the baseline; or as ``pin``.
+        UsageError: another candidate, model or condition; a run that is in the baseline; too few samples.
     """
     fresh, stored = pool(parts), baseline.samples
     known = {run.id for run in baseline.runs}

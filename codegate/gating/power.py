@@ -79,7 +79,8 @@ def baseline_model(baseline: CandidateSamples) -> RateModel:
 def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:
     """Fit the distribution of true pass rates to counts.
 
-    ``counts`` has passes and samples of each problem; s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
+    ``counts`` has passes and samples of each problem, ``clusters`` its pull request. The distribution is Beta(m s,
+    (1-m) s): m is the mean pass rate, and s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
     """
     rate = mean([passed / n for passed, n in counts])
     within, total = within_variance(counts), rate * (1.0 - rate)
@@ -92,7 +93,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 def typical_model(clusters: Sequence[str]) -> RateModel:
     """Return a typical suite's distribution of pass rates.
 
-    It is for suites without a baseline.
+    It is for suites without a baseline. ``clusters`` has the pull request of each problem.
     """
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
@@ -231,7 +232,7 @@ class PowerStatement:
 def power_statement(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> PowerStatement:
-    """Return the forecast for a policy.
+    """Return the forecast of what a policy's gate can detect.
 
     ``looks`` are samples per problem at each planned look (None: the policy's). ``candidates`` is how many are gated
     together.
