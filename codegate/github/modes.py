@@ -96,8 +96,8 @@ def keep_baseline(job: Job, project: Project) -> Result:
 def make_baseline(job: Job, project: Project) -> Result:
     """Sample the only candidate; write a baseline and its lock.
 
-    If the pinned baseline is of the same model under the same conditions, its samples are added. Nothing is pinned yet:
-    people review and commit the lock.
+    If the pinned baseline is of the same model under the same conditions, its samples are added. The new baseline is
+    pinned only when people commit its lock.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES
