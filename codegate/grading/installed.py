@@ -94,7 +94,7 @@ class _Project:
         """Return the project's version.
 
         It is the first valid one of: the version in the configuration, in a module, in the newest change log entry, or
-        a placeholder.
+        a placeholder. ``name`` is the project's.
         """
         stated = (
             self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),

@@ -152,7 +152,7 @@ class Sandboxes:
     def add(self, environment: Environment, built: EnvironmentRecipe | None = None) -> EnvironmentRecipe:
         """Register an environment and return its recipe.
 
-        Raises as ``prepare``. ``built`` is the recipe of a build that was just made.
+        ``built`` is the recipe of a build that was just made. Raises SandboxError if the build failed.
         """
         self.learn(environment)
         if built is not None:
@@ -163,7 +163,7 @@ class Sandboxes:
         """Return the minor version of the Python that runs agents.
 
         This Python is beside the environment's own, so no recipe names it: it is the image's, or this machine's under
-        bubblewrap. Raises as ``open``.
+        bubblewrap. Raises SandboxError if no sandbox can be started.
         """
         return self._pythons.get(manifest_key(environment), lambda: self._ask_python(environment))
 
@@ -250,7 +250,7 @@ class Sandboxes:
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
         """Return a sandbox for several uses.
 
-        Use it only for work that runs no untrusted code. Raises as ``open``.
+        Use it only for work that runs no untrusted code. Raises SandboxError if it cannot be started.
         """
         return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 

@@ -29,7 +29,7 @@ that hangs takes a whole limit for each file."""
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
     """Return the public tests' results as text for a model.
 
-    They run on ``base`` with the model's ``changes``. Raises as ``run_tests``.
+    They run on ``base`` with the model's ``changes``. Raises SandboxError if a sandbox failed.
     """
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
@@ -71,7 +71,7 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
     They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run gets half of
     the time that an answer gets. Fail-to-pass tests and quarantined ones are left out.
 
-    Raises as ``run_tests``.
+    Raises FilesRefused if a tree does not fit into the sandbox, and SandboxError if a sandbox failed.
     """
     fixed = base.overlay(problem.fix).overlay(problem.hidden)
     files = tuple(file for file in _runnable(problem, base, base) if file in fixed)

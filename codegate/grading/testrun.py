@@ -101,7 +101,8 @@ def run_tests(
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
     """Run the hidden tests on ``tree``; return the report.
 
-    ``tree`` has the sources to test. Raises as ``run_tests``.
+    ``tree`` has the sources to test. Raises FilesRefused if it does not fit into the sandbox, and SandboxError if a
+    sandbox failed.
     """
     opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
     return run_tests(opened, tree.overlay(problem.hidden), selection)
@@ -212,7 +213,7 @@ def _run_batch(
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Add the results of the fake service's expectations."""
+    """Return a report with the fake service's expectations as tests."""
     # An expectation's result replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():

@@ -153,7 +153,7 @@ class Copies:
     seconds: float | None = None
 
     def place(self, tree: Tree) -> Tree:
-        """Return ``tree`` with its test files replaced by these."""
+        """Return ``tree`` with these texts of its test files."""
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
@@ -193,9 +193,9 @@ class Copies:
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test, the tokens of its own marks.
+        """Return, by test id, which tokens its own marks sent.
 
-        Some runners report a token with another test than its own.
+        ``tests`` has the phases of each test, with tokens; some runners report a token with another test.
         """
         left: dict[str | Key, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:

@@ -66,7 +66,8 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: Tes
     """Find the flips that make the reference fix fail.
 
     The result also has the test files that cannot be marked. The controls that the problem already has are ignored.
-    ``unproven`` is a run of the marked tests on the base tree; None: it is run here. Raises as ``run_tests``.
+    ``unproven`` is a run of the marked tests on the base tree; None: it is run here. Raises FilesRefused if a tree does
+    not fit into the sandbox, and SandboxError if a sandbox failed.
     """
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"controls": None}))
     try:

@@ -114,7 +114,7 @@ def read_start(path: str, limit: int = 4 << 20) -> bytes:
 
 
 class LeakSearch:
-    """Searches files for the answer, and collects the findings."""
+    """Searches files for the fix and the hidden tests."""
 
     def __init__(self, wanted: dict[str, Any], workspace: str) -> None:
         self.workspace = workspace + "/"
@@ -154,7 +154,10 @@ class LeakSearch:
         self.note("fix_lines", found[0], path, found[1])
 
     def wants(self, folder: str, name: str) -> bool:
-        """Return whether a system file's name suggests the answer."""
+        """Return whether to search a system file.
+
+        Its name has to be that of a hidden test, a changed file or an archive.
+        """
         # There are too many system files to read all of them.
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
@@ -163,7 +166,10 @@ class LeakSearch:
         return stem not in COMMON or os.path.basename(home) in self.folders
 
     def look(self, path: str, size: int) -> None:
-        """Search one file, and the archive members in it."""
+        """Search a file for the fix and the hidden tests.
+
+        An archive's members are searched, too.
+        """
         own = path[len(self.workspace) :] if path.startswith(self.workspace) else ""
         if own in self.base:
             self.look_at_own(path, own)
@@ -256,7 +262,10 @@ class LeakSearch:
             self.note("hidden_files", 1, name, self.answer.find_test_name(name, data))
 
     def look_at_own(self, path: str, own: str) -> None:
-        """Search a file of the base tree; ``own``: its path."""
+        """Search a file of the base tree.
+
+        ``path`` is where it is in the sandbox, ``own`` its path in the tree.
+        """
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):

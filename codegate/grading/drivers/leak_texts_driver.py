@@ -87,8 +87,8 @@ class Unpacker:
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
         """Yield name and content of each file in an archive.
 
-        A file that is no archive is yielded itself. ``every``: all members; else only those named like the answer's
-        files.
+        A file that is no archive is yielded itself. ``every``: all members; else only those named like files of the fix
+        or hidden tests. ``depth`` is the number of archives around ``data``.
         """
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
@@ -131,9 +131,9 @@ class Unpacker:
         return size <= (LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT)
 
     def take(self, stream: Any, name: str) -> bytes:
-        """Read an archive member, at most ``left`` bytes.
+        """Read an archive member, within the bytes that are left.
 
-        Subtracts what it read from ``left``. When that reaches 0, ``name`` is added to ``unread``.
+        Their number is the attribute ``left``. When it reaches 0, ``name`` is added to the attribute ``unread``.
         """
         found: bytes = stream.read(min(LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT, self.left))
         self.left -= len(found)

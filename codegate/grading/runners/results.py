@@ -31,7 +31,10 @@ def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
 
 
 def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
-    """Return whether some repetitions passed and others did not."""
+    """Return whether a test passed in some repetitions only.
+
+    ``status`` returns the status of one repetition.
+    """
     found = {status(phases) for phases in repetitions}
     return "passed" in found and len(found) > 1
 
