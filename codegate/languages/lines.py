@@ -258,7 +258,10 @@ class Dialect(ABC):
         return self.used(line.text) - (own - defined)
 
     def surroundings(self, source: str, line: Line) -> list[str] | None:
-        """Return imports and definitions that a line needs; see ``context``."""
+        """Return imports and definitions that a line needs.
+
+        None if it uses an unknown name.
+        """
         return self.context(source, self.outside(source, line))
 
     def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002

@@ -104,7 +104,7 @@ class TypedReader(StatementReader):
         """Return code that declares ``name``, of type ``kind``, with ``value``."""
 
     def text(self, node: "Node") -> str:
-        """Return an expression's source, as a step has it."""
+        """Return an expression's source, as steps contain it."""
         return text_of(node)
 
     def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
@@ -189,7 +189,7 @@ def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
 
 
 def is_fresh(node: "Node", base: str) -> bool:
-    """Return whether the file ``base`` lacks a node's code."""
+    """Return whether ``base``, a file's text, lacks a node's code."""
     return not appears(text_of(node), base)
 
 

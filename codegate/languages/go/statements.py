@@ -40,7 +40,7 @@ class GoReader(TypedReader):
 
     Attributes:
         subtests: names of failing subtests; empty: read all of them.
-        types: structs that the file or the function declares, by name.
+        types: structs that the test's file or function declares, by name.
     """
 
     results: ClassVar = frozenset({"call_expression", "selector_expression"})

@@ -153,7 +153,10 @@ class GoDialect(Dialect):
                     yield inner
 
     def names(self, node: "Node") -> set[str]:
-        """Return the declared names; for a method, its type's name."""
+        """Return the names that ``node`` declares.
+
+        For a method, it is the name of its type.
+        """
         if node.type == "function_declaration":
             return {text_of(field(node, "name"))}
         if node.type == "method_declaration":

@@ -26,7 +26,7 @@ class PythonSupport(LanguageSupport):
     parts = True
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
-        """Return the tree's runner; see ``choose_python_runner``."""
+        """Return the tree's runner: pytest, unittest or Django's."""
         return RunnerSettings(choose_python_runner(tree))
 
     @override

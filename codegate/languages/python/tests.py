@@ -373,7 +373,7 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 def _head(test: "Node", base: str | None) -> str:
     """Return a test's class as source, without tests and set-up.
 
-    It is the class in the file ``base``, if given; "" for a function.
+    With ``base``, the test file's text before the fix, it is the class as it was there. "" for a function.
     """
     around = class_of(test)
     if around is None:

@@ -118,7 +118,10 @@ class RustDialect(Dialect):
             stack.extend(child for child in reversed(inner.children) if not inner.type.startswith("attribute"))
 
     def names(self, node: "Node") -> set[str]:
-        """Return the declared names; for an ``impl``, its type's name."""
+        """Return the names that ``node`` declares.
+
+        For an ``impl``, it is the name of its type.
+        """
         if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
             return {text_of(field(node, "name"))}
         parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
@@ -171,7 +174,10 @@ class RustDialect(Dialect):
         return self.needed(nodes, names)
 
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value as Rust's ``Debug`` prints it."""
+        """Return a recorded value as readers see it.
+
+        ``kind`` is ``x`` for a panic, else ``()`` becomes "no panic".
+        """
         return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 

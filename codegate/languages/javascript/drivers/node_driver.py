@@ -143,7 +143,8 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
 def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
     """Return supported options in the project's mocha configuration.
 
-    ``named`` is the configuration file that the project's command names.
+    ``named`` is the configuration file that the project's command names, ``node`` the path of Node, and ``folder`` has
+    our own files.
     """
     description = os.path.join(package_folder("mocha"), "package.json")
     command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
@@ -174,7 +175,10 @@ def opts_options(path: str) -> list[str]:
 
 
 def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
-    """Return the framework's command line, without ``node``."""
+    """Return the test framework's command line, without ``node``.
+
+    ``node`` is the path of Node, and ``folder`` has our own files.
+    """
     runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
     found = scripts(workspace, settings["command"])
     reporter = os.path.join(folder, settings["reporter"])

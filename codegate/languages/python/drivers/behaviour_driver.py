@@ -42,7 +42,7 @@ INTERNET = (_socket.AF_INET, getattr(_socket, "AF_INET6", -1), getattr(_socket, 
 
 
 def event_text(value: Any) -> str:
-    """Return an event's path, host or number as text."""
+    """Return an audit event's argument (path, host, number) as text."""
     # For any other value, it is the name of its type.
     if isinstance(value, str):
         text = str.__str__(value)
@@ -56,7 +56,7 @@ def event_text(value: Any) -> str:
 
 
 class Watcher:
-    """Counts events by kind and reports them with ``send``.
+    """Counts unusual actions of the tested code, by kind.
 
     Args:
         send: writes one record of the given fields; does nothing in a forked copy of the process.
@@ -99,7 +99,7 @@ class Watcher:
             self.checks["os." + name] = self.on_change
 
     def note(self, kind: str, detail: str) -> None:
-        """Count an event; report a kind's first one at once."""
+        """Count an unusual action; report each kind's first at once."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         detail = detail[:LONGEST_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
         kept = self.kept.get(kind, 0)
@@ -111,7 +111,7 @@ class Watcher:
             self.report()
 
     def report(self, last: bool = False) -> None:
-        """Send the events since the last report."""
+        """Send the unusual actions since the last report."""
         # The lock keeps threads from sending after the last record.
         if not self.lock.acquire(last, 5.0 if last else -1):
             return  # the next report includes it
@@ -256,7 +256,7 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Start to record; return a function that sends remaining events.
+    """Record unusual actions; return a function that sends the rest.
 
     ``packages`` is the environment's folder of packages. The driver calls the function before its last record.
     """

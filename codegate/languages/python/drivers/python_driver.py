@@ -149,7 +149,10 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def start_watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Start ``behaviour_driver``; return a function that ends its recording."""
+    """Record unusual actions of the tested code from now on.
+
+    Returns a function that ends the recording. ``packages`` is the folder of the environment's packages.
+    """
     room: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
     finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
@@ -159,7 +162,7 @@ def start_watch(settings: dict[str, Any], channel: Channel, workspace: str, pack
 def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
     """Report the end of the run; exit with ``status``.
 
-    ``leave`` is the original ``os._exit``.
+    ``finish_watch`` is what ``start_watch`` returned, ``leave`` the original ``os._exit``.
     """
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()

@@ -136,9 +136,9 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
 
 
 def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by unittest; return whether everything passed.
+    """Run a test file by unittest; return whether everything passed.
 
-    It is loaded as ``python -m unittest`` does. ``result`` is our result class.
+    The file is ``settings["file"]``, loaded as by ``python -m unittest``. ``result`` is the class of the test results.
     """
     folder, name = module_name(workspace, settings["file"], os.getcwd())
     if folder not in sys.path:
@@ -170,9 +170,9 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by Django's ``runtests.py``; return its success.
+    """Run one of Django's test files; return whether everything passed.
 
-    That program tests Django's own repository. ``result`` is our result class.
+    Django's ``runtests.py`` runs ``settings["file"]``. ``result`` is the class of the test results.
     """
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
@@ -191,9 +191,10 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 
 def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
-    """Run the file by ``manage.py test``; return its success.
+    """Run a file by ``manage.py test``; return whether everything passed.
 
-    It keeps the project's settings, databases and options. ``result`` is our result class.
+    The file is ``settings["file"]``. The project's settings, databases and options are kept. ``result`` is the class of
+    the test results.
     """
     script, given = settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
