@@ -216,8 +216,8 @@ def choose_recipe(
 def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe]:
     """Return recipes to try if the chosen one fails.
 
-    They are the best proposals for the folder ``path`` of ``tree``, one of each ``FoundRecipe.origin``. ``has`` says
-    which toolchains are available.
+    They are the best recipes that the files of ``tree`` propose for its folder ``path``, one of each
+    ``FoundRecipe.origin``. ``has`` says which toolchains are available.
     """
     first: dict[str, Recipe] = {}
     for found in find_recipes(tree, path, has=has):
@@ -304,7 +304,10 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if the command ``tests`` has another interpreter."""
+    """Return a hint if a test command has another Python.
+
+    ``tests`` is the command. "" if that is the virtual environment's, or not given by its path.
+    """
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):
         return ""

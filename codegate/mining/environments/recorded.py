@@ -157,13 +157,13 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the build on which a new one is based."""
+        """Return the build that set-up can start from, or None."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if holds_only_dependencies(recipe) else None
         return near.layer if near is not None else None
 
     def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
-        """Return whether tests may fail because of the build.
+        """Return whether tests may fail because of the build ``rung``.
 
         It may be so if one of the ``failing`` tests is not known to fail in an exact build.
         """
@@ -173,7 +173,7 @@ class RecordedBuilds:
             return not failing <= self._failing
 
     def exclude(self, rung: Rung) -> None:
-        """Stop using a build in which no test passed."""
+        """Stop using the build ``rung``, in which no test passed."""
         with self._guard:
             self._empty.add(rung.environment.manifest.id)
 

@@ -203,10 +203,10 @@ class Found:
 def of_all_rows(
     found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
 ) -> list[Tried]:
-    """Return tries, the clearest of each row first.
+    """Return the clearest tries, from as many rows as possible.
 
-    A try is a possible example. ``rank`` returns its sort key, ``row`` the row of test data that it comes from. At most
-    ``_MAX_TRIED`` are returned.
+    A try is a possible example. The clearest of each row come first, then the second clearest, and so on, at most
+    ``_MAX_TRIED`` in all. ``rank`` returns a try's sort key, ``row`` the row of test data that it comes from.
     """
     turns: Counter[object] = Counter()
     ordered = []

@@ -176,7 +176,7 @@ class Pieces:
         return self.only is None or number == self.only
 
     def text(self, text: str) -> str:
-        """Return a text with its words and digits replaced."""
+        """Return a text with other words and numbers, randomly drawn."""
         return crossed(text, self.others, self._line) if self.others else self._line(text)
 
     def _line(self, text: str) -> str:

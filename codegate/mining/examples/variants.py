@@ -195,7 +195,10 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names``, and ``local`` names that steps use with them."""
+    """Return ``names``, and ``local`` names that steps connect to them.
+
+    A step connects all names that it mentions.
+    """
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
         names |= found

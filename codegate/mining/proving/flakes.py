@@ -32,7 +32,7 @@ _START_SECONDS: Final = 0.015  # of a process with one test
 
 @dataclass(frozen=True)
 class Varied:
-    """A run under other conditions: state, varied causes, test selection."""
+    """A run under other conditions, before or after the fix."""
 
     state: Literal["after", "before"]
     causes: tuple[Cause, ...]
@@ -42,15 +42,15 @@ class Varied:
 def varied_runs(
     graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
 ) -> tuple[Varied, ...]:
-    """Return the later runs of each state, under varied conditions.
+    """Return runs under varied conditions, before and after the fix.
 
-    The first run of each state, ``graded`` unchanged, is not among them. Round 2 reverses the order in both states. In
-    the fixed state the clock is ahead too; in the unfixed one each test that must pass in both states runs by itself.
-    Round 3 runs each test that the fix makes pass by itself and beside busy processes; if the runner can only vary
-    order and isolation, round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states.
-    Later rounds reverse the order every other time. All rounds except 4 and 5 have a hash seed of their own. Rounds 2
-    and 3 repeat the tests if the runner can and the tests took few ``seconds`` in the first run. If that took at most
-    ``_SWEEP_SECONDS`` of processor time (``cpu_seconds``), another run varies the hash seed alone.
+    The first run of each, ``graded`` unchanged, is not among them. Round 2 reverses the order. In the fixed state the
+    clock is ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3 runs each
+    test that the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation,
+    round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse
+    the order every other time. All rounds except 4 and 5 have a hash seed of their own. Rounds 2 and 3 repeat the tests
+    if the runner can and the tests took few ``seconds`` in the first run. If that took at most ``_SWEEP_SECONDS`` of
+    processor time (``cpu_seconds``), another run varies the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -100,8 +100,8 @@ def find_causes(
 ) -> dict[str, Cause]:
     """Return, by test, the known cause of its flakiness.
 
-    ``varied`` and ``first`` are runs of one state in which the results of the ``flaky`` tests differ; ``run`` runs this
-    state once more.
+    ``first`` and ``varied`` are runs in which the results of the ``flaky`` tests differ, all of them without the fix or
+    all with it; ``run`` makes another.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -155,9 +155,9 @@ def _differs(test: str, first: TestReport, other: TestReport) -> bool:
 
 
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return, by state, quarantined tests with different results.
+    """Return the quarantined tests, by where their results vary.
 
-    ``reports`` has the runs of each state.
+    ``before``: they vary between runs without the fix; ``after``: between runs with it. ``reports`` has these runs.
     """
     found: dict[str, list[str]] = {state: [] for state in reports}
     for entry in outcomes.quarantined:

@@ -75,7 +75,7 @@ class Proof:
     """The result of proving one problem again.
 
     Attributes:
-        rounds: how often each state was run.
+        rounds: how often the tests ran without the fix, and with it.
         oracle_resolved: number of rounds in which the reference fix resolved the problem, quarantined tests aside.
         nop_resolved: number of rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.

@@ -87,9 +87,7 @@ def graded_selection(files: tuple[str, ...], limits: ProblemLimits, settings: Ru
 
 
 class Trial:
-    """A change's tests, run once in each state.
-
-    The states are ``before`` and ``after`` the fix.
+    """A change's tests, run once without and with the fix.
 
     Attributes:
         seen: the outcomes of these two runs; ``confirm`` may find some of the tests flaky.
@@ -115,18 +113,18 @@ class Trial:
         return Trial(cut, self._open, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run the tests in a state; return the report.
+        """Run the tests; return the report.
 
-        The first report of a state is the graded one.
+        ``state`` is ``before`` or ``after`` the fix. The first report of each is the graded one.
         """
         report = without_doubtful_passes(run_tests(partial(self._open, self.limits), self._trees[state], selection))
         self.first.setdefault(state, report)
         return report
 
     def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
-        """Run both states under varied conditions; return outcomes or rejection.
+        """Repeat the tests under varied conditions; return outcomes or rejection.
 
-        There are up to ``rounds`` runs of each state. They end early when no fail-to-pass test is left, or a
+        There are up to ``rounds`` runs before and after the fix. They end early when no fail-to-pass test is left, or a
         pass-to-fail test turns up. The first of these runs without the fix runs ``used``, the tests with marks.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
@@ -150,9 +148,9 @@ class Trial:
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
-        """Run the unfixed state; return the report if nothing changed.
+        """Rerun the tests without the fix; return the report.
 
-        Nothing changed if the same tests pass as in the first run.
+        None if other tests pass than in the first run.
         """
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)

@@ -128,7 +128,7 @@ def read_merged_changes(repository: Path, branch: str | None = None, since: date
     is no change, because it has no base.
 
     Raises:
-        UsageError: as ``check_repository``, or git failed.
+        UsageError: there is no repository, commit or such branch, only a shallow history, or git failed.
     """
     tip = check_repository(repository, branch)
     bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]

@@ -158,7 +158,7 @@ def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
     """Yield messages of the fix that hidden tests expect.
 
     They are in ``added``, the lines that the fix adds. Values in a message are replaced by ``VALUE``. The longest part
-    between values must be in the hidden tests and not in ``public``.
+    between values must be in the hidden tests and not in ``public``, the text of the base files.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
