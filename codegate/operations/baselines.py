@@ -31,8 +31,8 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's results of the candidate called ``name``.
 
-    Raises UsageError as ``choose_candidate`` does, and for answers reused from earlier runs: their date is wrong, and
-    they would count twice if that run is added as well.
+    Raises UsageError if no candidate or more than one has the name, and for answers reused from earlier runs: their
+    date is wrong, and they would count twice if that run is added as well.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):

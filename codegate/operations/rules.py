@@ -1,7 +1,7 @@
 """Decide from which commit a gate reads its files.
 
-In a pull request the proposal names the candidates and their prices. Everything else decides whether it passes and what
-it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
+A pull request chooses the candidates and their prices. What decides whether it passes and what it may cost is read from
+the base commit: the suite, the baseline, the gate's policy and the limits.
 """
 
 import os
@@ -269,10 +269,11 @@ def _settings(
     *,
     foreign: bool,
 ) -> Config:
-    """Return the base commit's settings, with the proposal's candidates.
+    """Return the base commit's settings, with the given ``candidates``.
 
-    ``known`` has the base's prices, which take precedence, as list prices do. ``foreign``: the candidates are a
-    proposal's; their names are dropped, because they could pass the suite's answers off as a model.
+    ``rules`` is the base's configuration, ``proposed`` the work tree's. ``known`` has the base's prices, which take
+    precedence, as list prices do. ``foreign``: a pull request chose the candidates; their names are dropped, because
+    they could pass the suite's answers off as a model.
     """
     prices = {**(rules.prices if rules else {}), **known}
     named = priced(candidates, {**(proposed.prices if proposed else {}), **prices})
@@ -289,9 +290,9 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
-    """Return a candidate with prices that the proposal cannot lower.
+    """Return a candidate with prices that no pull request lowers.
 
-    The prices are those in ``known``, else the list prices, else the candidate's own.
+    They are the ones in ``known``, by model; else the list prices, else the candidate's own.
     """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}

@@ -152,8 +152,8 @@ def validate(
     """Prove every problem of a suite again; write quarantines.
 
     The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
-    where the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called
-    every second with problems done, all problems, and those under way.
+    where the suite says; ``rounds`` are runs with and without the fix, ``jobs`` sandboxes running at once. ``waiting``
+    is called every second with problems done, all problems, and those under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
