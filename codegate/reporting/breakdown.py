@@ -99,7 +99,10 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
-    """Return each failure class's share, the most frequent first."""
+    """Return each failure class's share of ``side``'s samples.
+
+    The most frequent class comes first. The baseline's share and the difference cover only problems of both.
+    """
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
     theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}

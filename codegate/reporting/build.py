@@ -88,7 +88,7 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _unchanged_only(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the ``pinned`` samples of problems unchanged since."""
+    """Return the ``pinned`` samples of problems unchanged in ``run``."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -252,9 +252,9 @@ def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many attempts were planned up to now.
+    """Return how many attempts a candidate should have by now.
 
-    In a run with several looks, these are the samples of the current look and before.
+    In a run with several looks, these are the samples of the current look and before. ``made`` are its outcomes.
     """
     planned = run.manifest.planned()
     if not run.manifest.sequential:

@@ -289,9 +289,10 @@ def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
 
 
 def _limits(every: Sequence[_Strata], comparisons: int) -> str:
-    """Return a note if single problems have too few samples.
+    """Return a note if single problems cannot be compared.
 
-    Else "". ``comparisons`` is how many tests share the error.
+    They cannot if each has too few samples; else "". ``comparisons`` is the number of significance tests that Holm's
+    method corrects for.
     """
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)

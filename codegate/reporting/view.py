@@ -71,9 +71,9 @@ class BehaviourView:
 class AttemptView:
     """One attempt, with its grade or its fault.
 
-    ``controlled`` is false if a pass could not be cross-checked. ``suspicious`` has signs in the patch of an attempt to
-    fool the grader, ``unapplied`` a diff of edits that could not be applied. ``stderr_class`` classifies the output of
-    the test processes, ``span_id`` is the id of the attempt's OpenTelemetry span.
+    ``controlled`` is false if a pass could not be cross-checked. ``suspicious`` has signs that the patch tries to fool
+    the grader, ``unapplied`` a diff of edits that could not be applied. ``stderr_class`` classifies the output of the
+    test processes, ``span_id`` is the id of the attempt's OpenTelemetry span.
     """
 
     sample: int
