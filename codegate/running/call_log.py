@@ -82,8 +82,8 @@ class CallLog:
     def spending(self, candidate: str | None = None) -> Spending:
         """Return the calls and their cost so far.
 
-        Interrupted calls count at their highest possible cost. The cost is never negative, even if the file was
-        changed. ``candidate`` is a candidate's key; None: all.
+        Interrupted calls count at their highest possible cost. The cost is never negative, even if someone edited the
+        log. ``candidate`` is a candidate's key; None: all.
         """
         calls, usd, unpriced = 0, Decimal(0), 0
         for found in self._lines():

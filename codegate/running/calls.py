@@ -174,7 +174,11 @@ class ModelCalls:
         """Make a call that tests ``candidate``; return the answer.
 
         The call has at most ``output_limit`` output tokens. It counts against the budget, but not against the limit of
-        calls. Raises the errors of ``make``.
+        calls.
+
+        Raises:
+            Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
+            CallLimitReached: the call would exceed the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
         completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)

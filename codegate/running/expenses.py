@@ -121,8 +121,9 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 class SampleDollars:
     """Expected and highest cost of one sample, without retries.
 
-    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is the highest cost on average
-    over the problems, with every possible call at the cost that a budget reserves for it; None if there is no bound.
+    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is each problem's highest
+    possible cost, averaged over the problems: every possible call at the cost that a budget reserves for it. None: no
+    bound.
     """
 
     expected: Estimate

@@ -68,12 +68,12 @@ class PaidAnswers:
         return json.dumps(line).encode("ascii")
 
     def keep(self, prepared: bytes) -> None:
-        """Append an answer that ``prepare`` returned to the file."""
+        """Store an answer, given as the line that ``prepare`` returned."""
         with self._lock:
             append_line(self._path, prepared)
 
     def spend(self, usd: Decimal) -> None:
-        """Append dollars to the file; negative ones are a correction."""
+        """Record paid dollars; negative ones are a correction."""
         with self._lock:
             append_line(self._path, json.dumps(str(usd)).encode("ascii"))
 
