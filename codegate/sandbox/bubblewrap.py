@@ -209,7 +209,7 @@ class BubblewrapBackend(Backend):
         self._starter.shutdown()
 
     def sweep(self) -> int:
-        """See ``Backend.sweep``; removes folders and control groups."""
+        """Remove dead runs' folders and control groups; return the count."""
         found = sweep_folders(builds_folder()) + sweep_folders(layers_folder())
         return found + (0 if self._parents is None else control_group.sweep(self._parents))
 

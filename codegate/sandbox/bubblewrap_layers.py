@@ -267,7 +267,10 @@ def sandboxed_tar(
 def unpacked(layer: Layer, bubblewrap: str) -> Path:
     """Return the cache's folder with the files of ``layer``.
 
-    The layer is unpacked now if absent. Raises as ``unpack``.
+    The layer is unpacked now if absent.
+
+    Raises:
+        SandboxError: the archive has another SHA-256, or cannot be unpacked.
     """
     folder = layers_folder() / layer.sha256
     if not folder.is_dir():

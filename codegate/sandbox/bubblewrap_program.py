@@ -144,8 +144,8 @@ def command_scope(
 ) -> Scope:
     """Return the resource limits and variables of a sandbox's commands.
 
-    If the sandbox is not ``grouped`` (in a control group), each process has a memory limit of its own. ``file_bytes``
-    of 0 is the size of the workspace.
+    If the sandbox is not ``grouped`` (in a control group), each process has a memory limit of its own. A file may have
+    ``file_bytes``, or if that is 0, the size of the workspace.
     """
     resource_limits = {
         "RLIMIT_CORE": 0,

@@ -82,7 +82,7 @@ class SandboxFile:
 
     @property
     def leads_out(self) -> bool:
-        """Return whether it is a link out of the workspace."""
+        """Return whether the file links out of the workspace."""
         if self.mode == "120000":
             try:
                 supervisor_files.check_link(self.path.encode("utf-8", "surrogateescape"), self.data)
@@ -371,7 +371,7 @@ class Backend(Protocol):
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
         """Return the environment, built now or found in the cache.
 
-        It may use the network, as ``open_build`` may.
+        It may use the network.
 
         Raises:
             SandboxError: it cannot be built; the message has the last lines of the tool that failed.

@@ -35,7 +35,7 @@ class GroupParents:
 
     @property
     def unified(self) -> bool:
-        """Return whether this is cgroup v2."""
+        """Return whether the groups are of cgroup v2."""
         return "unified" in self.folders
 
 
@@ -100,7 +100,7 @@ class ControlGroup:
     def remove(self, seconds: float = 5.0) -> bool:
         """Remove the group once empty; return whether it is gone.
 
-        It waits at most ``seconds`` for that.
+        Wait at most ``seconds`` for its last process to end.
         """
         return _remove(list(self._folders.values()), seconds)
 

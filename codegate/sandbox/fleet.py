@@ -39,11 +39,11 @@ class Member(Enclosure):
 
     @abstractmethod
     def kill(self) -> None:
-        """Kill it at once, without waiting for its end."""
+        """Kill the sandbox at once, without waiting for its end."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Wait for its end, and remove its files and groups."""
+        """Wait for the sandbox's end; remove its files and groups."""
 
 
 class Fleet:
@@ -62,7 +62,7 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Make ``close`` wait until the ``with`` block has ended.
+        """Make ``Fleet.close`` wait for the ``with`` block.
 
         The block starts a sandbox.
 
@@ -81,15 +81,12 @@ class Fleet:
                 self._changed.notify_all()
 
     def add(self, member: Member) -> None:
-        """Register a sandbox that has yet to start.
-
-        ``close`` removes it.
-        """
+        """Register an unstarted sandbox, for ``Fleet.close`` to remove."""
         with self._changed:
             self._members.add(member)
 
     def open(self, member: Member, connection: SocketConnection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
-        """Return the session of a started sandbox, registered for ``close``."""
+        """Return a started sandbox's session, registered for ``Fleet.close``."""
         try:
             session = SandboxSession(SupervisorStream(connection), member, scope, limits)
         except BaseException:

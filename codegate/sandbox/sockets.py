@@ -53,7 +53,7 @@ class SocketConnection:
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
         """Wait; return the ready sockets of ``selector``.
 
-        This connection has to be one of them.
+        ``selector`` has to include this connection.
 
         Raises:
             OSError: none was ready before ``deadline``.
@@ -111,7 +111,10 @@ class AttachedConnection(SocketConnection):
         return data
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """See ``SocketConnection.wait``; buffered output counts as ready."""
+        """Wait; return the ready sockets of ``selector``.
+
+        This connection counts as ready if it has buffered output.
+        """
         if self._buffer:
             return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]
         return super().wait(selector, deadline)

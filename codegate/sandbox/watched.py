@@ -64,7 +64,7 @@ class WatchedSandbox(Sandbox):
         self._session.put(files)
 
     def run(self, command: Command) -> Completed:
-        """See ``Sandbox.run``.
+        """Run ``command`` to its end or limit; return the observations.
 
         A command that wrote too much is reported as killed, and the sandbox is closed.
         """

@@ -71,7 +71,7 @@ def daemons(subject: Subject) -> None:
 def stopped_tree(subject: Subject) -> None:
     """Check that the time limit kills even after SIGSTOP.
 
-    Orphans of short-lived processes do not use up the process limit.
+    Check, too, that ended processes and their orphans do not use up the process limit.
     """
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"

@@ -175,7 +175,10 @@ class RemoteBackend(Backend):
         )
 
     def base_image(self, python: str, wanted: str | None = None) -> str:
-        """See ``Backend.base_image``; the provider knows the image by its tag."""
+        """Return ``wanted``, else a base image's tag.
+
+        ``python`` is the minor version that the image has.
+        """
         return wanted or BASE_IMAGE.format(python=python)
 
     def pin_image(self, name: str) -> str:
