@@ -67,10 +67,11 @@ def agent_attempt(
     """Let an agent work on a problem; return the attempt.
 
     The agent's settings limit it, and ``max_iterations`` its model calls. ``python`` is the minor version of the Python
-    that runs agents, such as ``3.12``. ``paid`` stores the model's answers: those of an interrupted earlier start of
-    this attempt are used again.
+    that runs agents, such as ``3.12``. ``open_for_agent`` opens the sandbox, and ``call`` makes a model call. ``paid``
+    stores the model's answers: those of an interrupted earlier start of this attempt are used again.
 
     Raises:
+        ValueError: the candidate has no agent, or ``provider`` is None.
         AgentFailed: the agent made no model call, or ran out of time because its calls had to wait.
         UsageError: the agent cannot be installed.
         InfrastructureError: the sandbox or a model call failed.
