@@ -24,9 +24,9 @@ def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
     """Ask a model about patches; compare it with hidden tests.
 
     RUN is a run's folder. The judge gets the statement and the patch of each attempt, no test, and answers pass or
-    fail. Its answers are kept in judge.jsonl in the run's folder: judging again asks only about what is missing.
-    Without a judge, what is kept there is shown. The budget and the limits in codegate.yml hold for the run and its
-    judge together.
+    fail. Its answers are kept in judge.jsonl in the run's folder: judging again asks only about what is missing. If
+    neither --judge nor codegate.yml names a judge, the kept answers are shown. The budget and the limits in
+    codegate.yml hold for the run and its judge together.
 
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """

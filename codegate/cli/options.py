@@ -24,7 +24,7 @@ class Finite(click.FloatRange):
     """A command's parameter: a number in a range, never ``nan``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number; see ``click.ParamType.convert``."""
+        """Return ``value`` as a number within the range."""
         found = super().convert(value, param, ctx)
         return found if math.isfinite(found) else self.fail(f"{value!r} is no number.", param, ctx)
 
