@@ -160,6 +160,10 @@ class Age:
                 return ""
 
 
+WORKFLOW_FILE: Final = r"^\.github/workflows/(?:[^/\s]| ){1,200}\.ya?ml$"
+"""Path of a workflow's file. GitHub takes any letters and signs in its name, and blanks."""
+
+
 class Download(Strict):
     """Where to download a pinned baseline; the lock verifies it.
 
@@ -167,9 +171,7 @@ class Download(Strict):
     """
 
     artifact: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
-    workflow: str = Field(
-        default=".github/workflows/codegate-baseline.yml", pattern=r"^\.github/workflows/[^/\s]{1,200}\.ya?ml$"
-    )
+    workflow: str = Field(default=".github/workflows/codegate-baseline.yml", pattern=WORKFLOW_FILE)
     release: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
     asset: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
 

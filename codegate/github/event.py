@@ -22,6 +22,7 @@ from pydantic import (
 
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
+from codegate.gating.baseline import WORKFLOW_FILE
 from codegate.strict import Lenient, parse_json, read_text, shown
 from codegate.suite.model import Commit
 
@@ -40,7 +41,10 @@ _Ref = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f-\x9f~^:?*\[\\
 MAX_PAYLOAD_BYTES: Final = 32 << 20
 """GitHub sends none above 25 MB."""
 
-_WORKFLOW: Final = re.compile(r"\.github/workflows/[A-Za-z0-9._-]{1,200}\.ya?ml")
+UNKNOWN_WORKFLOW: Final = (
+    "GITHUB_WORKFLOW_REF names no workflow file of this repository, and artifacts are taken from its runs only. Run "
+    "this from a file in .github/workflows of this repository, without an @ in its name."
+)
 
 _BY_MEMBERS: Final = frozenset(
     {"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group", "release", "create", "deployment"}
@@ -109,11 +113,11 @@ class _Environment(Lenient):
     def workflow_path(self) -> str:
         """Return the path of this workflow's file in the repository.
 
-        "" if the file is in another repository.
+        "" if the file is in another repository, or its name has an @.
         """
         reference = self.GITHUB_WORKFLOW_REF
         path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
-        return path if path != reference and _WORKFLOW.fullmatch(path) else ""
+        return path if path != reference and path.isprintable() and re.fullmatch(WORKFLOW_FILE, path) else ""
 
 
 _PartT = TypeVar("_PartT", bound=Lenient)

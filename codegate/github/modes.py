@@ -12,6 +12,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Download
 from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
+from codegate.github.event import UNKNOWN_WORKFLOW
 from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, figures, verdict_annotations
 from codegate.github.workflow import notes_summary
@@ -103,6 +104,8 @@ def make_baseline(job: Job, project: Project) -> Result:
     samples = inputs.samples or BASELINE_SAMPLES
     if len(project.settings.candidates) != 1:
         raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
+    if job.event is not None and not job.event.workflow_path:
+        job.log.annotate("warning", "codegate", f"the lock will name no artifact: {UNKNOWN_WORKFLOW}")
     before = _of_same_model(project)
     if samples < MIN_SAMPLES and before is None:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")

@@ -21,6 +21,7 @@ from codegate.github.artifacts import (
     own_artifacts,
     read_members,
 )
+from codegate.github.event import UNKNOWN_WORKFLOW
 from codegate.github.modes import log_report, progress_to, run_spec
 from codegate.github.step import Annotation, Job, Result, figures
 from codegate.github.workflow import notes_summary
@@ -108,6 +109,9 @@ def _fetch_history(job: Job, history: Path) -> None:
     """
     github, event = job.github, job.event
     if event is None or github is None:
+        return
+    if not event.workflow_path:
+        job.log.annotate("warning", "codegate", f"no earlier night is looked for: {UNKNOWN_WORKFLOW}")
         return
     branch, name, tried = default_branch(github, event), job.inputs.artifact_name, 0
     for artifact in itertools.islice(own_artifacts(github, name, branch), _NIGHTS_TRIED):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
+from codegate.gating import Download
 from codegate.github.event import MAX_PAYLOAD_BYTES, Event, read_event, refusal
 
 BASE, HEAD, MERGE = "b" * 40, "a" * 40, "c" * 40
@@ -69,6 +70,30 @@ def test_the_addresses_of_an_enterprise_server_are_its_own(tmp_path: Path) -> No
     )  # fmt: skip
     assert event.run_url == "https://git.acme.example:8443/acme/demo/actions/runs/123"
     assert event.api_url == "https://git.acme.example/api/v3"
+
+
+@pytest.mark.parametrize("name", ["gate.yml", "my baseline.yml", "c++ [nightly] (2).yaml", "質量ゲート.yml"])
+def test_a_workflow_file_of_any_name_is_known(tmp_path: Path, name: str) -> None:
+    path = f".github/workflows/{name}"
+    event = event_of(tmp_path, "push", {}, GITHUB_WORKFLOW_REF=f"acme/demo/{path}@refs/heads/a@b.yml")
+    assert event.workflow_path == path
+    assert Download(artifact="codegate-baseline", workflow=path).workflow == path
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "acme/other/.github/workflows/gate.yml@refs/heads/main",
+        "acme/demo/.github/workflows/a/gate.yml@refs/heads/main",
+        "acme/demo/.github/workflows/a\nb.yml@refs/heads/main",
+        "acme/demo/.github/workflows/a\x1bb.yml@refs/heads/main",
+        "acme/demo/.github/workflows/a\u202eb.yml@refs/heads/main",
+        "acme/demo/.github/workflows/gate.py@refs/heads/main",
+        "",
+    ],
+)
+def test_no_other_file_is_the_workflow(tmp_path: Path, reference: str) -> None:
+    assert event_of(tmp_path, "push", {}, GITHUB_WORKFLOW_REF=reference).workflow_path == ""
 
 
 @pytest.mark.parametrize("head", [FORK, None, {}, {"id": None}])

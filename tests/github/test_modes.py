@@ -274,13 +274,26 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
     assert "Ray" not in step.log
 
 
-def test_a_history_is_found_behind_nights_that_have_none(world: World) -> None:
+def pin_by_hand(world: World) -> None:
+    """Pin a baseline of a model that nothing serves."""
     gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
     world.configure(json.dumps(gone))
     run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(gone))
     baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
     baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
     world.commit()
+
+
+def test_a_night_and_a_baseline_say_that_their_workflow_is_not_known(world: World) -> None:
+    pin_by_hand(world)
+    world.runtime = {"GITHUB_WORKFLOW_REF": "acme/others/.github/workflows/codegate.yml@refs/heads/main"}
+    for mode, words in (("nightly", "no earlier night is looked for"), ("baseline", "the lock will name no artifact")):
+        step = world.step("schedule", pushed(), mode=mode, candidates="m-2025-01-01" if mode == "baseline" else "")
+        assert f"::warning title=codegate::{words}: GITHUB_WORKFLOW_REF names no workflow file" in step.log, step.log
+
+
+def test_a_history_is_found_behind_nights_that_have_none(world: World) -> None:
+    pin_by_hand(world)
     nights = world.github.store(Artifacts)
     ended = Run(70, event="schedule", path=NIGHTLY)
     nights.put("codegate-nightly", zipped({"history.jsonl": b"of three nights"}), ended)
