@@ -138,6 +138,14 @@ def test_a_baseline_is_uploaded_only_where_there_is_one() -> None:
     assert kept == {"Keep the baseline": made, "Keep the environments": made}
 
 
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_a_copy_of_a_workflow_has_its_own_concurrency_group(path: Path) -> None:
+    """Such as one for another part of a monorepo: its name may be the same, its file is another."""
+    workflow = yaml.safe_load(path.read_text())
+    ended = "github.event.workflow_run.workflow_id" if "workflow_run" in workflow[True] else "github.workflow_ref"
+    assert f"${{{{ {ended} }}}}" in workflow["concurrency"]["group"]
+
+
 def deciding(name: str) -> str:
     """Return the script of a gate's workflow that decides whether anything is to be gated."""
     jobs = yaml.safe_load((ROOT / ".github" / "workflow-templates" / name).read_text())["jobs"]
