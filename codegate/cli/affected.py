@@ -29,7 +29,8 @@ def command(base: str, head: str, config: str, also: tuple[str, ...]) -> None:
     and what it names in BASE or in HEAD: suite, prompts, agents' files, recorded answers, the lock and its baseline.
     All is read from git, nothing from the work tree. stderr names the files.
 
-    Exits 0 with either answer, and 2 where there is none: a commit is missing, or the clone is shallow.
+    Exits 0 with either answer, and 2 where there is none: a commit or, in both, the configuration is missing, or the
+    clone is shallow.
     """
     if not base:
         raise UsageError("BASE is empty: this event has no base commit.", "Gate it without asking, or name a commit.")

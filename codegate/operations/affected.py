@@ -43,6 +43,9 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
 
     Changes are those since the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
     lock cannot be read, or a path leads over a symbolic link. ``also`` names further files and folders that matter.
+
+    Raises:
+        UsageError: neither commit has the file ``config``, or a commit is missing.
     """
     commits = [find_commit(repository, name) for name in (base, head)]
     config, *further = (_from_the_top(path) for path in (config, *also))
@@ -51,6 +54,11 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
         watched = _named(repository, commit, config) | watched
     for commit in commits:
         watched |= _links(repository, commit, watched)
+    if _EVERYTHING not in watched and not any(_has_file(repository, commit, config) for commit in commits):
+        raise UsageError(
+            f"neither {base[:12]} nor {head[:12]} has {shown(config)}: what the gate reads is not known.",
+            "Give the path of the configuration with --config.",
+        )
     changed = sorted(_changed(repository, *commits))
     return Affected(watched, {path: what for path in changed if (what := _role(path, watched)) is not None})
 
@@ -152,6 +160,10 @@ def _file(repository: Path, commit: str, path: str) -> bytes | None:
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")
     return file.data if file is not None else None
+
+
+def _has_file(repository: Path, commit: str, path: str) -> bool:
+    return b" blob " in git(repository, "ls-tree", "--full-tree", commit, "--", path)
 
 
 def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:

@@ -188,6 +188,17 @@ def test_without_a_configuration_the_first_one_matters(history: HistoryBuilder) 
     assert named("HEAD^", "HEAD", cwd=history.folder) == {"codegate.yml": "the configuration"}
 
 
+def test_a_configuration_that_was_renamed_leaves_no_green_gate(history: HistoryBuilder) -> None:
+    history.git("mv", "codegate.yml", "codegate.yaml")
+    history.commit("another suffix")
+    assert "codegate.yml" in named("HEAD^", "HEAD", cwd=history.folder)
+    history.commit("another model", {"codegate.yaml": config(samples=3)})
+    done = codegate("affected", "HEAD^", "HEAD", "--also", "src", cwd=history.folder)
+    assert (done.code, done.stdout) == (2, ""), done.stderr
+    assert " has codegate.yml: what the gate reads is not known." in done.stderr
+    assert "--config" in done.stderr
+
+
 @pytest.mark.parametrize("place", ["evals", "evals/theirs", "codegate.yml", "ci"])
 def test_a_symbolic_link_is_not_followed(history: HistoryBuilder, place: str) -> None:
     history.git("mv", place, "real")
@@ -244,6 +255,11 @@ def test_many_files_are_named_as_far_as_people_read(history: HistoryBuilder) -> 
         (("main:src", "HEAD"), "is not in "),
         (("main", "HEAD", "--config", "../codegate.yml"), "no path in the repository"),
         (("main", "HEAD", "--also", "/etc"), "no path in the repository"),
+        (
+            ("main", "HEAD", "--config", "gate/gone.yml", "--also", "src"),
+            "HEAD has gate/gone.yml: what",
+        ),
+        (("main", "HEAD", "--config", "gate"), "HEAD has gate: what the gate"),
     ],
 )
 def test_where_there_is_no_answer_none_is_printed(history: HistoryBuilder, words: tuple[str, ...], cause: str) -> None:
