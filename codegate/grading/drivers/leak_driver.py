@@ -1,4 +1,4 @@
-"""Search a sandbox for the answer to its problem.
+"""Search a sandbox for a problem's fix and hidden tests.
 
 The search sees the same files and network as code that a model starts, with the base tree in the workspace. Standard
 input brings the search request (see ``_search_request`` in ``codegate.mining.proving.leak``). It answers with one JSON
@@ -237,7 +237,10 @@ class LeakSearch:
             self.note("hidden_files", 1, path, self.answer.find_tests_in_binary(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether a git object or pack has the answer."""
+        """Return whether git data has a fixed or hidden file.
+
+        ``path`` is that of a git object or of a pack's index.
+        """
         # A pack's index lists its objects.
         if path.endswith(".idx"):
             data = read_start(path, LARGEST_COMPILED)

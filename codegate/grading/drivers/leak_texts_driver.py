@@ -1,8 +1,8 @@
-"""Recognise the answer to a problem in a file.
+"""Recognise a problem's fix and hidden tests in a file.
 
-``leak_driver.py`` finds the files and passes their content. The answer may be there as source, as a patch, in an
-archive, compiled, or by the names of its tests. Nothing is executed: byte code is searched for names, archives are read
-within bounds.
+``leak_driver.py`` finds the files and passes their content. The fix may be there as source, as a patch, in an archive,
+compiled, or by the names of its tests. Nothing is executed: byte code is searched for names, archives are read within
+bounds.
 """
 
 from __future__ import annotations
@@ -176,9 +176,9 @@ def is_packed(data: bytes) -> bool:
 
 
 class KnownAnswer:
-    """Recognises the answer in a file's content.
+    """Recognises fix and hidden tests in a file's content.
 
-    The answer's lines and names come from the search request of ``codegate.mining.proving.leak``.
+    Their lines and names come from the search request of ``codegate.mining.proving.leak``.
     """
 
     def __init__(self, wanted: dict[str, Any]) -> None:
