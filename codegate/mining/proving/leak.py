@@ -46,7 +46,7 @@ _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 def audit_leaks(
     base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "", *, from_tree: bool = True
 ) -> LeakAudit:
-    """Return the parts of the answer that models can reach.
+    """Return where models can reach the fix or hidden tests.
 
     A line of the fix counts if it has 20 characters and an identifier, and another file has it together with other
     lines of the fix. A hidden test counts if a file has its fixed content. An installed release of the project counts

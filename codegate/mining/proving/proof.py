@@ -80,7 +80,7 @@ class Proof:
         nop_resolved: number of rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why to quarantine the problem as a whole, or None.
-        leaks: parts of the answer that a model can reach; None: not audited.
+        leaks: where a model can reach the fix or hidden tests; None: not audited.
         controls: changes of tests with which the reference fix fails; None: not searched for.
         cut_short: number of rounds in which the reference fix ran out of time or memory.
     """

@@ -160,7 +160,10 @@ class Trial:
         return report if passed[0] == passed[1] else None
 
     def outcomes(self, causes: dict[str, Cause] | None = None) -> TestOutcomes:
-        """Return the outcomes of all runs so far."""
+        """Return the outcomes of all runs so far.
+
+        ``causes`` has the known causes of flaky tests, by test.
+        """
         return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
 
     def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
