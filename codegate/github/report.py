@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import GitHub, GitHubError
+from codegate.forge import GitHub, GitHubError, Gone
 from codegate.github.artifacts import download_artifact, list_artifacts, read_members
 from codegate.github.event import Event, WorkflowRun
 from codegate.github.posts import item_number, post_comment
 from codegate.github.publish import gate_key
 from codegate.github.step import COMMENT_URL, NO_SECRETS, NOT_GATED, Job, Result
-from codegate.github.workflow import write_outputs
+from codegate.github.workflow import fault_summary, write_outputs
 from codegate.operations.rules import Skipped
 from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment, render_notice
 from codegate.wording import documentation
@@ -39,13 +39,23 @@ def report(job: Job) -> Result:
     number = pull_number(github, event)
     if number is None:
         raise Skipped(f"run {run.id} belongs to no open pull request whose head it still is.")
-    data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
-    members = dict(read_members(data, {_RESULT, NOT_GATED}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
+    try:
+        data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
+        members = dict(read_members(data, {_RESULT, NOT_GATED}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
+        view = read_result(members[_RESULT]) if _RESULT in members and NOT_GATED not in members else None
+    except (UsageError, Gone) as error:  # a stranger's artifact is no fault of this repository
+        text = f"run {run.id} reported nothing that can be shown: {error.cause}"
+        return Result(
+            ExitCode.PASS,
+            {"verdict": "skipped"},
+            fault_summary("skipped", text),
+            (("warning", "codegate: skipped", text),),
+        )
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
     if NOT_GATED in members:  # a report beside it came with the checkout; what the mark says is not repeated
         body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, fault=False)
-    elif _RESULT in members:
-        body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
+    elif view is not None:
+        body = render_comment(view, run_url=url, commit=run.head_sha, claimed=True)
     else:
         raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
     key = gate_key(job.environment, job.inputs, name, str(run.workflow_id))  # each gate has its own comment

@@ -339,6 +339,29 @@ def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept:
     assert "this is a new run" not in named.log
 
 
+@pytest.mark.parametrize(
+    ("theirs", "changes", "reason"),
+    [
+        (b"<html>", {}, "it does not end as a zip does."),
+        (zipped({"report.json": b"{}"}), {}, "is no codegate.report/"),
+        (zipped({"report.json": b"[" * 5000}), {}, "report.json"),
+        (zipped({"report.json": b"{}"}), {"digest": "sha256:0"}, "its digest does not match."),
+        (zipped({}), {"expires_at": datetime.now(UTC) - timedelta(days=1)}, "has expired."),
+    ],
+)
+def test_the_junk_of_a_stranger_makes_no_step_red(
+    world: World, theirs: bytes, changes: dict[str, Any], reason: str
+) -> None:
+    run = Run(55, event="pull_request", head_repository_id=2000)
+    world.github.store(Artifacts).put("codegate-report", theirs, run, **changes)
+    world.github.store(Rest).add_pull(7, HEAD)
+    step = world.step("workflow_run", run_payload(FORK, head_branch="patch"), mode="report")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
+    assert "::warning title=codegate%3A skipped::run 55 reported nothing that can be shown: " in step.log
+    assert reason in step.summary
+    assert world.comments() == []
+
+
 @pytest.mark.docker
 class TestRuns:
     """With a suite of three problems, really run."""
