@@ -7,7 +7,6 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
 from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
+from codegate.cli.workflows import ACTION, COMMIT, GATE, MATRIX, WORKFLOWS, own_action, workflow_texts
 from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
@@ -30,25 +30,12 @@ from codegate.running.config import load_config
 from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
 from codegate.strict import read_text, shown
-from codegate.suite import GitError, git, load_suite
+from codegate.suite import load_suite
 from codegate.wording import count_of, documentation
 
-_ACTION: Final = "codegate-ci/codegate"
-_COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
-PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
-"""Placeholder of the templates: no such commit exists, so an unfilled copy fails at once."""
-
-BRANCH: Final = "$default-branch"
-"""Placeholder of the templates; GitHub fills it in for an organisation's templates."""
-
-_WORKFLOWS: Final = Path(".github", "workflows")
-_ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
-_GATE: Final = "codegate-gate.yml"
-_MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUITE: Final = Path("suites", "mine")
-_SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
+_SCHEMA: Final = f"https://raw.githubusercontent.com/{ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
 _IGNORED: Final = ("runs/", "/review.html")
 _MOST_READ: Final = 1 << 20
 _MOST_SHOWN: Final = 500  # characters of a failing test's message
@@ -85,12 +72,12 @@ gate:
     help="Build the recipe, and run tests of HEAD once without a network; default: on a terminal.",
 )
 @sandbox_option
-@click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
+@click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {WORKFLOWS}.")
 @click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
 @click.option(
     "--action",
     metavar="OWNER/REPO@REF",
-    help=f"With --workflows: the action that they use; default {_ACTION} at the commit of this release.",
+    help=f"With --workflows: the action that they use; default {ACTION} at the commit of this release.",
 )
 @click.option("--force", is_flag=True, help="With --workflows: overwrite existing ones.")
 @click.option("--yes", is_flag=True, help="Do not prompt: the default candidate, and workflows if origin is on GitHub.")
@@ -123,7 +110,7 @@ def command(
     if not workflows and (matrix or force or action is not None):
         raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")
     if action is not None and not _REFERENCE.fullmatch(action):
-        raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {_ACTION}@COMMIT.")
+        raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {ACTION}@COMMIT.")
     specs = named_candidates([candidate] if candidate else [], "--candidate")
     folder = os.path.normpath(path).replace(os.sep, "/")
     part = "" if folder == "." else folder
@@ -146,16 +133,16 @@ def command(
         name = click.prompt(asked, default=EXAMPLE_CANDIDATE, err=True) if asks and not present else EXAMPLE_CANDIDATE
         specs = named_candidates([name], name)
     asked_for = workflows
-    gated = any(os.path.lexists(_WORKFLOWS / name) for name in (_GATE, _MATRIX))
+    gated = any(os.path.lexists(WORKFLOWS / name) for name in (GATE, MATRIX))
     if project is not None and project.slug and not workflows and not gated and Path(".git").exists():
-        workflows = yes or (asks and click.confirm(f"Write workflows into {_WORKFLOWS}?", default=True, err=True))
+        workflows = yes or (asks and click.confirm(f"Write workflows into {WORKFLOWS}?", default=True, err=True))
     spec = specs[0]
     try:
-        used = action or (_own_action() if workflows else "")
+        used = action or (own_action() if workflows else "")
     except UsageError as error:
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
-    files = _workflows(used, matrix=matrix) if workflows else {}
+    files = workflow_texts(used, matrix=matrix) if workflows else {}
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
@@ -188,7 +175,7 @@ def command(
             write_atomic(out, text.replace(comment, recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
-    if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
+    if workflows and not COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
             f"The workflows use {used}, and the owner of that tag can move it. To pin its present commit:\n"
@@ -297,7 +284,7 @@ def _next_commands(out: Path, part: str) -> list[str]:
 
 
 def _workflow_commands(out: Path, specs: Sequence[CandidateSpec], files: Mapping[Path, str]) -> list[str]:
-    names = shlex.join(map(str, (out, out.with_name(".gitignore"), _WORKFLOWS)))
+    names = shlex.join(map(str, (out, out.with_name(".gitignore"), WORKFLOWS)))
     lines = [f"git add {names} && git commit -m 'Add codegate' && git push  # to the default branch"]
     asked = [one for one in specs if one.calls_a_model and one.api_key_command is None]
     for name in dict.fromkeys(one.api_key_env or model_provider(one.provider).key_variable for one in asked):
@@ -354,53 +341,3 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
         f"# a gate with one candidate and the confirmation of a regression {needs.gate}; more is for retries\n"
         f"max_model_calls: {needs.limit:<15}# the run stops, resumable, before it makes more (codegate plan)"
     )
-
-
-def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
-    """Return the text of every workflow by its path.
-
-    ``action`` is codegate's GitHub Action; ``matrix``: the gate runs in shards. Raises UsageError if this is no
-    repository's root, or another gate is there.
-    """
-    if not Path(".git").exists():
-        raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
-    gate, other = (_MATRIX, _GATE) if matrix else (_GATE, _MATRIX)
-    if os.path.lexists(_WORKFLOWS / other):
-        raise UsageError(f"{_WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
-    templates, branch = _templates(), json.dumps(_default_branch())
-    return {
-        _WORKFLOWS / name: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
-        .replace(BRANCH, branch)
-        for name in (gate, *_ALWAYS)
-    }  # fmt: skip
-
-
-def _own_action() -> str:
-    """Return the GitHub Action's reference, pinned to this version's commit."""
-    package = Path(codegate.__file__).parent
-    with contextlib.suppress(GitError, OSError):
-        built = package / _COMMIT_FILE
-        commit = built.read_text() if built.exists() else git(package.parent, "rev-parse", "--verify", "HEAD").decode()
-        if (built.exists() or (package.parent / ".git").exists()) and _COMMIT.fullmatch(commit.strip()):
-            return f"{_ACTION}@{commit.strip()} # v{codegate.__version__}"
-    tag = f"action-v{codegate.__version__}"  # its action.yml names the published image
-    raise UsageError(
-        "this installation does not know the commit that it was built from, which the workflows are pinned to.",
-        f"Name it. `git ls-remote https://github.com/{_ACTION} '{tag}^{{}}' {tag}` prints that of the release; if this "
-        f"was installed from the clone CLONE:\n"
-        f"  codegate init --workflows --action {_ACTION}@$(git -C CLONE rev-parse HEAD)",
-    )
-
-
-def _default_branch() -> str:
-    for name in ("refs/remotes/origin/HEAD", "HEAD"):
-        with contextlib.suppress(GitError):
-            found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()
-            return found.removeprefix("origin/") if name.startswith("refs/") else found
-    return "main"
-
-
-def _templates() -> Path:
-    packaged = Path(str(resources.files(codegate))) / "workflow_templates"
-    checkout = Path(codegate.__file__).parents[1] / ".github" / "workflow-templates"
-    return packaged if packaged.is_dir() else checkout

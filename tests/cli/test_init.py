@@ -15,7 +15,8 @@ import yaml
 
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, parse_candidate
-from codegate.cli.init import PLACEHOLDER, command
+from codegate.cli.init import command
+from codegate.cli.workflows import PLACEHOLDER
 from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
 from codegate.operations.project import look_at

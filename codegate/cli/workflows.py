@@ -1,0 +1,77 @@
+"""The GitHub workflows that ``codegate init`` writes."""
+
+import contextlib
+import json
+import os
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import codegate
+from codegate.errors import UsageError
+from codegate.suite import GitError, git
+
+ACTION: Final = "codegate-ci/codegate"
+_COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
+PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
+"""Placeholder of the templates: no such commit exists, so an unfilled copy fails at once."""
+
+BRANCH: Final = "$default-branch"
+"""Placeholder of the templates; GitHub fills it in for an organisation's templates."""
+
+WORKFLOWS: Final = Path(".github", "workflows")
+_ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
+GATE: Final = "codegate-gate.yml"
+MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
+COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def workflow_texts(action: str, *, matrix: bool) -> dict[Path, str]:
+    """Return the text of every workflow by its path.
+
+    ``action`` is codegate's GitHub Action; ``matrix``: the gate runs in shards. Raises UsageError if this is no
+    repository's root, or another gate is there.
+    """
+    if not Path(".git").exists():
+        raise UsageError("this is not the root of a git repository.", f"GitHub reads {WORKFLOWS} there only.")
+    gate, other = (MATRIX, GATE) if matrix else (GATE, MATRIX)
+    if os.path.lexists(WORKFLOWS / other):
+        raise UsageError(f"{WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
+    templates, branch = _templates(), json.dumps(_default_branch())
+    return {
+        WORKFLOWS / name: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
+        .replace(BRANCH, branch)
+        for name in (gate, *_ALWAYS)
+    }  # fmt: skip
+
+
+def own_action() -> str:
+    """Return the GitHub Action's reference, pinned to this version's commit."""
+    package = Path(codegate.__file__).parent
+    with contextlib.suppress(GitError, OSError):
+        built = package / _COMMIT_FILE
+        commit = built.read_text() if built.exists() else git(package.parent, "rev-parse", "--verify", "HEAD").decode()
+        if (built.exists() or (package.parent / ".git").exists()) and COMMIT.fullmatch(commit.strip()):
+            return f"{ACTION}@{commit.strip()} # v{codegate.__version__}"
+    tag = f"action-v{codegate.__version__}"  # its action.yml names the published image
+    raise UsageError(
+        "this installation does not know the commit that it was built from, which the workflows are pinned to.",
+        f"Name it. `git ls-remote https://github.com/{ACTION} '{tag}^{{}}' {tag}` prints that of the release; if this "
+        f"was installed from the clone CLONE:\n"
+        f"  codegate init --workflows --action {ACTION}@$(git -C CLONE rev-parse HEAD)",
+    )
+
+
+def _default_branch() -> str:
+    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+        with contextlib.suppress(GitError):
+            found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()
+            return found.removeprefix("origin/") if name.startswith("refs/") else found
+    return "main"
+
+
+def _templates() -> Path:
+    packaged = Path(str(resources.files(codegate))) / "workflow_templates"
+    checkout = Path(codegate.__file__).parents[1] / ".github" / "workflow-templates"
+    return packaged if packaged.is_dir() else checkout
