@@ -17,7 +17,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
 from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
-from codegate.cli.workflows import ACTION, COMMIT, GATE, MATRIX, WORKFLOWS, own_action, workflow_texts
+from codegate.cli.workflows import ACTION, COMMIT, GATE, MATRIX, WORKFLOWS, default_branch, own_action, workflow_texts
 from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
@@ -142,7 +142,8 @@ def command(
     except UsageError as error:
         workflows, used = False, ""
         say(f"no workflows were written: {error}")
-    files = workflow_texts(used, matrix=matrix) if workflows else {}
+    branch, known = default_branch()
+    files = workflow_texts(used, branch, matrix=matrix) if workflows else {}
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
@@ -175,6 +176,14 @@ def command(
             write_atomic(out, text.replace(comment, recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
+    if any(path.name in {GATE, MATRIX} for path in written):
+        say(f"The gate is for pull requests to the branch {branch}.")
+        if not known:
+            say(
+                "That is a guess, since git does not know origin's default branch here. If it is another one:\n"
+                "  git remote set-head origin --auto\n"
+                "  codegate init --workflows --force"
+            )
     if workflows and not COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(

@@ -27,21 +27,21 @@ MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one 
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def workflow_texts(action: str, *, matrix: bool) -> dict[Path, str]:
+def workflow_texts(action: str, branch: str, *, matrix: bool) -> dict[Path, str]:
     """Return the text of every workflow by its path.
 
-    ``action`` is codegate's GitHub Action; ``matrix``: the gate runs in shards. Raises UsageError if this is no
-    repository's root, or another gate is there.
+    ``action`` is codegate's GitHub Action. Pull requests to ``branch`` are gated; ``matrix``: in shards. Raises
+    UsageError if this is no repository's root, or another gate is there.
     """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {WORKFLOWS} there only.")
     gate, other = (MATRIX, GATE) if matrix else (GATE, MATRIX)
     if os.path.lexists(WORKFLOWS / other):
         raise UsageError(f"{WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
-    templates, branch = _templates(), json.dumps(_default_branch())
+    templates = _templates()
     return {
         WORKFLOWS / name: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
-        .replace(BRANCH, branch)
+        .replace(BRANCH, json.dumps(branch))
         for name in (gate, *_ALWAYS)
     }  # fmt: skip
 
@@ -63,12 +63,21 @@ def own_action() -> str:
     )
 
 
-def _default_branch() -> str:
-    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+def default_branch() -> tuple[str, bool]:
+    """Return the default branch of origin, and whether git knows it.
+
+    A clone does. Otherwise it is a guess: origin's main or master, else the branch that is checked out.
+    """
+    with contextlib.suppress(GitError):
+        found = git(Path(), "symbolic-ref", "--short", "refs/remotes/origin/HEAD").decode("utf-8", "replace").strip()
+        return found.removeprefix("origin/"), True
+    for name in ("main", "master"):
         with contextlib.suppress(GitError):
-            found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()
-            return found.removeprefix("origin/") if name.startswith("refs/") else found
-    return "main"
+            git(Path(), "rev-parse", "--verify", "--quiet", f"refs/remotes/origin/{name}")
+            return name, False
+    with contextlib.suppress(GitError):
+        return git(Path(), "symbolic-ref", "--short", "HEAD").decode("utf-8", "replace").strip(), False
+    return "main", False
 
 
 def _templates() -> Path:

@@ -75,11 +75,37 @@ def test_the_workflows_use_the_action_that_was_named(repository: Path, capsys: p
     assert (repository / "codegate.yml").exists()
 
 
-def test_pull_requests_to_the_remotes_default_branch_are_gated(repository: Path) -> None:
-    subprocess.run(["git", "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/v2/main"], check=True)
+@pytest.mark.parametrize(
+    ("known", "checked_out", "branch"),
+    [
+        (["HEAD", "main"], "feature/y", "v2/main"),
+        (["main", "master"], "feature/y", "main"),
+        (["master"], "feature/y", "master"),
+        (["feature/y"], "feature/y", "feature/y"),
+        ([], "", "main"),
+    ],
+    ids=["cloned", "pushed", "older", "neither", "detached"],
+)
+def test_the_branch_whose_pull_requests_are_gated_is_named(
+    repository: Path, capsys: pytest.CaptureFixture[str], known: list[str], checked_out: str, branch: str
+) -> None:
+    commit = commit_all(repository)
+    for name in known:
+        place = f"refs/remotes/origin/{name}"
+        words = (
+            ["symbolic-ref", place, "refs/remotes/origin/v2/main"] if name == "HEAD" else ["update-ref", place, commit]
+        )
+        subprocess.run(["git", *words], check=True)
+    switched = ["checkout", "-q", "-b", checked_out] if checked_out else ["checkout", "-q", "--detach"]
+    subprocess.run(["git", *switched], check=True)
     init("--workflows")
     text = (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
-    assert yaml.safe_load(text)[True]["pull_request"]["branches"] == ["v2/main"]
+    assert yaml.safe_load(text)[True]["pull_request"]["branches"] == [branch]
+    said = capsys.readouterr().out
+    assert f"The gate is for pull requests to the branch {branch}.\n" in said
+    assert ("That is a guess" in said) is ("git remote set-head origin --auto" in said) is ("HEAD" not in known)
+    init("--workflows")
+    assert "pull requests to the branch" not in capsys.readouterr().out, "the gate there may be for another one"
 
 
 def test_without_an_action_the_workflows_are_pinned_to_the_commit_of_this_code(
