@@ -19,7 +19,7 @@ from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github import modes
 from codegate.github.environments import take_environments
-from codegate.github.event import read_event, refusal
+from codegate.github.event import read_event, refusal, with_merged_base
 from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly
 from codegate.github.pinned import fetch_pinned
@@ -43,6 +43,9 @@ from codegate.operations.rules import project_of
 from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
 
+BASE_VARIABLE: Final = "CODEGATE_BASE"
+"""Environment variable of a script in the input ``run``: the event's base commit; empty without one."""
+
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
 _WATCHED: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM})
@@ -61,6 +64,9 @@ def command(reap: bool) -> ExitCode:
     if os.getpid() == 1:
         leave_to_child()
     if script := os.environ.get("INPUT_RUN", "").strip():
+        with contextlib.suppress(UsageError):  # a script need not be about an event
+            event = with_merged_base(read_event(os.environ), Path())
+            os.environ[BASE_VARIABLE] = event.base_sha or ""
         os.execvp("bash", ["bash", "-e", "-o", "pipefail", "-c", script])  # noqa: S606  the workflow's own
     return run_action(os.environ)
 
@@ -116,7 +122,10 @@ def reap_action(environment: Mapping[str, str]) -> ExitCode:
 def _with_event(job: Job) -> Job:
     if not job.environment.get("GITHUB_EVENT_NAME"):
         return job
-    event, token = read_event(job.environment), job.inputs.token
+    named, token = read_event(job.environment), job.inputs.token
+    event = with_merged_base(named, job.inputs.workspace)
+    if event.base_sha != named.base_sha:
+        job.log.log(f"the base commit is {event.base_sha}, which GitHub merged into; the event has an older one")
     return replace(job, event=event, github=GitHub(event.api_url, event.repository, token) if token else None)
 
 

@@ -7,7 +7,7 @@ docs.github.com, "Events that trigger workflows" and "Webhook events and payload
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -24,6 +24,7 @@ from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
 from codegate.gating.baseline import WORKFLOW_FILE
 from codegate.strict import Lenient, parse_json, read_text, shown
+from codegate.suite import GitError, git
 from codegate.suite.model import Commit
 
 _Id = Annotated[int, Field(strict=True, gt=0, lt=1 << 62)]
@@ -68,6 +69,7 @@ class PullRequest(Lenient):
     """
 
     number: _Id
+    base_ref: _Ref | None = Field(default=None, validation_alias=AliasPath("base", "ref"))
     base_sha: Commit = Field(validation_alias=AliasPath("base", "sha"))
     head_sha: Commit = Field(validation_alias=AliasPath("head", "sha"))
     head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head", "repo", "id"))
@@ -101,6 +103,7 @@ class _Environment(Lenient):
     GITHUB_EVENT_NAME: _EventName
     GITHUB_REPOSITORY: _Name
     GITHUB_SHA: Commit
+    GITHUB_REF: str = ""
     GITHUB_EVENT_PATH: str = ""
     GITHUB_WORKFLOW_REF: str = ""
     GITHUB_SERVER_URL: _Url = "https://github.com"
@@ -133,6 +136,7 @@ class Event:
         pull: the pull request that the event is about.
         base_sha: commit with the rules that hold: the base of a pull request or a merge queue.
         sha: the run's commit as in GITHUB_SHA (for a pull request, the merge commit).
+        ref: the reference that ``sha`` was found by, as in GITHUB_REF.
         server_url: GitHub's address for people, that of an Enterprise server if it is one.
         api_url: the address for programs.
         workflow_path: path of this workflow's file in the repository.
@@ -146,6 +150,7 @@ class Event:
     workflow_run: WorkflowRun | None
     base_sha: str | None
     sha: str
+    ref: str
     server_url: str
     api_url: str
     run_id: int
@@ -204,6 +209,7 @@ def read_event(environment: Mapping[str, str]) -> Event:
         workflow_run=part(WorkflowRun, "workflow_run") if name == "workflow_run" else None,
         base_sha=base.base_sha if base is not None else None,
         sha=given.GITHUB_SHA,
+        ref=given.GITHUB_REF,
         server_url=given.GITHUB_SERVER_URL,
         api_url=given.GITHUB_API_URL,
         run_id=given.GITHUB_RUN_ID,
@@ -219,6 +225,29 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
         path = ".".join(str(part) for part in (*([place] if place else []), *error.errors()[0]["loc"]))
         where = f"{shown(path)} of the event" if place else path
         raise UsageError(f"{where} is missing, or not what GitHub writes there.") from None
+
+
+def with_merged_base(event: Event, repository: Path) -> Event:
+    """Return the event with the base that GitHub merged into.
+
+    GitHub makes a pull request's merge commit on the tip of its base branch, and the payload's base can be weeks older
+    than that. Of a merge commit that its author could have made, the payload's base counts. One is GitHub's if the
+    runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step can set), it is what is checked out,
+    it merges the head, and what it merges into has the payload's base and is on the base branch as it was fetched.
+    """
+    pull = event.pull
+    if pull is None or event.name not in _BY_PROPOSAL or event.ref != f"refs/pull/{pull.number}/merge":
+        return event
+    try:
+        listed = git(repository, "rev-list", "--parents", "--max-count=1", "HEAD", "--").decode("ascii").split()
+        if listed[:1] != [event.sha] or listed[2:] != [pull.head_sha]:
+            return event
+        base = listed[1]
+        for earlier, later in ((pull.base_sha, base), (base, f"refs/remotes/origin/{pull.base_ref}")):
+            git(repository, "merge-base", "--is-ancestor", earlier, later)
+    except GitError:
+        return event
+    return replace(event, base_sha=base)
 
 
 def refusal(event: Event) -> str | None:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from codegate.gating.baseline import Lock
+from tests.github.test_event import pull_payload
 from tests.kit.repository import HistoryBuilder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,7 +151,7 @@ def deciding(name: str) -> str:
     """Return the script of a gate's workflow that decides whether anything is to be gated."""
     jobs = yaml.safe_load((ROOT / ".github" / "workflow-templates" / name).read_text())["jobs"]
     [step] = [step for job in jobs.values() for step in job["steps"] if step.get("id") == "changes"]
-    assert (step["uses"], list(step["env"])) == (PLACEHOLDER.partition(" ")[0], ["BASE"]), "no key"
+    assert (step["uses"], step.get("env")) == (PLACEHOLDER.partition(" ")[0], None), "no key"
     return str(step["with"]["run"])
 
 
@@ -174,9 +175,15 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
 def decided(gated: HistoryBuilder, tmp_path: Path, base: str) -> tuple["subprocess.CompletedProcess[str]", str]:
     """Run the action with the script of the gate's workflow; return how it ended, and the outputs that it wrote."""
     bin_, outputs = Path(sys.executable).parent, tmp_path / "outputs"
+    payload = pull_payload()
+    payload["pull_request"]["base"]["sha"] = base
+    payload["pull_request"]["head"]["sha"] = gated.git("rev-parse", "change")
+    (tmp_path / "event.json").write_text(json.dumps(payload))
     environment = {
-        "PATH": f"{bin_}:{os.environ['PATH']}", "INPUT_RUN": deciding("codegate-gate.yml"), "BASE": base,
-        "GITHUB_OUTPUT": str(outputs),
+        "PATH": f"{bin_}:{os.environ['PATH']}", "INPUT_RUN": deciding("codegate-gate.yml"),
+        "GITHUB_OUTPUT": str(outputs), "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_EVENT_NAME": "pull_request", "GITHUB_REPOSITORY": "acme/demo", "GITHUB_REF": "refs/pull/7/merge",
+        "GITHUB_SHA": gated.git("rev-parse", "HEAD"),
     }  # fmt: skip
     done = subprocess.run([bin_ / "codegate", "action"], cwd=gated.folder, env=environment, capture_output=True,
                           text=True, check=False)  # fmt: skip
@@ -194,10 +201,23 @@ def test_a_shipped_gate_gates_exactly_what_matters(gated: HistoryBuilder, tmp_pa
     gated.git("checkout", "--quiet", "-B", "change", "main")
     was = {path: gated.folder / path for path in (*NOT_READ, *([read] if read else []))}
     gated.commit("change", {path: f"{there.read_text() if there.exists() else ''}\n" for path, there in was.items()})
-    done, answer = decided(gated, tmp_path, "main")
+    done, answer = decided(gated, tmp_path, gated.git("rev-parse", "main"))
     assert (done.returncode, done.stdout, answer) == (0, "", "gate=true\n" if read else "gate=false\n")
     [line] = done.stderr.splitlines()
     assert line.startswith(f"{read} changed: " if read else "nothing changed that the gate reads: ")
+
+
+def test_what_the_base_branch_has_changed_meanwhile_is_not_gated(gated: HistoryBuilder, tmp_path: Path) -> None:
+    old = gated.git("rev-parse", "main")
+    gated.git("checkout", "--quiet", "-B", "change", "main")
+    gated.commit("words", {"README.md": "more\n"})
+    gated.git("checkout", "--quiet", "-B", "ahead", "main")
+    new = gated.commit("another prompt", {"prompts/fix.md": "Fix it: {statement}"})
+    gated.git("update-ref", "refs/remotes/origin/main", new)
+    gated.git("checkout", "--quiet", "--detach", "ahead")
+    gated.git("-c", "user.name=G", "-c", "user.email=g@x", "merge", "--quiet", "--no-ff", "-m", "merge", "change")
+    done, answer = decided(gated, tmp_path, old)
+    assert (done.returncode, answer) == (0, "gate=false\n"), done.stderr
 
 
 def test_without_an_answer_the_step_fails(gated: HistoryBuilder, tmp_path: Path) -> None:
@@ -225,7 +245,7 @@ def test_a_gate_of_shards_is_decided_likewise() -> None:
         ("ubuntu-24.04", "ubuntu-latest", "gate: another system one day"),
         (f"@{UPLOAD} # v7.0.0", f"@{UPLOAD}", f"not pinned with its version: actions/upload-artifact@{UPLOAD}"),
         (f"@{CHECKOUT} # v7.0.1", "@v7", "not pinned with its version: actions/checkout@v7"),
-        ('"$BASE" HEAD', "${{ github.head_ref }}", "gate: an expression is pasted into a shell"),
+        ('"$CODEGATE_BASE" HEAD', "${{ github.head_ref }}", "gate: an expression is pasted into a shell"),
         ("persist-credentials: false", "persist-credentials: true", "gate: the token stays in .git/config"),
         ("fetch-depth: 0", "fetch-depth: 1", "gate: base trees are read from history, which is not there"),
         (f"actions/checkout@{CHECKOUT} # v7.0.1", f"actions/cache/restore@{CHECKOUT} # v5.0.5",

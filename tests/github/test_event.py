@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.gating import Download
-from codegate.github.event import MAX_PAYLOAD_BYTES, Event, read_event, refusal
+from codegate.github.event import MAX_PAYLOAD_BYTES, Event, read_event, refusal, with_merged_base
+from tests.kit.repository import HistoryBuilder
 
 BASE, HEAD, MERGE = "b" * 40, "a" * 40, "c" * 40
 HOME, FORK = {"id": 1000, "full_name": "acme/demo"}, {"id": 2000, "full_name": "mallory/demo"}
@@ -150,6 +151,73 @@ def test_the_base_of_a_merge_queue_is_read(tmp_path: Path) -> None:
     payload = {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}
     assert event_of(tmp_path, "merge_group", payload).base_sha == BASE
     assert event_of(tmp_path, "push", payload).base_sha is None
+
+
+class Merged:
+    """A pull request whose base branch went on: ``old`` is the event's base, ``tip`` what GitHub merged into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.made = HistoryBuilder(folder / "r")
+        self.old = self.made.commit("old", {"a": "1"})
+        self.made.branch("change")
+        self.head = self.made.commit("change", {"b": "1"})
+        self.made.git("checkout", "--quiet", "main")
+        self.tip = self.made.commit("tip", {"a": "2"})
+        self.fetched("main", self.tip)
+        self.merge = self.merged(self.tip, self.head)
+        self.folder = folder
+
+    def fetched(self, branch: str, commit: str) -> None:
+        self.made.git("update-ref", f"refs/remotes/origin/{branch}", commit)
+
+    def merged(self, *parents: str) -> str:
+        """Check out a merge commit of these parents."""
+        words = [word for parent in parents for word in ("-p", parent)]
+        named = ("-c", "user.name=G", "-c", "user.email=g@example.org")
+        commit = self.made.git(*named, "commit-tree", f"{self.head}^{{tree}}", *words, "-m", "merge")
+        self.made.git("checkout", "--quiet", "--detach", commit)
+        return commit
+
+    def base(self, name: str = "pull_request", ref: str = "refs/pull/7/merge", sha: str = "", base: str = "") -> str:
+        payload = pull_payload()
+        payload["pull_request"]["base"]["sha"] = base or self.old
+        payload["pull_request"]["head"]["sha"] = self.head
+        event = event_of(self.folder, name, payload, GITHUB_SHA=sha or self.merge, GITHUB_REF=ref)
+        return with_merged_base(event, self.made.folder).base_sha or ""
+
+
+def test_the_base_is_what_github_merged_a_pull_request_into(tmp_path: Path) -> None:
+    merged = Merged(tmp_path)
+    assert merged.base() == merged.base("pull_request_review") == merged.tip
+    merged.fetched("main", merged.made.commit("later", {"a": "3"}))
+    assert merged.base() == merged.old, "later is no commit of the pull request's merge"
+    merged.made.git("checkout", "--quiet", "--detach", merged.merge)
+    assert merged.base() == merged.tip, "the branch went on again before it was fetched"
+
+
+def test_the_base_of_a_merge_that_is_not_githubs_is_the_events(tmp_path: Path) -> None:
+    merged = Merged(tmp_path)
+    assert merged.base("pull_request_target") == merged.old, "its commit is one of the base branch"
+    assert merged.base(ref="refs/heads/change") == merged.base(ref="refs/pull/8/merge") == merged.old
+    assert merged.base(sha=merged.head) == merged.old, "what is checked out is not the commit of the run"
+    assert merged.base(base="1" * 40) == "1" * 40, "a base that is not known here"
+    own = merged.made.git("rev-parse", "main")
+    merged.fetched("main", merged.old)
+    assert merged.base() == merged.old, "what it merges into is on no base branch: its author could have made it"
+    merged.fetched("main", own)
+    for parents in (
+        (merged.head, merged.tip),
+        (merged.tip, merged.old),
+        (merged.tip,),
+        (merged.tip, merged.head, merged.old),
+    ):
+        assert merged.base(sha=merged.merged(*parents)) == merged.old, "another merge"
+    stale = merged.merged(merged.old, merged.head)
+    assert merged.base(sha=stale, base=merged.tip) == merged.tip, "a merge older than the event's base"
+    merged.made.git("checkout", "--quiet", "--detach", merged.merge)
+    merged.made.git("replace", merged.old, merged.tip)
+    assert merged.base() == merged.tip
+    assert with_merged_base(event_of(tmp_path, "pull_request", pull_payload()), tmp_path).base_sha == BASE
 
 
 def _changed(payload: dict[str, Any], path: str, value: object) -> dict[str, Any]:

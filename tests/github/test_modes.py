@@ -253,6 +253,27 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
     assert "no baseline" in said
 
 
+def test_the_rules_are_those_of_the_commit_that_github_merged_into(world: World) -> None:
+    """The event's base has no suite yet, which would be green."""
+    (world.workspace / "README.md").write_text("x")
+    old = world.commit()
+    world.configure("reference", "baseline: codegate.lock\n")
+    tip = world.commit()
+    run_git(world.workspace, "update-ref", "refs/remotes/origin/main", tip)
+    run_git(world.workspace, "checkout", "--quiet", "-b", "change", old)
+    (world.workspace / "README.md").write_text("y")
+    head = world.commit()
+    run_git(world.workspace, "checkout", "--quiet", "--detach", tip)
+    run_git(world.workspace, "merge", "--quiet", "--no-ff", "-m", "merge", head)
+    payload = pull(old)
+    payload["pull_request"]["head"]["sha"] = head
+    world.runtime = {"GITHUB_SHA": run_git(world.workspace, "rev-parse", "HEAD"), "GITHUB_REF": "refs/pull/7/merge"}
+    step = world.step("pull_request", payload)
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error"), step.log
+    assert "codegate.lock, which `baseline` in the configuration names" in step.log
+    assert f"the base commit is {tip}, which GitHub merged into" in step.log
+
+
 def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
     world.configure("reference")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
