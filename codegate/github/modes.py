@@ -54,7 +54,9 @@ def plan(job: Job, project: Project) -> Result:
     """
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
-    planned = plan_shards(run_spec(job, project), job.inputs.shards)
+    # Planned again, a run has the same id, so that the shards of an earlier attempt are parts of it.
+    name = f"github-{job.event.run_id}" if job.event is not None and job.event.run_id else None
+    planned = plan_shards(run_spec(job, project), job.inputs.shards, name)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in planned.shards]
     text = f"run {planned.run_id} in {count_of(len(parts), 'shard')}"
     job.log.log(text)

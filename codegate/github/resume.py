@@ -33,6 +33,8 @@ from codegate.running.session import check_same_plan
 _MAKING: Final = frozenset({"gate", "nightly", "baseline"})
 _UNFINISHED: Final = frozenset({ExitCode.USAGE, ExitCode.INFRASTRUCTURE, ExitCode.INTERRUPTED})
 _ENDED: Final = frozenset({"success", "failure", "cancelled", "timed_out"})
+_FAILED: Final = '"Re-run failed jobs"'
+_ALL: Final = '"Re-run all jobs"'
 _MAX_ARCHIVE_BYTES: Final = 512 << 20
 _MAX_BYTES: Final = 2 << 30
 
@@ -60,7 +62,11 @@ def fetch_run(job: Job) -> None:
     kept = (one for one in list_artifacts(github, inputs.run_artifact, number) if not one.expired)
     artifact = next(kept, None)
     if artifact is None and automatic:
-        job.log.log(f"no earlier attempt kept an artifact {inputs.run_artifact}: this is a new run")
+        _warn(
+            job,
+            f"GitHub lists no artifact {inputs.run_artifact} of an earlier attempt: this is a new run, which pays for "
+            f"every answer. After {_ALL} GitHub lists none of them: choose {_FAILED}.",
+        )
         return
     if artifact is None:
         raise UsageError(
@@ -119,7 +125,7 @@ def with_resumption(result: Result, job: Job) -> Result:
     number = job.event.run_id if job.event is not None else 0
     text = (
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
-        f"{job.inputs.run_artifact}. To continue it, re-run this job with `resume: auto`"
+        f"{job.inputs.run_artifact}. To continue it, choose {_FAILED} (with `resume: auto`), which {_ALL} does not"
         + (f", or start this workflow on the default branch with `resume: {number}`" if number else "")
         + ". If a limit of calls or dollars stopped it, raise the input `max-model-calls` or `budget-usd` first; the "
         "shipped workflows read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."

@@ -215,12 +215,13 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
     )
 
 
-def plan_shards(spec: RunSpec, of: int) -> ShardPlan:
+def plan_shards(spec: RunSpec, of: int, name: str | None = None) -> ShardPlan:
     """Split a run into parts for several machines.
 
-    There are at most ``of`` parts, each with at least one problem.
+    There are at most ``of`` parts, each with at least one problem. The run's id is ``name`` and the plan's digest; by
+    default the name is a new one each time.
     """
-    return plan_parts(_plan(load_suite(spec.suite), spec, "", new_run_id(), fixed=True), of)
+    return plan_parts(_plan(load_suite(spec.suite), spec, "", name or new_run_id(), fixed=True), of)
 
 
 def _new_journal(

@@ -295,6 +295,35 @@ def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
     assert "Ray" not in step.log
 
 
+def test_a_run_that_is_planned_again_has_the_id_of_its_earlier_shards(world: World) -> None:
+    config = world.configure("empty")
+    world.commit()
+
+    def planned(number: str, attempt: str) -> str:
+        world.runtime = {"GITHUB_RUN_ID": number, "GITHUB_RUN_ATTEMPT": attempt}
+        step = world.step("push", pushed(), mode="plan", shards="2")
+        assert step.code == ExitCode.PASS, step.log
+        return step.outputs["run-id"]
+
+    first = planned("123", "1")
+    assert first.startswith("github-123-")
+    assert planned("123", "2") == first
+    assert planned("124", "1") not in {first, planned("", "1")}, "another workflow run is another run"
+    config.write_text(config.read_text() + "samples: 2\n")
+    assert planned("123", "3") != first
+
+
+def test_an_attempt_that_finds_no_kept_run_warns_before_it_pays(world: World) -> None:
+    world.configure("reference")
+    world.commit()
+    words = "::warning title=codegate::GitHub lists no artifact codegate-run of an earlier attempt: this is a new run"
+    assert words not in world.step("push", pushed(), resume="auto").log
+    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+    again = world.step("push", pushed(), resume="auto")
+    assert words in again.log
+    assert 'choose "Re-run failed jobs".' in again.log
+
+
 def pin_by_hand(world: World) -> None:
     """Pin a baseline of a model that nothing serves."""
     gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
@@ -676,7 +705,7 @@ class TestRuns:
             stopped = world.step("pull_request", pull(base), samples="2", max_model_calls="4", resume="auto")
             assert stopped.outputs["resumable"] == "true", stopped.log
             (said,) = world.comments()
-            assert "re-run this job" in said
+            assert 'choose "Re-run failed jobs"' in said
             world.keep(stopped.outputs["run-path"], Run(123, conclusion=None))
             world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
             done = world.step("pull_request", pull(base), samples="2", resume="auto")
