@@ -21,7 +21,7 @@ BeforeCut = Literal[
     "no_runner",
 ]  # fmt: skip
 BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test", "budget"]
-BeforeFailToPass = Literal["timeout", "collect_error_gold", "no_f2p"]
+BeforeFailToPass = Literal["timeout", "collect_error_gold", "needs_other_files", "no_f2p"]
 BeforeValidated = Literal[
     "only_new_tests", "other_kind", "unsolvable_new_symbol", "p2f_in_gold", "f2p_flaky", "oracle_fails", "leak",
     "no_statement", "not_needed",
@@ -30,6 +30,7 @@ Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated
 """Why a unit is no problem; the types name the stage that it did not reach. ``not_a_fix``: its own words say feature,
 refactoring or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
+``needs_other_files``: its tests need changed files that are not taken for source, so the fix would be cut in half.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
 ``not_needed``: it was proved, and there were enough problems without it.
 ``outside_path``: it changes nothing below the folder that is mined.

@@ -30,6 +30,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "`environment` in codegate.yml.",
     "collect_error_gold": "tests cannot be loaded after the fix; add what they need to `environment` in codegate.yml.",
     "timeout": "the tests take too long; raise `seconds` of `environment` in codegate.yml.",
+    "needs_other_files": "the tests need changed files that are taken for configuration, documentation or generated "
+    "code; funnel.jsonl names them.",
     "no_f2p": "the changed tests pass before the fix too, or are skipped; look for a missing service.",
     "only_new_tests": "the tests import what the fix adds; give --include-new-tests.",
     "other_kind": "the changes are no bug fixes; give --kind feature for another kind of suite.",

@@ -231,6 +231,20 @@ class TestExecution:
         assert found.detail
         assert opener.opened == runs
 
+    def test_a_fix_that_needs_files_that_are_not_taken_for_source_is_no_problem(self, opener: _Opener) -> None:
+        tests = (
+            "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\n"
+            "def test_b():\n    assert open('docs/limits.txt').read() == '2'\n"
+        )
+        parts = _cut("x = 1", "x = 2", tests)
+        page = {"docs/limits.txt": TreeFile(b"2")}
+
+        found = self._validate(replace(parts, fixed=parts.fixed.overlay(page)), opener)
+
+        assert found == Rejected("needs_other_files", "test_pkg.py::test_b needs one of docs/limits.txt")
+        assert opener.opened == 3
+        assert isinstance(self._validate(parts, opener), Validated), "it fails with the whole change too"
+
     @pytest.mark.parametrize(("reads", "runs"), [(False, 6), (True, 7)])
     def test_the_unfixed_state_runs_once_with_marks_where_these_change_nothing(
         self, opener: _Opener, *, reads: bool, runs: int

@@ -99,8 +99,8 @@ class Trial:
     def __init__(self, cut: Cut, open_sandbox: OpenSandbox, today: date, limits: ProblemLimits) -> None:
         self.cut = cut
         before = cut.base.overlay(cut.hidden)
-        self._trees = {"after": before.overlay(cut.fix), "before": before}
-        self._open = open_sandbox
+        self.trees = {"after": before.overlay(cut.fix), "before": before}
+        self.opened = open_sandbox
         self._today = today
         self._started = time.monotonic()
         self.limits = limits
@@ -110,14 +110,14 @@ class Trial:
 
     def of(self, cut: Cut) -> "Trial":
         """Return a trial of another cut, with no run yet."""
-        return Trial(cut, self._open, self._today, self.limits)
+        return Trial(cut, self.opened, self._today, self.limits)
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run the tests; return the report.
 
         ``state`` is ``before`` or ``after`` the fix. The first report of each is the graded one.
         """
-        report = without_doubtful_passes(run_tests(partial(self._open, self.limits), self._trees[state], selection))
+        report = without_doubtful_passes(run_tests(partial(self.opened, self.limits), self.trees[state], selection))
         self.first.setdefault(state, report)
         return report
 
@@ -174,7 +174,7 @@ class Trial:
             selection=graded,
             command_clean=all(map(is_clean, self._reports("after"))),
             seconds=time.monotonic() - self._started,
-            opened=self._open,
+            opened=self.opened,
         )
 
     def _reports(self, state: str) -> list[TestReport]:
@@ -182,7 +182,7 @@ class Trial:
 
     def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
         causes: dict[str, Cause] = {}
-        reports = {state: self._reports(state) for state in self._trees}
+        reports = {state: self._reports(state) for state in self.trees}
         for state, flaky in flaky_tests(outcomes, reports).items():
             if flaky:
                 varied = [entry for entry in self.varied if entry[0].state == state]
@@ -228,12 +228,14 @@ def try_cut(
     trial = Trial(cut, open_sandbox, today, allowed)
     first = trial.run("after", graded_selection(cut.test_files, allowed, settings))
     rejected = _reject_fixed(first)
+    failing = frozenset(test for test, result in first.results.items() if result.failed)
+    if failing and (needed := _needed_beside(trial, failing, settings)):
+        return needed
     if rejected is None and first.cpu_seconds > processor_seconds:
         rejected = Rejected("timeout", f"the fixed tests took over {processor_seconds:.0f} s of processor time")
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
-    failing = frozenset(test for test, result in first.results.items() if result.failed)
     if doubts(failing):
         return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
     trial.limits = allowed.model_copy(update={"seconds": max(least, measured_limit(first, allowed.seconds))})
@@ -252,6 +254,26 @@ def try_cut(
         return outcome if isinstance(outcome, Trial) else new
     trial.seen = trial.validated(graded, outcomes)
     return trial
+
+
+def _needed_beside(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
+    """Return a rejection if a test needs changed files beside the fix.
+
+    ``failing`` are the tests that fail with the fix. If one passes with the whole change, files that are not taken for
+    source belong to the fix: half of it would be graded as whole, and a correct patch might fail.
+    """
+    cut = trial.cut
+    fixed, whole = trial.trees["after"], cut.fixed.overlay(cut.hidden)
+    others = sorted(path for path in {*fixed, *whole} if fixed.get(path) != whole.get(path))
+    if not others:
+        return None
+    graded = graded_selection(cut.test_files, trial.limits, settings)
+    report = run_tests(partial(trial.opened, trial.limits), whole, graded)
+    passed = {test for test in failing if status_in(report, test) == "passed"}
+    if passed:  # a flaky test passes once
+        report = run_tests(partial(trial.opened, trial.limits), fixed, graded)
+        passed = {test for test in passed if status_in(report, test) != "passed"}
+    return Rejected("needs_other_files", f"{min(passed)} needs one of {', '.join(others)}"[:300]) if passed else None
 
 
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
