@@ -18,7 +18,7 @@ from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 from codegate.wording import escaped_bytes
 
-GRADER_VERSION = "14"
+GRADER_VERSION = "15"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 

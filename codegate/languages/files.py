@@ -40,8 +40,9 @@ _DOC_NAME: Final = re.compile(
     r"([-_.][\w.-]*)?(\.txt)?",
     re.IGNORECASE,
 )
+#: Elsewhere a folder ``vendor`` may be about those who sell.
 _GENERATED: Final = re.compile(
-    r"(^|/)(_vendor|vendor|vendored|third_party|node_modules|__pycache__)/|_pb2(_grpc)?\.pyi?$"
+    r"^vendor/|(^|/)(_vendor|vendored|third_party|node_modules|__pycache__)/|_pb2(_grpc)?\.pyi?$"
 )
 
 
@@ -97,4 +98,6 @@ class PathClassifier:
         if suffix in _DOC_SUFFIXES:
             return True
         is_code = any(suffix in language.suffixes for language in languages())
-        return not is_code and _DOC_NAME.fullmatch(name) is not None
+        # A template ``todo.html`` or data ``history.json`` is part of the product.
+        told = not top or suffix in {"", ".txt"}
+        return told and not is_code and _DOC_NAME.fullmatch(name) is not None

@@ -32,7 +32,8 @@ def test_names_and_segments_not_substrings() -> None:
                 "pkg/core.py contest/latest.py src/attestation/protest.py pkg/testing.py pkg/latest_testing.py "
                 "pkg/templates/page.html pkg/py.typed pkg/history.py pkg/changes.py pkg/news.py pkg/notice.py "
                 "pkg/todo.py pkg/license.py news/feed.py pkg/azure-pipelines.yml pkg/requirements.py "
-                "pkg/setup.py app/tasks.py pkg/vendors.py"
+                "pkg/setup.py app/tasks.py pkg/vendors.py pkg/templates/todo.html "
+                "pkg/data/history.json pkg/vendor/who.py"
             ),
             "test": (
                 "tests/test_core.py tests/unit/core_test.py pkg/test_core.py Tests/test_image.py tests.py "
@@ -46,7 +47,7 @@ def test_names_and_segments_not_substrings() -> None:
             "docs": (
                 "docs/conf.py docs/index.rst doc/x.txt README.md CHANGES.rst CHANGES CHANGELOG.txt HISTORY "
                 "LICENSE LICENSE-MIT changes/123.bugfix changelog.d/9.txt releasenotes/notes/fix-crash-0a1b.yaml "
-                "examples/demo.py pkg/guide.md"
+                "examples/demo.py pkg/guide.md pkg/LICENSE pkg/notice.txt NEWS.html"
             ),
             "ci": ".github/workflows/ci.yml .gitlab-ci.yml .pre-commit-config.yaml",
             "dependencies": (
@@ -56,7 +57,7 @@ def test_names_and_segments_not_substrings() -> None:
             "configuration": (
                 "setup.py libs/core/setup.py setup.cfg pyproject.toml tox.ini pytest.ini noxfile.py tasks.py Makefile"
             ),
-            "generated": "pkg/_vendor/six.py node_modules/x.js api/x_pb2.py",
+            "generated": "pkg/_vendor/six.py vendor/six.py node_modules/x.js api/x_pb2.py",
         },
     )
 

@@ -23,12 +23,12 @@ NO_CALLS = b"export const help = () => 1;\n"
         ("test_support", CALLS, "test/support/suite.js test/types.test-d.ts"),
         ("source", NO_CALLS, (
             "src/index.ts lib/response.js src/history.ts src/testing/index.ts src/latest.js src/contest.ts "
-            "index.d.ts src/App.vue"
+            "index.d.ts src/App.vue src/app/app.config.ts src/dist/index.js src/insurance/coverage/plan.ts"
         )),
         ("source", CALLS, "src/inspect.js"),
         ("configuration", NO_CALLS, (
             "vitest.config.ts eslint.config.mjs packages/a/tsconfig.build.json .mocharc.cjs .babelrc "
-            "packages/a/jest.config.json bunfig.toml .nvmrc jest.setup.ts"
+            "packages/a/jest.config.json bunfig.toml .nvmrc jest.setup.ts config/jest.unit.config.js"
         )),
         ("dependencies", NO_CALLS, "pnpm-lock.yaml packages/a/package.json yarn.lock"),
         ("generated", NO_CALLS, "dist/index.js node_modules/left/index.js lib/all.min.js"),
@@ -41,6 +41,25 @@ def test_the_class_of_a_path(kind: PathClass, text: bytes, paths: str) -> None:
         rooms = PathClassifier.of(Tree({path: TreeFile(text)}))
         assert rooms.classify(path) == kind, path
         assert rooms.is_test_module(path) == (kind == "test" or path.startswith(".github")), path
+
+
+def test_a_manifest_says_what_is_a_tools_configuration_and_what_a_build_writes() -> None:
+    manifest = TreeFile(b'{"scripts": {"test": "run-tests -c config/own.config.js"}}')
+    rooms = PathClassifier.of(Tree({"package.json": manifest, "packages/a/package.json": TreeFile(b"{}")}))
+    told = (
+        "config/own.config.js",
+        "packages/a/tool.config.mjs",
+        "packages/a/dist/a.js",
+        "app/dist/a.js",
+        "app/a.config.ts",
+    )
+    assert [rooms.classify(path) for path in told] == [
+        "configuration",
+        "configuration",
+        "generated",
+        "source",
+        "source",
+    ]
 
 
 def test_a_file_that_is_gone_is_judged_by_its_name() -> None:

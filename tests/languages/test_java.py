@@ -26,6 +26,7 @@ def tree(files: Mapping[str, str]) -> Tree:
         ("build.gradle.kts", "dependencies"), (".mvn/jvm.config", "configuration"), ("README.md", "docs"),
         ("target/generated-sources/Cart.java", "generated"), ("a/target/test-classes/CartTest.class", "generated"),
         ("src/main/resources/junit-platform.properties", "configuration"),
+        ("src/main/java/org/shop/vendor/Vendor.java", "source"), ("a/src/main/java/org/shop/test/Lab.java", "source"),
     ],
 )  # fmt: skip
 def test_a_file_is_what_mavens_layout_makes_it(path: str, kind: PathClass) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import override
 from codegate.languages.contract import FileRules, PathClass
 
 _TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
+_MAIN_ROOT: Final = re.compile(r"(?:.+/)?src/main/.+")
 _TEST: Final = re.compile(rb"@(?:\w+\.)*(?:Test|\w+Test|TestFactory)\b|\bextends\s+\w*TestCase\b")
 _CONFIGURATION: Final = re.compile(
     r"(?:.+/)?(?:\.mvn/.+|mvnw(?:\.cmd)?|gradlew(?:\.bat)?|gradle/wrapper/.+|checkstyle[\w.-]*\.xml"
@@ -33,6 +34,8 @@ class JavaFiles(FileRules):
             return "test" if self.is_test(path) else "test_support"
         if _CONFIGURATION.fullmatch(path):
             return "configuration"
+        if _MAIN_ROOT.fullmatch(path):  # a package may be called ``test`` or ``vendor``
+            return "source"
         return "generated" if _GENERATED.fullmatch(path) else None
 
     @override

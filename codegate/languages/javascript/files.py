@@ -7,6 +7,7 @@ from typing import Final
 from typing_extensions import override
 
 from codegate.languages.contract import FileRules, PathClass
+from codegate.suite import parent_folders
 
 SUFFIXES: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
 
@@ -22,8 +23,11 @@ _TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?
 _TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
 _TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
 
+#: Of a tool, where a manifest is beside it or names it; elsewhere the product's own.
+_CONFIG: Final = re.compile(r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js", re.IGNORECASE)
 _CONFIGURATION: Final = re.compile(
-    r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js|\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
+    r"\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
+    r"|(jest|vitest|vite|babel|karma|playwright|cypress)([._-][\w.-]+)?\.(config|conf)\.[cm]?[jt]s"
     r"|(gulpfile|gruntfile|webpack\.[\w.]+)\.[cm]?[jt]s|(jest|vitest)[._-](setup|workspace|global)[\w.-]*\.[cm]?[jt]s"
     r"|(babel\.config|jest\.config|biome|nx|turbo|lerna|deno|jsr|vercel|api-extractor|typedoc|knip|renovate)\.jsonc?"
     r"|bunfig\.toml|\.(nvmrc|node-version|tool-versions|swcrc)",
@@ -32,7 +36,9 @@ _CONFIGURATION: Final = re.compile(
 _DEPENDENCIES: Final = frozenset(
     {"yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb", "npm-shrinkwrap.json", "deno.lock"}
 )
-_GENERATED: Final = re.compile(r"(^|/)(node_modules|dist|coverage|\.next|\.nuxt)/|\.min\.[cm]?js$|\.bundle\.js$")
+_GENERATED: Final = re.compile(r"(^|/)(node_modules|\.next|\.nuxt)/|\.min\.[cm]?js$|\.bundle\.js$")
+_OUTPUT_FOLDERS: Final = frozenset({"dist", "coverage"})
+_MANIFEST: Final = "package.json"
 _MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx?")
 
 
@@ -46,15 +52,30 @@ class JavaScriptFiles(FileRules):
             return "dependencies"
         if PurePosixPath(name).suffix not in SUFFIXES:
             return "configuration" if _CONFIGURATION.fullmatch(name) and not _in_test_folder(folders) else None
-        if _GENERATED.search(path):
+        if _GENERATED.search(path) or self._is_output(folders):
             return "generated"
         if self.is_test(path):
             return "test"
         if _in_test_folder(folders) or _TYPE_TEST.fullmatch(name) or _TEST_NAME.fullmatch(name):
             return "test_support"
-        if _CONFIGURATION.fullmatch(name):
+        if _CONFIGURATION.fullmatch(name) or (_CONFIG.fullmatch(name) and self._is_for_a_tool(path)):
             return "configuration"
         return "docs" if _MEASUREMENT.fullmatch(name) else None
+
+    def _is_output(self, folders: list[str]) -> bool:
+        """Return whether a folder is what a build of a package writes."""
+        return any(
+            folder in _OUTPUT_FOLDERS and (not at or "/".join((*folders[:at], _MANIFEST)) in self.tree)
+            for at, folder in enumerate(folders)
+        )
+
+    def _is_for_a_tool(self, path: str) -> bool:
+        """Return whether a manifest is beside the file, or one above it has its name."""
+        folder, _, name = path.rpartition("/")
+        above = ["", *parent_folders(path)]
+        manifests = [self.tree.get(f"{each}/{_MANIFEST}" if each else _MANIFEST) for each in above]
+        beside = not folder or f"{folder}/{_MANIFEST}" in self.tree
+        return beside or any(name.encode() in file.data for file in manifests if file is not None)
 
     @override
     def is_test(self, path: str) -> bool:
