@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from codegate.candidates import CandidateSpec
+from codegate.candidates.providers import model_provider
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
@@ -150,7 +151,8 @@ def _run_mode(job: Job, scratch: Path) -> Result:
         return modes.validate(job, scratch)
     making = mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, job.base, scratch, needs_candidates=making or mode in _NEED_CANDIDATES)
-    if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
+    bot = job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
+    if event is not None and (event.fork or (event.pull is not None and bot)):
         _check_keyless(job, project.settings.candidates)
     if project.lock is not None:
         try:
@@ -191,13 +193,15 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise NotGated if a candidate needs an API key.
+    """Raise NotGated if a candidate's API key is not there.
 
-    It is for runs that get no secrets, such as those of forks. A server that is reached by plain http needs no key: it
-    is on this machine or at a private address, and the base commit's configuration names it.
+    It is for pull requests that often get no secrets, such as those of forks. A server that is reached by plain http
+    needs no key: it is on this machine or at a private address, and the base commit's configuration names it.
     """
-    for spec in candidates:
-        if spec.calls_a_model and not (spec.base_url or "").startswith("http://"):
+    for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
+        if not spec.calls_a_model or (spec.base_url or "").startswith("http://"):
+            continue
+        if not job.environment.get(spec.api_key_env or model_provider(spec.provider).key_variable, "").strip():
             text = f"not gated: {spec.label} needs a key, and {NO_SECRETS}"
             if job.event is not None and job.event.fork:
                 write_atomic(job.inputs.reports / NOT_GATED, f"{text}\n".encode())

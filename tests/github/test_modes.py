@@ -211,6 +211,23 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
         assert "holds this repository's secrets" in refused.log
 
 
+def test_only_a_pull_request_whose_key_is_not_there_is_skipped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    world.configure("'openai:m-2025-01-01'")
+    base = world.commit()
+    queue = {"repository": pushed()["repository"], "merge_group": {"base_sha": base, "head_sha": HEAD}}
+    for actor, proposal in (("dependabot[bot]", pull(base)), ("mallory", pull(base, FORK))):
+        world.runtime = {"GITHUB_ACTOR": actor}
+        skipped = world.step("pull_request", proposal, baseline="no.lock")
+        assert skipped.outputs["verdict"] == "skipped", skipped.log
+        for event, payload in (("merge_group", queue), ("push", pushed())):
+            last = world.step(event, payload, baseline="no.lock")
+            assert last.outputs["verdict"] == "no baseline", "nothing has gated this commit before"
+        world.runtime["OPENAI_API_KEY"] = "sk-of-dependabots-secrets"
+        gated = world.step("pull_request", proposal, baseline="no.lock")
+        assert gated.outputs["verdict"] == "no baseline", "past the look for a key"
+
+
 def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
