@@ -17,7 +17,18 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
 from codegate.cli.options import FILE, json_option, sandbox_option
 from codegate.cli.output import emit, json_wanted, say
-from codegate.cli.workflows import ACTION, COMMIT, GATE, MATRIX, WORKFLOWS, default_branch, own_action, workflow_texts
+from codegate.cli.workflows import (
+    ACTION,
+    COMMIT,
+    GATE,
+    MATRIX,
+    WORKFLOWS,
+    config_in_repository,
+    default_branch,
+    own_action,
+    without_config,
+    workflow_texts,
+)
 from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
@@ -137,13 +148,15 @@ def command(
     if project is not None and project.slug and not workflows and not gated and Path(".git").exists():
         workflows = yes or (asks and click.confirm(f"Write workflows into {WORKFLOWS}?", default=True, err=True))
     spec = specs[0]
+    used = configured = ""
     try:
-        used = action or (own_action() if workflows else "")
+        if workflows:
+            used, configured = action or own_action(), config_in_repository(out)
     except UsageError as error:
-        workflows, used = False, ""
+        workflows = False
         say(f"no workflows were written: {error}")
     branch, known = default_branch()
-    files = workflow_texts(used, branch, matrix=matrix) if workflows else {}
+    files = workflow_texts(used, branch, configured, matrix=matrix) if workflows else {}
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
@@ -176,6 +189,11 @@ def command(
             write_atomic(out, text.replace(comment, recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
+    if others := without_config(files, configured):
+        say(
+            f"{', '.join(map(str, others))} do not read {out}, which is not gated: copy them under other names, "
+            f"the copies with `config: {configured}`, or replace them with --force."
+        )
     if any(path.name in {GATE, MATRIX} for path in written):
         say(f"The gate is for pull requests to the branch {branch}.")
         if not known:
@@ -285,10 +303,12 @@ def _next_commands(out: Path, part: str) -> list[str]:
         first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{alone}"
     if out.with_name("codegate.lock").exists():
         return [first, f"codegate run{own}"]
+    files = [out.with_name(name) for name in ("baseline.json", "codegate.lock")]
+    pinned = f" {shlex.join(('--out', str(files[0]), '--lock', str(files[1])))}" if own else ""
     return [
         first,
         f"codegate run{own} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned",
-        "codegate baseline pin runs/pinned",
+        f"codegate baseline pin runs/pinned{pinned}",
     ]
 
 
@@ -301,11 +321,12 @@ def _workflow_commands(out: Path, specs: Sequence[CandidateSpec], files: Mapping
         lines.append(
             f"gh secret set {name}  # or in the settings{'' if known else '; add it to `env` of the workflows'}"
         )
-    if not (out.parent / _SUITE / "suite.yml").exists():
-        lines.append(f"gh workflow run codegate-mine.yml  # or on the page Actions; commit its suite as {_SUITE}")
-    if not out.with_name("codegate.lock").exists():
+    suite, lock = out.parent / _SUITE, out.with_name("codegate.lock")
+    if not (suite / "suite.yml").exists():
+        lines.append(f"gh workflow run codegate-mine.yml  # or on the page Actions; commit its suite as {suite}")
+    if not lock.exists():
         candidate = f" -f candidate={shlex.quote(specs[0].label)}"
-        lines.append(f"gh workflow run codegate-baseline.yml{candidate}  # commit the codegate.lock in its summary")
+        lines.append(f"gh workflow run codegate-baseline.yml{candidate}  # commit the {lock} in its summary")
     return lines
 
 

@@ -4,13 +4,17 @@ import contextlib
 import json
 import os
 import re
+import shlex
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 import codegate
 from codegate.errors import UsageError
-from codegate.suite import GitError, git
+from codegate.running import CONFIG_NAME
+from codegate.strict import shown
+from codegate.suite import GitError, git, is_plain_path
 
 ACTION: Final = "codegate-ci/codegate"
 _COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
@@ -24,26 +28,57 @@ WORKFLOWS: Final = Path(".github", "workflows")
 _ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
 GATE: Final = "codegate-gate.yml"
 MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
+_READING: Final = re.compile(r"^( +)mode: (?!report$)[a-z]+$", re.MULTILINE)
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def workflow_texts(action: str, branch: str, *, matrix: bool) -> dict[Path, str]:
+def workflow_texts(action: str, branch: str, config: str, *, matrix: bool) -> dict[Path, str]:
     """Return the text of every workflow by its path.
 
-    ``action`` is codegate's GitHub Action. Pull requests to ``branch`` are gated; ``matrix``: in shards. Raises
-    UsageError if this is no repository's root, or another gate is there.
+    ``action`` is codegate's GitHub Action, and ``config`` a configuration that ``config_in_repository`` returned. Pull
+    requests to ``branch`` are gated; ``matrix``: in shards. Raises UsageError if this is no repository's root, or
+    another gate is there.
     """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {WORKFLOWS} there only.")
     gate, other = (MATRIX, GATE) if matrix else (GATE, MATRIX)
     if os.path.lexists(WORKFLOWS / other):
         raise UsageError(f"{WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
-    templates = _templates()
-    return {
-        WORKFLOWS / name: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
-        .replace(BRANCH, json.dumps(branch))
-        for name in (gate, *_ALWAYS)
-    }  # fmt: skip
+    templates, texts = _templates(), {}
+    for name in (gate, *_ALWAYS):
+        text = (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
+        texts[WORKFLOWS / name] = _with_config(text.replace(BRANCH, json.dumps(branch)), config)
+    return texts
+
+
+def config_in_repository(out: Path) -> str:
+    """Return the configuration's path for workflows.
+
+    "" is that of the root, which they read without being told. Raises UsageError if they could not name it.
+    """
+    path = Path(os.path.relpath(out)).as_posix()
+    if path == CONFIG_NAME:
+        return ""
+    if not is_plain_path(path) or not path.isprintable() or "${{" in path:
+        raise UsageError(f"workflows cannot read {shown(path)}.", "Give --out a plain path in this repository.")
+    return path
+
+
+def without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
+    """Return the workflows there that do not read ``config``.
+
+    ``texts`` are those that would.
+    """
+    line = f"config: {json.dumps(config, ensure_ascii=False)}\n"
+    return [path for path, text in texts.items() if line in text and path.is_file() and line not in path.read_text()]
+
+
+def _with_config(text: str, config: str) -> str:
+    """Let each step that reads a configuration read ``config``."""
+    if not config:
+        return text
+    text = text.replace("codegate affected ", f"codegate affected --config {shlex.quote(config)} ")
+    return _READING.sub(lambda mode: f"{mode[0]}\n{mode[1]}config: {json.dumps(config, ensure_ascii=False)}", text)
 
 
 def own_action() -> str:
@@ -64,7 +99,7 @@ def own_action() -> str:
 
 
 def default_branch() -> tuple[str, bool]:
-    """Return the default branch of origin, and whether git knows it.
+    """Return origin's default branch, and whether git knows it.
 
     A clone does. Otherwise it is a guess: origin's main or master, else the branch that is checked out.
     """

@@ -133,12 +133,13 @@ def make_baseline(job: Job, project: Project) -> Result:
         if before is None or samples < MIN_SAMPLES:
             raise
         notes, made = [f"The samples are not added to those that are pinned: {error.cause}", ""], write(None)
+    place = inputs.baseline or PurePosixPath(inputs.config or "").parent / project.settings.baseline
     each = count_of(sum(run.samples for run in made.runs), "sample")
     lines = (
         *notes,
         f"{each} per problem, of {count_of(len(made.runs), 'run')}. More of them leave less to luck.",
         "",
-        "Commit this as codegate.lock to pin it:",
+        f"Commit this as {place} to pin it:",
         "",
         *lock.read_text(encoding="utf-8").splitlines(),
     )

@@ -108,6 +108,60 @@ def test_the_branch_whose_pull_requests_are_gated_is_named(
     assert "pull requests to the branch" not in capsys.readouterr().out, "the gate there may be for another one"
 
 
+OTHER = "services/the api/codegate.yml"
+READING = {f"codegate-{name}.yml" for name in ("gate", "baseline", "mine", "nightly", "upgrade")}
+
+
+def test_the_workflows_read_the_configuration_that_was_written(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a part of a monorepo: they would read none at all, and be green for ever."""
+    init("--workflows", "--out", OTHER, "--json")
+    workflows = repository / ".github" / "workflows"
+    steps = [
+        (path.name, step.get("with", {}))
+        for path in workflows.iterdir()
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+        for step in job["steps"]
+    ]
+    assert {name: given["config"] for name, given in steps if "config" in given} == dict.fromkeys(READING, OTHER)
+    assert [given for _, given in steps if given.get("mode", "report") != "report" and "config" not in given] == []
+    following = json.loads(capsys.readouterr().out)["next"]
+    assert following[2].endswith("commit its suite as services/the api/suites/mine")
+    assert following[3].endswith("# commit the services/the api/codegate.lock in its summary")
+
+    base = commit_all(repository)
+    (repository / OTHER).write_text((repository / OTHER).read_text() + "samples: 3\n")
+    commit_all(repository)
+    [script] = [given["run"] for name, given in steps if name == "codegate-gate.yml" and "run" in given]
+    bin_, outputs = Path(sys.executable).parent, repository / "outputs"
+    environment = {"PATH": f"{bin_}:{os.environ['PATH']}", "CODEGATE_BASE": base, "GITHUB_OUTPUT": str(outputs)}
+    subprocess.run(["bash", "-e", "-c", script], env=environment, check=True)
+    assert outputs.read_text() == "gate=true\n"
+
+    init("--workflows", "--out", "services/web/codegate.yml")
+    said = capsys.readouterr().out
+    assert "do not read services/web/codegate.yml, which is not gated: copy them under other names" in said
+
+
+@pytest.mark.parametrize("out", ["../codegate.yml", "${{ github.token }}.yml", "api/a\nb.yml", ".git/codegate.yml"])
+def test_a_configuration_that_workflows_cannot_name_gets_none(
+    repository: Path, capsys: pytest.CaptureFixture[str], out: str
+) -> None:
+    assert init("--workflows", "--out", out) == 2
+    assert "no workflows were written: workflows cannot read " in capsys.readouterr().out
+    assert not (repository / ".github").exists()
+    subprocess.run(["git", "remote", "add", "origin", "git@github.com:octo/app.git"], check=True)
+    assert init("--yes", "--out", out) == 0, "they were not asked for"
+    assert not (repository / ".github").exists()
+
+
+def test_a_configuration_elsewhere_has_its_lock_beside_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init("--out", "api/codegate.yml")
+    said = capsys.readouterr().out
+    assert "codegate baseline pin runs/pinned --out api/baseline.json --lock api/codegate.lock\n" in said
+
+
 def test_without_an_action_the_workflows_are_pinned_to_the_commit_of_this_code(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,7 +223,9 @@ def test_a_tag_that_was_named_is_used_and_can_be_moved(repository: Path, capsys:
     assert "git ls-remote https://github.com/octo/codegate 'v1^{}' v1  # the line with ^{}, if any\n" in out
 
 
-@pytest.mark.parametrize("words", [(), ("--matrix",)], ids=["gate", "matrix"])
+@pytest.mark.parametrize(
+    "words", [(), ("--matrix",), ("--matrix", "--out", "it's/codegate.yml")], ids=["gate", "matrix", "elsewhere"]
+)
 def test_zizmor_finds_nothing_in_the_workflows_as_they_are_written(repository: Path, words: tuple[str, ...]) -> None:
     init("--workflows", *words)
     found = subprocess.run(

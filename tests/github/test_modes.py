@@ -478,6 +478,13 @@ class TestRuns:
         assert (denied.code, denied.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), denied.log
         assert "pull-requests: read" in denied.log, "and what the token lacks is named"
 
+    def test_the_lock_of_a_part_belongs_beside_its_configuration(self, world: World, quick_sandboxes: None) -> None:
+        (world.workspace / "api").mkdir()
+        world.configure("reference", LENIENT).rename(world.workspace / "api" / "codegate.yml")
+        given = {"candidates": "reference", "samples": "5", "config": "api/codegate.yml", "suite": "suite"}
+        done = world.step("workflow_dispatch", pushed(), mode="baseline", **given)
+        assert "Commit this as api/codegate.lock to pin it:" in done.summary, done.log
+
     def test_samples_of_the_pinned_model_are_added_to_those_that_are_pinned(
         self, world: World, quick_sandboxes: None
     ) -> None:
