@@ -4,11 +4,11 @@ Each proposal is a pull request, so that the gate judges it.
 """
 
 import contextlib
-import re
 from typing import Any, Final
 
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError, NotFound
+from codegate.github.posts import name_of
 from codegate.github.step import Annotation, Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
@@ -59,7 +59,7 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    branch = f"codegate/upgrade-{re.sub(r'[^A-Za-z0-9]+', '-', upgrade.pinned).strip('-')}"
+    branch = f"codegate/upgrade-{name_of([upgrade.pinned], [path] if path != CONFIG_NAME else [])}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
     there = next((pull for pull in every if pull.get("state") == "open"), None)

@@ -67,10 +67,11 @@ class Stepper:
 
     def commit(self) -> None:
         self.sha = commit_all(self.folder / "workspace")
-        text = (self.folder / "workspace" / "codegate.yml").read_bytes()
-        self.github.store(Content).commits[self.sha] = {"codegate.yml": text}
+        top = self.folder / "workspace"
+        files = {path.relative_to(top).as_posix(): path.read_bytes() for path in top.rglob("codegate.yml")}
+        self.github.store(Content).commits[self.sha] = files
 
-    def __call__(self, event: str = "schedule", payload: str = "{}", token: str = TOKEN) -> Step:
+    def __call__(self, event: str = "schedule", payload: str = "{}", token: str = TOKEN, **inputs: str) -> Step:
         (self.folder / "event.json").write_text(payload)
         given = {
             "GITHUB_EVENT_NAME": event,
@@ -79,7 +80,7 @@ class Stepper:
             "GITHUB_API_URL": self.github.api_url,
             "GITHUB_SHA": self.sha,
             "GITHUB_REF_NAME": "main",
-            **variables({"github_token": token, "mode": "upgrades"}),
+            **variables({"github_token": token, "mode": "upgrades", **inputs}),
         }
         return run_step(self.folder, self.capsys, given, {})
 
@@ -110,6 +111,29 @@ def test_each_proposal_is_one_pull_request_and_a_second_week_changes_nothing(ste
     assert again.code == ExitCode.PASS, again.log
     assert "open as #1" in again.summary
     assert (content.branches, pulls) == before
+
+
+def test_each_configuration_has_its_own_proposals(step: Stepper, github: FakeGitHub) -> None:
+    places = ("codegate.yml", "api/codegate.yml", "web/codegate.yml")
+    for place in places[1:]:
+        (step.folder / "workspace" / place).parent.mkdir()
+        (step.folder / "workspace" / place).write_text(f"# {place}\n{CONFIG}")
+    step.commit()
+    for place in places:
+        step(config=place, report_path=f"report-{place[:3]}")
+    pulls, content = github.store(Rest).pulls, github.store(Content)
+    changed = {
+        pull["head"]["ref"]: place
+        for pull in pulls.values() if pull["title"] == "Upgrade codex 0.169.0 to 0.171.0"
+        for place in places if b"0.171.0" in content.commits[content.branches[pull["head"]["ref"]]][place]
+    }  # fmt: skip
+    assert sorted(changed.values()) == sorted(places)
+    assert CODEX in changed
+    before = dict(content.branches)
+    for place in places:
+        again = step(config=place, report_path=f"again-{place[:3]}")
+        assert again.summary.count("open as #") == 2, again.log
+    assert content.branches == before, "none takes another's branch back, which would pay for a gate"
 
 
 def test_a_still_newer_release_updates_its_pull_request(step: Stepper, github: FakeGitHub) -> None:
