@@ -97,9 +97,9 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
             _give_back(job.inputs, result.outputs.get("suite-path"))
             result = with_resumption(replace(result, outputs=_with_paths(result.outputs, job)), job)
         code = conclude(log, environment, result)
-        # A step that was cancelled has a few seconds, and what cancelled it has more to report.
-        if job is not None and job.inputs.mode != "report" and result.code != ExitCode.INTERRUPTED:
-            _publish(result, job)
+        if job is not None and job.inputs.mode != "report":
+            with contextlib.suppress(KeyboardInterrupt):
+                _publish(result, job)
         return code
 
 

@@ -11,7 +11,7 @@ from codegate.github.event import Event
 from codegate.github.inputs import Inputs
 from codegate.github.posts import Posted, name_of, post_check, post_comment, post_issue
 from codegate.github.step import Job, Result
-from codegate.reporting import COMMENT_LIMIT, one_line, render_comment, render_notice
+from codegate.reporting import COMMENT_LIMIT, NO_BASELINE, one_line, render_comment, render_notice
 
 _MESSAGE: Final = 2000  # characters of a message to a chat
 _FINE: Final = frozenset({"pass", "ungated", "skipped"})
@@ -35,13 +35,14 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
 def publish(result: Result, job: Job) -> str | None:
     """Publish the result as configured; return the post's address.
 
-    It is a comment's or an issue's.
+    It is a comment's or an issue's. A step that was stopped only updates the comment that is there, which is about
+    another commit: it has a few seconds.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
         return None
     key, kind = gate_key(job.environment, inputs), result.verdict
-    posted: list[Posted] = []
+    stopped, posted = kind == "interrupted", list[Posted]()
     if inputs.mode == "nightly" and inputs.issue and kind in {"regressed", "pass"}:
         posted.append(post_issue(github, key, _body(result, event), kind == "regressed"))
     elif inputs.mode in {"gate", "merge"} and inputs.shard is None:
@@ -49,9 +50,9 @@ def publish(result: Result, job: Job) -> str | None:
         if forked:
             job.log.log("a pull request from a fork has no right to comment: the workflow codegate-comment does it")
         elif event.pull is not None:
-            body, begin = _body(result, event), _begins(inputs.comment, kind)
+            body, begin = _body(result, event), _begins(inputs.comment, kind) and not stopped
             posted.append(post_comment(github, event.pull.number, key, body, begin=begin))
-        if inputs.check and not forked:
+        if inputs.check and not forked and not stopped:
             name, body = f"codegate ({key})", _body(result, event)
             undecided = result.on_inconclusive
             posted.append(
@@ -76,11 +77,11 @@ def _begins(when: str, kind: str) -> bool:
 
 
 def _body(result: Result, event: Event) -> str:
-    notices = "\n".join(message for _, _, message in result.annotations)
+    messages = [message for _, _, message in result.annotations]
     if result.view is None:
-        fault = result.verdict not in _FINE
-        return render_notice(result.verdict, notices, run_url=event.run_url, fault=fault)
-    notice = ""
+        fault, text = result.verdict not in _FINE, "\n".join(messages)
+        return render_notice(result.verdict, text, run_url=event.run_url, commit=event.head_sha, fault=fault)
+    notice, notices = "", "\n".join(message for message in messages if message != NO_BASELINE)  # the comment has that
     if notices and not result.view.verdicts:
         notice = f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n"
     room = COMMENT_LIMIT - len(notice.encode("utf-8", "replace"))

@@ -53,7 +53,7 @@ def report(job: Job) -> Result:
         )
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
     if NOT_GATED in members:  # a report beside it came with the checkout; what the mark says is not repeated
-        body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, fault=False)
+        body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, commit=run.head_sha, fault=False)
     elif view is not None:
         body = render_comment(view, run_url=url, commit=run.head_sha, claimed=True)
     else:

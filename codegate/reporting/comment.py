@@ -39,6 +39,11 @@ _NEXT: Final[Mapping[str, str]] = {
     "ungated": "pin a baseline, or nothing is gated: run codegate-baseline and commit its lock.",
 }
 """What to do; the reason of an incomparable verdict says it."""
+_NEXT_ON_FLOORS: Final[Mapping[str, str]] = {
+    "pass": "merge. To compare later changes with this model, run codegate-baseline and commit its lock.",
+    "regressed": "change model, prompt or settings and push again, or merge lower floors first.",
+}
+"""What to do where floors alone decide, because no model is pinned."""
 NO_BASELINE: Final = "There is no baseline, so nothing was compared."
 _ROWS: Final = 25
 _LEAST: Final = 24_000
@@ -67,6 +72,7 @@ def render_comment(
     kind = verdict.kind if verdict is not None else "infrastructure" if missing else "ungated"
     left_out = {row.id for row in view.problems if row.excluded is not None}
     left_out |= {item.problem for each in view.verdicts for item in each.excluded}
+    advice = {**_NEXT, **_NEXT_ON_FLOORS} if verdict is not None and view.baseline is None else _NEXT
     context = {
         "view": view,
         "verdict": verdict,
@@ -76,13 +82,13 @@ def render_comment(
         "glyph": figures.VERDICT_GLYPHS.get(kind, "·"),
         "ungated": _ungated(view, missing),
         "claimed": claimed,
-        "next": "" if claimed or (verdict is None and view.baseline is not None) else _NEXT.get(kind, ""),
+        "next": "" if claimed or (verdict is None and view.baseline is not None) else advice.get(kind, ""),
         "remarks": notes,
         "samples": lambda run: _samples(view, run),
         "costs": [(Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates],
         "left_out": len(left_out),
         "scores": _scores(view),
-        "commit": commit[:12] if re.fullmatch(r"[0-9a-f]{40,64}", commit) else "",
+        "commit": _short(commit),
         "links": _link(run_url),
         "first_failures": lambda verdict: _failure_second(newly_failing(view, verdict)),
     }
@@ -109,12 +115,14 @@ def _ungated(view: ReportView, missing: int) -> str:
     return NO_BASELINE if view.baseline is None else "Compared with the nights before; the summary has the trend."
 
 
-def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:
+def render_notice(kind: str, text: str, *, run_url: str | None = None, commit: str = "", fault: bool = True) -> str:
     """Render a comment that explains why there is no report.
 
-    ``kind`` says what happened in a word or two, ``text`` why. ``fault`` makes it a warning, not a note.
+    ``kind`` says what happened in a word or two, ``text`` why. It names ``commit`` and links to ``run_url``. ``fault``
+    makes it a warning, not a note.
     """
-    head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
+    at = f" at `{_short(commit)}`" if _short(commit) else ""
+    head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}{at}**", ">"]
     lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]
     link = _link(run_url)
     return "\n".join([*head, *lines, *(["", link] if link else [])]) + "\n"
@@ -155,6 +163,10 @@ def _score(verdict: Verdict, entry: CandidateView | None, view: ReportView) -> t
 def _mean_score(entry: CandidateView) -> Figure:
     score = entry.measures.correctness.score
     return figures.UNKNOWN if score.value is None else Figure(f"{figures.number(score.value)} (n={score.n})")
+
+
+def _short(commit: str) -> str:
+    return commit[:12] if re.fullmatch(r"[0-9a-f]{40,64}", commit) else ""
 
 
 def _link(run_url: str | None) -> str:

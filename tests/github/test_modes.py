@@ -22,6 +22,7 @@ from codegate.durable import sha256
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
 from codegate.gating.baseline import load_baseline
+from codegate.github.posts import BOT, marker
 from codegate.operations import baselines
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
@@ -476,7 +477,7 @@ class TestRuns:
         assert "codegate: pass" in said, "what is there is kept up to date"
         denied = world.step("pull_request", pull(base), token="ghs_reader", candidates="empty")
         assert (denied.code, denied.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), denied.log
-        assert "pull-requests: read" in denied.log, "and what the token lacks is named"
+        assert "pull-requests: write" in denied.log, "and what the token lacks is named"
 
     def test_the_lock_of_a_part_belongs_beside_its_configuration(self, world: World, quick_sandboxes: None) -> None:
         (world.workspace / "api").mkdir()
@@ -734,6 +735,8 @@ class TestRuns:
             world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
             done = world.step("pull_request", pull(base), samples="2", resume="auto")
             assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "ungated"), done.log
+            (said,) = world.comments()
+            assert said.count("There is no baseline") == 1
             assert len(wire.received) == 6
             other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
@@ -760,6 +763,8 @@ class TestRuns:
         world.configure(f"openai:local-model@{server.url}/v1")
         base = world.commit()
         world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+        mark = marker("codegate-gate")
+        world.github.store(Rest).add_comment(7, BOT, f"{mark}\n✓ codegate: pass at another commit")
         given = {"samples": "2", "max_concurrency": "1", "resume": "auto"}
         kept = world.workspace / "report-1" / "run"
         with world.start("pull_request", pull(base), **given) as step:
@@ -767,6 +772,9 @@ class TestRuns:
             step.send_signal(number)
             assert step.wait(120) == code  # the model's answer does not come
         go_on.set()
+        (said,) = world.comments()
+        stopped = f"{mark}\n> [!CAUTION]\n> **codegate: interrupted at `{HEAD[:12]}`**\n"
+        assert said.startswith(stopped) == (code == 130)
         left = outputs(world.files["GITHUB_OUTPUT"].read_bytes())
         assert (left["run-path"], left["resumable"]) == ("report-1/run", "true")
         world.keep(left["run-path"], Run(123, conclusion=None))

@@ -31,7 +31,7 @@ CHANGES = re.compile(r"\]\(https://github\.com/acme/shop/pull/\d+\)")
 
 def test_it_links_to_the_run_and_a_strangers_figures_decide_nothing() -> None:
     text = render_comment(view(), run_url=RUN, commit="a" * 40)
-    assert text.startswith("> [!CAUTION]\n> **✗ codegate: regressed**")
+    assert text.startswith("> [!CAUTION]\n> **✗ codegate: regressed at `aaaaaaaaaaaa`**")
     assert "at `aaaaaaaaaaaa`" in text
     assert f"[Workflow run]({RUN})" in text
     assert "controlled" not in text
@@ -57,6 +57,14 @@ def test_it_names_what_was_compared_and_what_to_do_next() -> None:
     night = dataclasses.replace(view(), verdicts=(), candidates=view().candidates[:1])
     assert view().baseline is None or "Next:" not in render_comment(night)
     assert "**Next:** pin a baseline" in render_comment(dataclasses.replace(night, baseline=None))
+
+
+@pytest.mark.parametrize("kind", ["pass", "regressed"])
+def test_what_floors_alone_decide_names_no_pinned_model(kind: str) -> None:
+    verdict = view().verdicts[0].model_copy(update={"kind": kind, "baseline_label": None})
+    text = render_comment(dataclasses.replace(view(), verdicts=(verdict,), baseline=None))
+    assert "**Next:** " in text
+    assert "pinned model" not in text
 
 
 @pytest.mark.parametrize(
