@@ -208,7 +208,7 @@ def run_spec(
 ) -> RunSpec:
     """Return the run that inputs and configuration describe.
 
-    An unfinished run that was fetched is continued. ``candidates`` and ``samples`` replace the project's; a ``gated``
+    A run that was fetched is continued. ``candidates`` and ``samples`` replace the project's; a ``gated``
     run is compared with its baseline, if any.
     """
     inputs, wanted = job.inputs, project.settings.sandbox

@@ -1,9 +1,9 @@
-"""Resume a run that an earlier step could not finish.
+"""Resume an earlier step's run, or read it again.
 
-The unfinished run is kept as an artifact. It decides a verdict, so it must come from where the step itself does: an
-earlier attempt of this very workflow run, or a run of this workflow on the default branch that only members can start.
-It is continued only if this step would plan the same run. Candidates, addresses and keys are never taken from the
-artifact.
+The run is kept as an artifact, a finished one as well: a gate that is run again uses the samples that it has. It
+decides a verdict, so it must come from where the step itself does: an earlier attempt of this very workflow run, or a
+run of this workflow on the default branch that only members can start. It is continued only if this step would plan the
+same run. Candidates, addresses and keys are never taken from the artifact.
 """
 
 import shutil
@@ -40,7 +40,7 @@ _MAX_BYTES: Final = 2 << 30
 
 
 def fetch_run(job: Job) -> None:
-    """Download the unfinished run that the input ``resume`` names.
+    """Download the kept run that the input ``resume`` names.
 
     Nothing happens without the input.
 
@@ -125,10 +125,11 @@ def with_resumption(result: Result, job: Job) -> Result:
     number = job.event.run_id if job.event is not None else 0
     text = (
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
-        f"{job.inputs.run_artifact}. To continue it, choose {_FAILED} (with `resume: auto`), which {_ALL} does not"
+        f"{job.inputs.run_artifact}. To continue it, choose {_FAILED} (with `resume: auto`)"
         + (f", or start this workflow on the default branch with `resume: {number}`" if number else "")
-        + ". If a limit of calls or dollars stopped it, raise the input `max-model-calls` or `budget-usd` first; the "
-        "shipped workflows read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."
+        + f". {_ALL} begins anew. If a limit of calls or dollars stopped it, raise the input `max-model-calls` or "
+        "`budget-usd` first; the shipped workflows read them from the repository variables CODEGATE_MAX_MODEL_CALLS "
+        "and CODEGATE_BUDGET_USD."
     )
     return replace(
         result,

@@ -130,6 +130,16 @@ def test_a_shipped_workflow_opens_nothing(path: Path) -> None:
     assert ("actions/checkout@" in path.read_text()) == (path.name in WITH_A_CHECKOUT)
 
 
+def test_a_run_is_kept_whatever_its_verdict() -> None:
+    """A later attempt reads it: a red gate is not run again on new samples until it is green."""
+    jobs = [job for path in SHIPPED for job in yaml.safe_load(path.read_text())["jobs"].values()]
+    conditions = []
+    for steps in (job["steps"] for job in jobs):
+        names = {step["with"].get("run-artifact", "codegate-run") for step in steps if "resume" in step.get("with", {})}
+        conditions += [step["if"] for step in steps if step.get("with", {}).get("name") in names]
+    assert conditions == ["always() && steps.codegate.outputs.run-path != ''"] * 4
+
+
 def test_a_baseline_is_uploaded_only_where_there_is_one() -> None:
     """Before the first pin the weekly run is skipped: an upload then would look for files at the runner's root."""
     text = (ROOT / ".github" / "workflow-templates" / "codegate-baseline.yml").read_text()

@@ -144,7 +144,7 @@ class World:
         return {name: self.folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
 
     def keep(self, path: str, run: Run, **more: bytes) -> None:
-        """Upload a folder of the workspace as the artifact of an unfinished run, as the shipped workflows do."""
+        """Upload a folder of the workspace as the artifact of a run, as the shipped workflows do."""
         top = self.workspace / path
         files = {str(file.relative_to(top)): file.read_bytes() for file in top.rglob("*") if file.is_file()}
         self.github.store(Artifacts).put("codegate-run", zipped(files | more), run)
@@ -741,6 +741,39 @@ class TestRuns:
             other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
             assert len(wire.received) == 7
+
+    def test_a_red_gate_that_is_run_again_is_red_and_asks_nothing(self, world: World, quick_sandboxes: None) -> None:
+        self.pinned(world, "reference")
+        right = {problem.name: problem.fixed for problem in PROBLEMS}
+        asked: list[bytes] = []
+
+        def reply(request: Request) -> http.Reply:
+            if request.method == "POST":
+                asked.append(request.raw)
+            return as_json(chat_answer(message={"content": words(request.raw)}))
+
+        def words(raw: bytes) -> str:
+            name = next((name for name in right if f"{name}.py".encode() in raw), "")
+            solved = f"{name}.py\n<<<<<<< SEARCH\n=======\n{right.get(name)}>>>>>>> REPLACE\n"
+            return solved if lucky and name else f"I do not know, {len(asked)}."
+
+        lucky = False
+        server = http.Server(reply)
+        config = world.workspace / "codegate.yml"
+        config.write_text(config.read_text().replace("[reference]", f"['openai:local-model@{server.url}/v1']"))
+        base = world.commit()
+        world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+        red = world.step("pull_request", pull(base), resume="auto")
+        assert (red.code, red.outputs["verdict"], red.outputs["resumable"]) == (ExitCode.REGRESSED, "regressed", "")
+        world.keep(red.outputs["run-path"], Run(123, conclusion=None))
+        world.runtime, lucky, before = {"GITHUB_RUN_ATTEMPT": "2"}, True, len(asked)
+        again = world.step("pull_request", pull(base), resume="auto")
+        server.close()
+        assert (again.code, again.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), again.log
+        assert again.outputs["cost-usd"] == red.outputs["cost-usd"]
+        assert len(asked) == before, "no answer is paid for, and none is drawn again"
+        (said,) = world.comments()
+        assert "codegate: regressed" in said
 
     @pytest.mark.parametrize(
         ("number", "code"),
