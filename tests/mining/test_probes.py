@@ -496,6 +496,16 @@ class TestExamples:
         tests = f"from datetime import date\nfrom lists import stamp\n\n{test}"
         assert shown(wrong, wrong.replace(":{word}", ", {word}"), tests, steady=True) == []
 
+    def test_a_value_of_one_run_is_no_error_where_the_other_state_raises_one(self, shown: Shown) -> None:
+        wrong = "import os\n\ndef place(name):\n    return os.path.abspath(name)\n"
+        right = wrong.replace("    return", "    if '.' not in name:\n        raise ValueError(name)\n    return")
+        raising = "import pytest\nfrom lists import place\n\ndef test_place():\n    with pytest.raises(ValueError):\n"
+        [found] = shown(wrong, right, f"{raising}        place('walnut')\n", steady=True)
+        assert "walnut" not in found.expression
+        assert (found.observed, found.expected.partition(":")[0]) == ("no error", "raises ValueError")
+        test = "from lists import place\n\ndef test_place():\n    assert place('walnut') == 'walnut'\n"
+        assert shown(wrong, wrong.replace("os.path.abspath(name)", "name.upper()"), test, steady=True) == []
+
     def test_a_mock_is_named_by_what_it_replaces(self, shown: Shown) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"
         right = wrong.replace("{words}'", '{" ".join(words)}\'')

@@ -39,6 +39,8 @@ _MAX_CODE: Final = 1600
 _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
 UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
+NO_ERROR: Final = "no error"
+"""What stands for a value that differs between two runs: of it, an example can only show that nothing was raised."""
 #: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
 _OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegate\w*\.)?test_codegate_\w+\.<locals>\.")
 #: Calls that give another value on another day.
@@ -47,7 +49,7 @@ _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_cou
 _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
 #: What stands between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
-POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|<nil>|<class .*>|type\(.*\)")
+POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|no error|<nil>|<class .*>|type\(.*\)")
 #: A count shows how many values there are, not which.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 _ERROR: Final = re.compile("raises |throws |panics:")

@@ -16,7 +16,15 @@ from codegate.grading import TestReport
 from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import Example, Found, Probing, of_all_rows, probe_records
+from codegate.mining.examples.example import (
+    NO_ERROR,
+    UNSTABLE,
+    Example,
+    Found,
+    Probing,
+    of_all_rows,
+    probe_records,
+)
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
@@ -33,6 +41,7 @@ _MAX_SHORTENED: Final = 4
 _LAST: Final = (0, 1, 2, 4)
 _APART: Final = 1000
 """Distance between the probe numbers of two files, which may be in one package."""
+_VALUES: Final = frozenset({"s", "v"})
 _MOST: Final = 12
 _TIMES: Final = 10
 
@@ -279,7 +288,10 @@ def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
     for test, kept in shown.items():
         match = _PROBE.search(test)
         if match is not None:
-            found.setdefault(int(match[1]), []).extend((place, (kind, text)) for place, kind, text in kept)
+            found.setdefault(int(match[1]), []).extend(
+                (place, ("v", NO_ERROR) if kind in _VALUES and UNSTABLE.search(text) else (kind, text))
+                for place, kind, text in kept
+            )
     return found
 
 
@@ -303,8 +315,9 @@ def _differences(
             if old is None or new is None:
                 continue
             thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
+            vague = ("v", NO_ERROR) in {old, new} and "x" not in {old[0], new[0]}
             unasked = (thrown and not step.panics) or (returned and not step.raises)
-            if old != new and not unasked:
+            if old != new and not unasked and not vague:
                 yield ProbeDifference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _ in after):
                 return
