@@ -438,7 +438,8 @@ class TestLines:
     @pytest.mark.parametrize(
         ("number", "other"),
         [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e4"), ("1e-05", "1e-06"),
-         ("0.00001", "0.00002"), ("1.29", "1.21"), ("1.0", "1.0")],
+         ("0.00001", "0.00002"), ("1.29", "1.21"), ("1.0", "1.0"), ("7_000", "7001"), ("4u64", "5u64"),
+         ("2.5f", "3.5f"), ("1_200L", "1201L"), ("1n", "1n"), ("0b11", "0b11")],
     )  # fmt: skip
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
         assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
@@ -464,10 +465,10 @@ class TestLines:
         assert short.code.splitlines() == list(steps[1:])
 
     def test_numbers_that_are_not_decimal_stay(self) -> None:
-        given = Line("t", (Step("", ("total(12n, 0xff, 'milk')",)),))
+        given = Line("t", (Step("", ("total(0b11, 0xff, 'milk')",)),))
         lines = probes_of(JAVASCRIPT, [given], frozenset(), frozenset(), "seed")
         assert lines
-        assert all(line.steps[0].checked[0].startswith("total(12n, 0xff, '") for line in lines)
+        assert all(line.steps[0].checked[0].startswith("total(0b11, 0xff, '") for line in lines)
 
     def test_what_is_used_together_with_a_needed_name_leads_to_it_too(self) -> None:
         steps = ("w := &strings.Builder{}", 'k := New("walnut")', "k.Out = w", "_, err := k.Parse(1)", 'x := "quince"')

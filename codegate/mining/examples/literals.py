@@ -28,6 +28,8 @@ _PHRASE: Final = re.compile(r'[^"\n]+')
 _TAG: Final = re.compile(r'\w+:"([^"]*)"')
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+#: Digits with underscores between them, and the suffix of a type; ``0x1f`` has neither.
+_TYPED: Final = re.compile(r"(?!0[A-Za-z])([\d_]+(?:\.[\d_]+)?)([A-Za-z]\w*)?")
 _EXPONENT: Final = re.compile(r"[\d.]+e[-+]?\d+", re.IGNORECASE)
 _DIGITS_LAST: Final = re.compile(r"\d+$")
 _DIGITS: Final = re.compile(r"\d{3,}")
@@ -195,6 +197,10 @@ class Pieces:
         """Return a decimal number with other digits, if possible."""
         if self.numbers and _EXPONENT.fullmatch(text):
             return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
+        typed = _TYPED.fullmatch(text)
+        if typed is not None and (plain := typed[1].replace("_", "")) != text:
+            other = self.number(plain)
+            return text if other == plain else other + (typed[2] or "")
         whole, point, rest = text.partition(".")
         plain = _NUMBER.fullmatch(text) and text not in {"0.0", "1.0"} and (point or int(whole) >= self.least)
         if not (self.numbers and plain):
