@@ -327,6 +327,12 @@ def test_the_nearest_build_is_tried_first_and_an_earlier_one_before_a_later_one(
     assert world.ladder(3, "other") == [("other", True, False)], "built at the call before"
 
 
+def test_a_build_of_another_tree_of_the_same_second_may_be_of_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Builds(monkeypatch)
+    world.build(4, "newest")
+    assert world.ladder(4, "own") == [("newest", False, True), ("own", True, False)]
+
+
 def test_a_build_of_a_later_tree_is_no_exact_one_whatever_it_was_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
     world = Builds(monkeypatch)
     world.build(4, "same")

@@ -113,7 +113,8 @@ class RecordedBuilds:
         near = self._nearest(date)
         first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
-            yield Rung(near.environment, near.recipe, exact=False, later=near.date > date)
+            # Which of two commits of the same second is the later one, their dates do not tell.
+            yield Rung(near.environment, near.recipe, exact=False, later=near.date >= date)
         failed: Exception | None = None
         for recipe in self._recipes(first, base):
             try:
