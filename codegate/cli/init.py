@@ -23,9 +23,9 @@ from codegate.cli.workflows import (
     GATE,
     MATRIX,
     WORKFLOWS,
-    config_in_repository,
     default_branch,
     own_action,
+    path_for_workflows,
     without_config,
     workflow_texts,
 )
@@ -148,15 +148,15 @@ def command(
     if project is not None and project.slug and not workflows and not gated and Path(".git").exists():
         workflows = yes or (asks and click.confirm(f"Write workflows into {WORKFLOWS}?", default=True, err=True))
     spec = specs[0]
-    used = configured = ""
+    used = configured = mined = ""
     try:
         if workflows:
-            used, configured = action or own_action(), config_in_repository(out)
+            used, configured, mined = action or own_action(), path_for_workflows(out), path_for_workflows(Path(part))
     except UsageError as error:
         workflows = False
         say(f"no workflows were written: {error}")
     branch, known = default_branch()
-    files = workflow_texts(used, branch, configured, matrix=matrix) if workflows else {}
+    files = workflow_texts(used, branch, configured, mined, matrix=matrix) if workflows else {}
     proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""

@@ -28,16 +28,18 @@ WORKFLOWS: Final = Path(".github", "workflows")
 _ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
 GATE: Final = "codegate-gate.yml"
 MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
+_MINE: Final = "codegate-mine.yml"
+_NO_PART: Final = 'default: ""\n'
 _READING: Final = re.compile(r"^( +)mode: (?!report$)[a-z]+$", re.MULTILINE)
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def workflow_texts(action: str, branch: str, config: str, *, matrix: bool) -> dict[Path, str]:
+def workflow_texts(action: str, branch: str, config: str, part: str, *, matrix: bool) -> dict[Path, str]:
     """Return the text of every workflow by its path.
 
-    ``action`` is codegate's GitHub Action, and ``config`` a configuration that ``config_in_repository`` returned. Pull
-    requests to ``branch`` are gated; ``matrix``: in shards. Raises UsageError if this is no repository's root, or
-    another gate is there.
+    ``action`` is codegate's GitHub Action. Pull requests to ``branch`` are gated; ``matrix``: in shards. ``config`` is
+    the configuration and ``part`` the folder that is mined, both by ``path_for_workflows``. Raises UsageError if this
+    is no repository's root, or another gate is there.
     """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {WORKFLOWS} there only.")
@@ -48,20 +50,21 @@ def workflow_texts(action: str, branch: str, config: str, *, matrix: bool) -> di
     for name in (gate, *_ALWAYS):
         text = (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
         texts[WORKFLOWS / name] = _with_config(text.replace(BRANCH, json.dumps(branch)), config)
+    texts[WORKFLOWS / _MINE] = texts[WORKFLOWS / _MINE].replace(
+        _NO_PART, f"default: {_quoted('' if part == '.' else part)}\n"
+    )
     return texts
 
 
-def config_in_repository(out: Path) -> str:
-    """Return the configuration's path for workflows.
+def path_for_workflows(path: Path) -> str:
+    """Return a path from the repository's root, "." for itself.
 
-    "" is that of the root, which they read without being told. Raises UsageError if they could not name it.
+    Raises UsageError if workflows could not name it.
     """
-    path = Path(os.path.relpath(out)).as_posix()
-    if path == CONFIG_NAME:
-        return ""
-    if not is_plain_path(path) or not path.isprintable() or "${{" in path:
-        raise UsageError(f"workflows cannot read {shown(path)}.", "Give --out a plain path in this repository.")
-    return path
+    named = Path(os.path.relpath(path)).as_posix()
+    if named != "." and (not is_plain_path(named) or not named.isprintable() or "${{" in named):
+        raise UsageError(f"workflows cannot read {shown(named)}.", "Give a plain path in this repository.")
+    return named
 
 
 def without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
@@ -69,16 +72,20 @@ def without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
 
     ``texts`` are those that would.
     """
-    line = f"config: {json.dumps(config, ensure_ascii=False)}\n"
+    line = f"config: {_quoted(config)}\n"
     return [path for path, text in texts.items() if line in text and path.is_file() and line not in path.read_text()]
 
 
 def _with_config(text: str, config: str) -> str:
     """Let each step that reads a configuration read ``config``."""
-    if not config:
+    if config == CONFIG_NAME:
         return text
     text = text.replace("codegate affected ", f"codegate affected --config {shlex.quote(config)} ")
-    return _READING.sub(lambda mode: f"{mode[0]}\n{mode[1]}config: {json.dumps(config, ensure_ascii=False)}", text)
+    return _READING.sub(lambda mode: f"{mode[0]}\n{mode[1]}config: {_quoted(config)}", text)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def own_action() -> str:

@@ -96,6 +96,7 @@ class Inputs(Places):
     config: _Inside = None
     baseline: _Inside = None
     repository: _Inside = None
+    path: _Inside = None
     mode: Mode = "gate"
     token: str = Field(default="", alias="github-token")
     samples: Annotated[int | None, _up_to(100)] = None

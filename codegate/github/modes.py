@@ -163,7 +163,14 @@ def mine(job: Job) -> Result:
     report = suites.mine(
         inputs.workspace,
         suite,
-        MineRequest(jobs=inputs.jobs or 2, memory=cache_folder() / "mining", sandbox="docker"),
+        MineRequest(
+            path=inputs.path or "",
+            config=real_path(inputs.workspace, inputs.config, "input `config`") if inputs.config else None,
+            budget_minutes=inputs.max_minutes,
+            jobs=inputs.jobs or 2,
+            memory=cache_folder() / "mining",
+            sandbox="docker",
+        ),
         lambda event: lines(
             event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying"
         ),

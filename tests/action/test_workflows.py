@@ -149,6 +149,13 @@ def test_a_baseline_is_uploaded_only_where_there_is_one() -> None:
     assert kept == {"Keep the baseline": made, "Keep the environments": made}
 
 
+def test_what_was_mined_is_kept_before_the_job_ends() -> None:
+    job = yaml.safe_load((ROOT / ".github" / "workflow-templates" / "codegate-mine.yml").read_text())["jobs"]["mine"]
+    mining, kept = job["steps"][1:]
+    assert int(mining["with"]["max-minutes"]) + 30 <= job["timeout-minutes"], "a set-up that runs is waited for"
+    assert kept["if"] == "always() && steps.codegate.outputs.suite-path != ''"
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_a_copy_of_a_workflow_has_its_own_concurrency_group(path: Path) -> None:
     """Such as one for another part of a monorepo: its name may be the same, its file is another."""

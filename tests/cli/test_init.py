@@ -338,6 +338,14 @@ def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(empty: Path, capsys: 
     assert "  `.github/workflows/ci.yml`, job `web`: `vitest run`\n" in out
 
 
+def test_the_workflow_mines_the_part_that_was_named(empty: Path) -> None:
+    enter(empty, MONOREPO)
+    init("--workflows", "--path", "web/")
+    workflow = yaml.safe_load(Path(".github/workflows/codegate-mine.yml").read_text())
+    given = workflow[True]["workflow_dispatch"]["inputs"]["path"]
+    assert (given["default"], workflow["jobs"]["mine"]["steps"][1]["with"]["path"]) == ("web", "${{ inputs.path }}")
+
+
 def test_a_part_of_a_repository_has_its_own_recipe(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     enter(empty, MONOREPO)
     with pytest.raises(UsageError, match="HEAD has no folder app"):

@@ -42,6 +42,7 @@ def test_everything_given(tmp_path: Path) -> None:
         resume="4711",
         run_artifact="codegate-shard-2-of-3",
         repository=".",
+        path="services/api",
         report_path="out/gate",
         on_inconclusive="fail",
         mode="merge",
@@ -60,7 +61,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert inputs.config == "ci/codegate.yml"
     assert inputs.baseline == "ci/codegate.lock"
     assert (inputs.samples, inputs.models, inputs.jobs, inputs.max_model_calls) == (3, 8, 4, 500)
-    assert inputs.repository == "."
+    assert (inputs.repository, inputs.path) == (".", "services/api")
     assert inputs.reports == tmp_path / "out/gate"
     assert inputs.on_inconclusive == "fail"
     assert (inputs.mode, inputs.token) == ("merge", "ghs_1")

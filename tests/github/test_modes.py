@@ -19,11 +19,12 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
-from codegate.errors import ExitCode
+from codegate.errors import ExitCode, Interrupted
 from codegate.gating import load_lock
 from codegate.gating.baseline import load_baseline
 from codegate.github.posts import BOT, marker
-from codegate.operations import baselines
+from codegate.mining import MineRequest
+from codegate.operations import baselines, suites
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, outputs, run_step, variables
@@ -836,6 +837,26 @@ class TestRuns:
         assert len(world.comments()) == 3, "each gate's workflow has its own comment"
         gone = world.step("workflow_run", run_payload(FORK, head_sha="d" * 40), mode="report")
         assert gone.outputs["verdict"] == "skipped"
+
+
+def test_mining_keeps_to_a_part_a_time_and_a_configuration(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a whole monorepo without a limit, a runner that is stopped after six hours keeps nothing."""
+    world.configure("reference").rename(world.workspace / "api.yml")
+    world.commit()
+    seen: list[MineRequest] = []
+
+    def mine(repository: Path, out: Path, request: MineRequest, *_: object) -> None:
+        seen.append(request)
+        raise Interrupted("stopped.")
+
+    monkeypatch.setattr(suites, "mine", mine)
+    given = {"path": "services/api", "max_minutes": "300", "config": "api.yml"}
+    for inputs in (given, {}):
+        step = world.step("workflow_dispatch", pushed(), mode="mine", **inputs)
+        assert step.outputs["verdict"] == "interrupted", step.log
+    part, whole = seen
+    assert (part.path, part.budget_minutes, part.config) == ("services/api", 300, world.workspace / "api.yml")
+    assert (whole.path, whole.budget_minutes, whole.config) == ("", None, None)
 
 
 def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
