@@ -63,14 +63,14 @@ class JavaScriptFiles(FileRules):
         return "docs" if _MEASUREMENT.fullmatch(name) else None
 
     def _is_output(self, folders: list[str]) -> bool:
-        """Return whether a folder is what a build of a package writes."""
+        """Return whether a folder is what a package's build writes."""
         return any(
             folder in _OUTPUT_FOLDERS and (not at or "/".join((*folders[:at], _MANIFEST)) in self.tree)
             for at, folder in enumerate(folders)
         )
 
     def _is_for_a_tool(self, path: str) -> bool:
-        """Return whether a manifest is beside the file, or one above it has its name."""
+        """Return whether a manifest is beside it or names it."""
         folder, _, name = path.rpartition("/")
         above = ["", *parent_folders(path)]
         manifests = [self.tree.get(f"{each}/{_MANIFEST}" if each else _MANIFEST) for each in above]

@@ -257,7 +257,7 @@ def try_cut(
 
 
 def _needed_beside(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
-    """Return a rejection if a test needs changed files beside the fix.
+    """Reject a test that needs changed files beside the fix.
 
     ``failing`` are the tests that fail with the fix. If one passes with the whole change, files that are not taken for
     source belong to the fix: half of it would be graded as whole, and a correct patch might fail.
