@@ -27,7 +27,7 @@ from codegate.github.step import Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.running import RunSpec
 from codegate.running.calls import CallLimitReached
-from codegate.running.journal import MANIFEST, RUN_FILES
+from codegate.running.journal import MANIFEST, RUN_FILES, Journal
 from codegate.running.session import check_same_plan
 
 _MAKING: Final = frozenset({"gate", "nightly", "baseline"})
@@ -92,6 +92,7 @@ def _unpack(github: GitHub, artifact: Artifact, folder: Path) -> None:
         write_atomic(folder / name, content)
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{artifact} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
+    Journal.open(folder).load()
 
 
 def _warn(job: Job, text: str) -> None:

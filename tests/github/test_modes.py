@@ -408,6 +408,19 @@ def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept:
     assert "this is a new run" not in named.log
 
 
+def test_an_attempt_begins_anew_where_outcomes_of_the_kept_run_are_broken(world: World) -> None:
+    world.configure("reference")
+    world.commit()
+    run = write_run(world.folder / "run", {"p-1": [True, False]})
+    kept = {"run.json": (run / "run.json").read_bytes(), "outcomes.jsonl": b"{}\n"}
+    world.github.store(Artifacts).put("codegate-run", zipped(kept), Run(123, conclusion=None))
+    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+    step = world.step("push", pushed(), resume="auto")
+    assert "::warning title=codegate::this is a new run, because the earlier attempt's cannot be read: " in step.log
+    assert "outcomes.jsonl" in step.log
+    assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
+
+
 @pytest.mark.parametrize(
     ("theirs", "changes", "reason"),
     [
