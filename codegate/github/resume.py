@@ -27,6 +27,7 @@ from codegate.github.step import Job, Result
 from codegate.github.workflow import notes_summary
 from codegate.running import RunSpec
 from codegate.running.calls import CallLimitReached
+from codegate.running.gate import Unfinished
 from codegate.running.journal import MANIFEST, RUN_FILES, Journal
 from codegate.running.session import check_same_plan
 
@@ -116,6 +117,9 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
 
 def without_command(error: CodegateError) -> CodegateError:
     """Return ``error`` without its advice to use the command line."""
+    if isinstance(error, Unfinished):  # a shard; its folder here is gone with the container
+        remedy = f"Choose {_FAILED}: with `resume: auto` each shard goes on where it stopped. A limit is raised first."
+        return Unfinished(error.cause, remedy)
     return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
 
 
@@ -123,7 +127,8 @@ def with_resumption(result: Result, job: Job) -> Result:
     """Return ``result``, with advice on resuming an unfinished run."""
     if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
-    number = job.event.run_id if job.event is not None else 0
+    # A pull request's run, or a merge queue's, is not continued by another workflow run.
+    number = job.event.run_id if job.event is not None and job.base is None else 0
     text = (
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
         f"{job.inputs.run_artifact}. To continue it, choose {_FAILED} (with `resume: auto`)"

@@ -244,8 +244,12 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     return frozenset(settled)
 
 
+class Unfinished(UsageError):
+    """Outcomes that a run planned are missing."""
+
+
 def check_finished(run: Run, settled: Collection[str] = (), name: str = "", folder: Path | None = None) -> None:
-    """Raise UsageError if a planned outcome is missing.
+    """Raise Unfinished if a planned outcome is missing.
 
     Candidates whose keys are ``settled`` need none. The message names the run ``name`` and says how to continue it in
     ``folder``.
@@ -253,7 +257,7 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
-        raise UsageError(
+        raise Unfinished(
             f"{name or f'run {run.manifest.id}'} is unfinished: {made} of {len(wanted)} outcomes.",
             f"Finish it with `codegate run SUITE --resume {folder or 'RUN'}`{', or run it again' if name else ''}.",
         )

@@ -202,6 +202,20 @@ def test_on_inconclusive(act: Act, workspace: Path) -> None:
     assert act(**merge, report_path="input", on_inconclusive="pass").code == ExitCode.PASS
 
 
+def test_a_shard_that_stopped_is_finished_by_the_job_that_made_it(act: Act, workspace: Path) -> None:
+    spec = CandidateSpec(provider="empty")
+    gate = Gate(pinned_by_hand(workspace, spec), GatePolicy(max_samples=1))
+    whole = plan(2, 1, (spec,), gated_by=gate.digest)
+    folder, _ = write_shards(workspace / "shards", whole, 2)
+    (folder / "outcomes.jsonl").write_text("")
+    (workspace / "codegate.yml").write_text("candidates: [empty]\ngate: {max_samples: 1}\n")
+    step = act(suite="s", mode="merge", run_id=plan_parts(whole, 2).run_id, shards_path="shards")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
+    assert "is unfinished: 0 of 1 outcome" in step.log
+    assert "Re-run failed jobs" in step.log
+    assert "--resume" not in step.log + step.summary, "that folder is gone with its container"
+
+
 @pytest.mark.bwrap
 class TestRuns:
     """A suite of three problems, really run."""

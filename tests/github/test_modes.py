@@ -713,7 +713,7 @@ class TestRuns:
             stopped = world.step("workflow_dispatch", pushed(), max_model_calls="4", **making)
             assert (stopped.code, stopped.outputs["resumable"]) == (ExitCode.USAGE, "true"), stopped.log
             assert "the limit of 4 model calls is reached after 4 of 15 outcomes" in stopped.summary
-            assert "with `resume: 123`" in stopped.summary
+            assert "or start this workflow on the default branch with `resume: 123`" in stopped.summary
             assert "codegate run" not in stopped.summary, "there is no such folder on anybody's machine"
             kept = stopped.outputs["run-path"]
             for run in (Run(78, path=NIGHTLY, head_repository_id=2000), Run(79, path=".github/workflows/x.yml")):
@@ -745,6 +745,7 @@ class TestRuns:
             assert stopped.outputs["resumable"] == "true", stopped.log
             (said,) = world.comments()
             assert 'choose "Re-run failed jobs"' in said
+            assert "start this workflow" not in said, "a pull request's run is not continued elsewhere"
             world.keep(stopped.outputs["run-path"], Run(123, conclusion=None))
             world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
             done = world.step("pull_request", pull(base), samples="2", resume="auto")
@@ -822,6 +823,7 @@ class TestRuns:
         (said,) = world.comments()
         stopped = f"{mark}\n> [!CAUTION]\n> **codegate: interrupted at `{HEAD[:12]}`**\n"
         assert said.startswith(stopped) == (code == 130)
+        assert "start this workflow" not in said, "a pull request's run is not continued elsewhere"
         left = outputs(world.files["GITHUB_OUTPUT"].read_bytes())
         assert (left["run-path"], left["resumable"]) == ("report-1/run", "true")
         world.keep(left["run-path"], Run(123, conclusion=None))
