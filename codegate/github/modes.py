@@ -14,8 +14,8 @@ from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.event import UNKNOWN_WORKFLOW
 from codegate.github.resume import resumed
-from codegate.github.step import Job, Result, figures, verdict_annotations
-from codegate.github.workflow import notes_summary
+from codegate.github.step import Annotation, Job, Result, figures, verdict_annotations
+from codegate.github.workflow import fault_summary, notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
 from codegate.operations.rules import Project, Skipped, project_of, real_path
@@ -45,6 +45,20 @@ def gate(job: Job, project: Project) -> Result:
     kind = kinds.get(report.exit_code, "infrastructure")
     text = f"shard {shard.words} of run {report.run.manifest.id} is done; mode merge puts the shards together."
     return Result(report.exit_code, {"verdict": kind, "run-id": report.run.manifest.id}, f"codegate: {text}\n")
+
+
+def ungated(base: str) -> Result:
+    """Return the result of a change that nothing can be compared for.
+
+    The commit ``base`` has neither a baseline nor critical floors, so no model is called.
+    """
+    text = (
+        f"the base commit {base[:12]} pins no baseline and has no critical floors: nothing can be compared, so no "
+        "model was called. Changes are gated from the merge of a codegate.lock on: if this one adds none, run "
+        "codegate-baseline and commit the lock in its summary."
+    )
+    notice: Annotation = ("notice", "codegate: ungated", text)
+    return Result(ExitCode.PASS, {"verdict": "ungated"}, fault_summary("ungated", text), (notice,))
 
 
 def plan(job: Job, project: Project) -> Result:

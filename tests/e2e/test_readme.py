@@ -34,7 +34,7 @@ def gate_workflow(
     payload["pull_request"]["base"]["sha"] = base
     (home / "event.json").write_text(json.dumps(payload))
     inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
-    ended = {step["id"]: _act(step["with"], inputs, workspace, home, {**environment, "BASE": base})
+    ended = {step["id"]: _act(step["with"], inputs, workspace, home, environment)
              for step in workflow["jobs"]["gate"]["steps"] if step.get("id") in {"changes", "codegate"}}  # fmt: skip
     assert ended["changes"][1]["gate"] == "true", ended["changes"]
     return ended["codegate"]

@@ -29,7 +29,7 @@ from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
 from tests.github.runner import Step, outputs, run_step, variables
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
-from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+from tests.github.workspace import FLOORS, LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit import http
 from tests.kit.command import ROOT
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
@@ -177,7 +177,7 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    world.configure("'openai:m-2025-01-01'")
+    world.configure("'openai:m-2025-01-01'", FLOORS)
     base = world.commit()
     step = world.step("pull_request", pull(base, FORK), token="ghs_reader")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
@@ -291,6 +291,28 @@ def test_the_rules_are_those_of_the_commit_that_github_merged_into(world: World)
     assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error"), step.log
     assert "codegate.lock, which `baseline` in the configuration names" in step.log
     assert f"the base commit is {tip}, which GitHub merged into" in step.log
+
+
+def test_a_pull_request_whose_base_pins_nothing_calls_no_model(world: World) -> None:
+    """It may be the one that pins the first baseline; nothing could be compared."""
+    world.configure("reference")
+    base = world.commit()
+    world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+    (world.workspace / "codegate.lock").write_text("{}")
+    world.commit()
+    queue = {"repository": pushed()["repository"], "merge_group": {"base_sha": base, "head_sha": HEAD}}
+    for more in ({}, {"mode": "plan", "shards": "2"}, {"mode": "merge", "run_id": "r"}):
+        for event, payload in (("pull_request", pull(base)), ("merge_group", queue)):
+            step = world.step(event, payload, **more)
+            assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
+            assert (step.outputs["run-path"], step.outputs["matrix"]) == ("", "")
+            assert step.annotations == [("notice", "codegate: ungated")]
+    (said,) = world.comments()
+    assert f"**codegate: ungated at `{HEAD[:12]}`**" in said
+    assert "no model was called" in said
+    assert "from the merge of a codegate.lock on" in said
+    after = world.step("push", pushed(), baseline="")
+    assert after.outputs["verdict"] == "no baseline", "without a base commit what is checked out counts"
 
 
 def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
@@ -640,7 +662,7 @@ class TestRuns:
     def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(21)]
         with wire_server(*replies) as wire:
-            world.configure(f"openai:local-model@{wire.url}/v1")
+            world.configure(f"openai:local-model@{wire.url}/v1", FLOORS)
             base = world.commit()
             for _ in range(2):
                 done = world.step("push", pushed(), cache="answers")
@@ -738,7 +760,7 @@ class TestRuns:
     ) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
         with wire_server(*replies) as wire:
-            world.configure(f"openai:local-model@{wire.url}/v1")
+            world.configure(f"openai:local-model@{wire.url}/v1", FLOORS)
             base = world.commit()
             world.github.store(Rest).add_pull(7, HEAD, head=HOME)
             stopped = world.step("pull_request", pull(base), samples="2", max_model_calls="4", resume="auto")
@@ -749,9 +771,7 @@ class TestRuns:
             world.keep(stopped.outputs["run-path"], Run(123, conclusion=None))
             world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
             done = world.step("pull_request", pull(base), samples="2", resume="auto")
-            assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "ungated"), done.log
-            (said,) = world.comments()
-            assert said.count("There is no baseline") == 1
+            assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "inconclusive"), done.log
             assert len(wire.received) == 6
             other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
@@ -808,7 +828,7 @@ class TestRuns:
             return as_json(chat_answer(message={"content": f"I do not know, {len(asked)}."}))
 
         server = http.Server(reply)
-        world.configure(f"openai:local-model@{server.url}/v1")
+        world.configure(f"openai:local-model@{server.url}/v1", FLOORS)
         base = world.commit()
         world.github.store(Rest).add_pull(7, HEAD, head=HOME)
         mark = marker("codegate-gate")
@@ -830,16 +850,19 @@ class TestRuns:
         world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
         done = world.step("pull_request", pull(base), **given)
         server.close()
-        assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (ExitCode.PASS, "ungated", ""), (
-            done.log
-        )
+        assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (
+            (ExitCode.PASS, "inconclusive", "")
+        ), done.log
         assert len(asked) == 6 + 1, "six samples, one of which was under way"
 
     def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World, quick_sandboxes: None) -> None:
         world.configure("empty")
         world.commit()
         run = Run(55, event="pull_request", head_repository_id=2000)
-        theirs = world.workspace / world.step("push", pushed()).outputs["report-path"]
+        ours = world.step("push", pushed(), check="true")
+        (check,) = world.github.store(Rest).checks.values()
+        assert check["output"]["summary"].count("There is no baseline") == 1
+        theirs = world.workspace / ours.outputs["report-path"]
         kept = {"report.json": (theirs / "report.json").read_bytes()}
         world.github.store(Artifacts).put("codegate-report", zipped(kept), run)
         world.github.store(Rest).add_pull(7, HEAD)

@@ -114,3 +114,6 @@ def write_transcripts(path: Path, answers: dict[str, str]) -> None:
 
 # Three problems are enough to decide under this policy, and no reason to believe it.
 LENIENT = "gate: {alpha: 0.2, margin: 0.25, min_problems: 2, confirm_samples: 0, must_pass: [clamp]}\n"
+
+# What a pull request without a pinned baseline is gated by.
+FLOORS = "gate: {alpha: 0.2, min_problems: 2, max_samples: 1, cohorts: {all: {floor: 0.01, tier: critical}}}\n"
