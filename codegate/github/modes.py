@@ -48,7 +48,7 @@ def gate(job: Job, project: Project) -> Result:
 
 
 def ungated(base: str) -> Result:
-    """Return the result of a change that nothing can be compared for.
+    """Return the result of a change that cannot be compared.
 
     The commit ``base`` has neither a baseline nor critical floors, so no model is called.
     """
