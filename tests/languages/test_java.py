@@ -27,6 +27,8 @@ def tree(files: Mapping[str, str]) -> Tree:
         ("target/generated-sources/Cart.java", "generated"), ("a/target/test-classes/CartTest.class", "generated"),
         ("src/main/resources/junit-platform.properties", "configuration"),
         ("src/main/java/org/shop/vendor/Vendor.java", "source"), ("a/src/main/java/org/shop/test/Lab.java", "source"),
+        ("src/main/conftest.py", "test_support"), ("src/main/app.test.ts", "test_support"),
+        ("src/main/go.mod", "dependencies"),
     ],
 )  # fmt: skip
 def test_a_file_is_what_mavens_layout_makes_it(path: str, kind: PathClass) -> None:

@@ -34,7 +34,7 @@ class JavaFiles(FileRules):
             return "test" if self.is_test(path) else "test_support"
         if _CONFIGURATION.fullmatch(path):
             return "configuration"
-        if _MAIN_ROOT.fullmatch(path):  # a package may be called ``test`` or ``vendor``
+        if path.endswith(".java") and _MAIN_ROOT.fullmatch(path):  # a package may be called ``test`` or ``vendor``
             return "source"
         return "generated" if _GENERATED.fullmatch(path) else None
 
