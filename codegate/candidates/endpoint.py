@@ -27,6 +27,15 @@ _RULE: Final = (
     "the key and the repository's source go there."
 )
 
+
+class MissingKey(UsageError):
+    """The environment ``variable`` of a needed key is not set."""
+
+    def __init__(self, cause: str, remedy: str, variable: str) -> None:
+        super().__init__(cause, remedy)
+        self.variable = variable
+
+
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -151,10 +160,11 @@ def resolve_endpoint(
         key = NO_KEY
     if not key:
         others = "".join(f" {name} is not used: {why}." for name, why in found.not_keys.items() if os.environ.get(name))
-        raise UsageError(
+        raise MissingKey(
             f"{provider} needs a key and the environment variable {variable} is not set.{others}",
             f"Set {variable}, or name another variable with `api_key_env` in codegate.yml; what else a provider "
             f"takes: {documentation('candidates.md')}.",
+            variable,
         )
     if not key.isascii() or not key.isprintable():
         raise UsageError(

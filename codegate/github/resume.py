@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates.endpoint import MissingKey
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
@@ -30,6 +31,7 @@ from codegate.running.calls import CallLimitReached
 from codegate.running.gate import Unfinished
 from codegate.running.journal import MANIFEST, RUN_FILES, Journal
 from codegate.running.session import check_same_plan
+from codegate.suite.store import NotASuite
 
 _MAKING: Final = frozenset({"gate", "nightly", "baseline"})
 _UNFINISHED: Final = frozenset({ExitCode.USAGE, ExitCode.INFRASTRUCTURE, ExitCode.INTERRUPTED})
@@ -116,10 +118,15 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
 
 
 def without_command(error: CodegateError) -> CodegateError:
-    """Return ``error`` without its advice to use the command line."""
+    """Return ``error`` with advice that fits a workflow."""
     if isinstance(error, Unfinished):  # a shard; its folder here is gone with the container
         remedy = f"Choose {_FAILED}: with `resume: auto` each shard goes on where it stopped. A limit is raised first."
         return Unfinished(error.cause, remedy)
+    if isinstance(error, NotASuite):
+        return NotASuite(error.cause, "Run codegate-mine, and commit the suite that it keeps.")
+    if isinstance(error, MissingKey):
+        place = f"As a secret of the repository, and in `env` of the step: {error.variable}."
+        return MissingKey(error.cause, f"{error.remedy} {place}", error.variable)
     return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
 
 

@@ -88,6 +88,10 @@ def _changes_digest(changes: Changes) -> list[list[str | None]]:
     ]
 
 
+class NotASuite(UsageError):
+    """A folder has no suite."""
+
+
 def load_suite(folder: Path) -> Suite:
     """Return the checked suite in ``folder``.
 
@@ -97,7 +101,7 @@ def load_suite(folder: Path) -> Suite:
     place = folder / "suite.yml"
     if not os.path.lexists(place):
         why, out = ("it has no suite.yml", "FOLDER") if folder.exists() else ("there is no such folder", folder)
-        raise UsageError(f"{folder} is not a suite: {why}.", f"Make one with `codegate mine REPOSITORY --out {out}`.")
+        raise NotASuite(f"{folder} is not a suite: {why}.", f"Make one with `codegate mine REPOSITORY --out {out}`.")
     manifest = read_manifest(folder)
     environments = {environment.id: environment for environment in manifest.environments}
     if len(set(manifest.problems)) != len(manifest.problems) or len(environments) != len(manifest.environments):

@@ -183,6 +183,17 @@ def test_what_a_killed_step_wrote_is_given_back_after_the_job(
     assert {path.stat().st_uid for path in (workspace / "source" / "file", tmp_path)} == {0}
 
 
+def test_what_is_missing_is_made_by_a_workflow(act: Act, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = act(candidates="reference", suite="none")
+    assert "is not a suite: there is no such folder. Run codegate-mine" in step.log
+    assert "codegate mine" not in step.log, "its folder is in a container"
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write_suite(workspace / "suite")
+    step = act(candidates="openai:m-2025-01-01", suite="suite")
+    assert "Set OPENAI_API_KEY" in step.log
+    assert "As a secret of the repository, and in `env` of the step: OPENAI_API_KEY" in step.log
+
+
 def test_on_inconclusive(act: Act, workspace: Path) -> None:
     """A run of two problems decides nothing, and is merged from a shard written by hand: no sandbox is needed."""
     spec = CandidateSpec(provider="empty")
