@@ -4,10 +4,8 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from getopt import GetoptError, getopt
 from sysconfig import get_python_version
 from typing import Annotated, Any, Final, Literal
 
@@ -30,8 +28,8 @@ from codegate.suite import (
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 _PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _PYTHON: Final = re.compile(r"(.*/)?python[\d.]*")
-_PYTHON_OPTIONS: Final = "bBc:dEhiIJm:OPqRsStuvVW:xX:?"
-"""As the interpreter's own getopt has them."""
+_PYTHON_OPTIONS: Final = re.compile(r"-(?=.)([bBdEhiIJOPqRsStuvVx?]*)(?:([cmWX])(.*))?", re.DOTALL)
+"""One word of them, as the interpreter's own getopt has them: flags, an option with a value, its value."""
 _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -55,15 +53,14 @@ def command_words(text: str) -> tuple[str, ...]:
 def modules_apart(words: list[str]) -> list[str]:
     """Return a command's words, Python's ``-mpytest`` as ``-m pytest``."""
     python = next((number for number, word in enumerate(words) if _PYTHON.fullmatch(word)), len(words))
-    for end in range(python + 2, len(words) + 1):
-        with suppress(GetoptError):  # of an option whose value is the next word
-            given, rest = getopt(words[python + 1 : end], _PYTHON_OPTIONS)
-            name, value = given[-1] if given else ("", "")
-            if name == "-m" and (flags := words[end - 1].removesuffix(value)):
-                before = [flags.removesuffix("m")] if flags != "-m" else []
-                return [*words[: end - 1], *before, "-m", value, *words[end:]]
-            if rest or name in {"-m", "-c"}:
-                return words
+    place = python + 1
+    while place < len(words) and (match := _PYTHON_OPTIONS.fullmatch(words[place])):
+        flags, option, value = match.groups()
+        if option == "m" and value:
+            return [*words[:place], *([f"-{flags}"] if flags else []), "-m", value, *words[place + 1 :]]
+        if option in {"m", "c"}:
+            break
+        place += 2 if option and not value else 1
     return words
 
 

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -683,6 +684,8 @@ def test_what_goes_around_tests_is_taken_off_and_said(command: str, tests: str) 
         ("python -mpytest -q", "python -m pytest -q"),
         ("uv run python3.12 -X dev -bWerror -umunittest", "uv run python3.12 -X dev -bWerror -u -m unittest"),
         ("python -m pytest -mslow", "python -m pytest -mslow"),
+        ("python -Im pytest -mslow", "python -Im pytest -mslow"),
+        ("python -Wd -X dev -Impytest", "python -Wd -X dev -I -m pytest"),
         ("python run_pytest.py -mpytest", None),
     ],
 )
@@ -820,6 +823,13 @@ def test_a_hostile_workflow_takes_no_longer_than_others() -> None:
     for run in ("${{ " * 40_000, "A" * 200_000, "A=" * 9_000, "'" * 9_001, "a;" * 9_000 + "pytest", "$(" * 9_000):
         found = find_recipe(tree({CI: workflow(f"- run: {json.dumps(run)}\n- run: pytest")}))
         assert found.recipe.tests == "pytest"
+
+
+def test_many_options_of_python_take_no_time() -> None:
+    started = time.process_time()
+    found = found_in(f"- run: python $OPTIONS x.py\n  env: {{OPTIONS: '{' -I' * 2500}'}}\n- run: pytest")
+    assert found.recipe.tests == "pytest"
+    assert time.process_time() - started < 2, "without the single pass it takes ten seconds"
 
 
 def test_values_that_no_recipe_may_have_are_left_out() -> None:
