@@ -174,7 +174,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
         tests_passed=passed,
         tests_total=len(tests),
         failure=failure,
-        detail=escaped_bytes(detail)[:4000],
+        detail="" if resolved else _full_detail(detail, dropped),
         tests=tests,
         lint=lint,
         exit_code=report.exit_code,
@@ -204,6 +204,13 @@ def _failed(
         applied=applied,
         tests_total=total,
         failure=failure,
-        detail=escaped_bytes(detail)[:4000],
+        detail=_full_detail(detail, dropped),
         dropped=dropped,
     )
+
+
+def _full_detail(detail: str, dropped: tuple[str, ...]) -> str:
+    # A file that was not applied may be why the rest fails.
+    more = f" (and {len(dropped) - 3} more)" if len(dropped) > 3 else ""
+    left_out = f"; not applied: {', '.join(dropped[:3])}{more}" if dropped else ""
+    return escaped_bytes(detail)[:3000] + left_out[:1000]

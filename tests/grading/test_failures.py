@@ -198,6 +198,17 @@ def test_partial_credit_is_the_share_of_expected_tests(unboxed_world: World) -> 
     assert EXPECTED[0] in grade.detail
 
 
+def test_a_failing_grade_names_the_paths_that_were_not_applied(unboxed_world: World) -> None:
+    """Otherwise a file that is absent for this reason reads as the model's own slip."""
+    left_out = [f"tests/test_{name}.py" for name in "abcd"]
+    grade = unboxed_world.grade({SOURCE: BUG + "\n", **dict.fromkeys(left_out, "x = 1\n")})
+    assert set(grade.dropped) == set(left_out)
+    assert grade.detail.endswith(f"; not applied: {', '.join(grade.dropped[:3])} (and 1 more)")
+    none = unboxed_world.grade({left_out[0]: "x = 1\n"})
+    assert none.detail == f"the patch changes tests, configuration or documentation only; not applied: {left_out[0]}"
+    assert not unboxed_world.grade({SOURCE: FIX, left_out[0]: "x = 1\n"}).detail
+
+
 @pytest.mark.requirement("G2")
 def test_a_file_that_cannot_be_imported_leaves_no_credit(make_world: MakeWorld) -> None:
     other = "tests/test_other.py"
