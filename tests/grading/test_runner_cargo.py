@@ -93,7 +93,8 @@ def test_a_failed_test_says_what_its_assertion_said(report: TestReport) -> None:
     assert crash.message == "assertion `left == right` failed: the sum\n  left: 1\n right: 2"
     assert crash.parents == ("AssertionError",)
     assert "no such price" in report.crashes["tests/cart.rs::returns"].message
-    assert "no result" in report.crashes["tests/cart.rs::leaves"].message
+    first = report.crashes["tests/cart.rs::leaves"].message.splitlines()[0]
+    assert first == "the test process ended with status 0 and no result"
 
 
 def test_a_file_that_does_not_compile_takes_no_other_along(report: TestReport) -> None:
@@ -110,6 +111,27 @@ def test_sources_that_do_not_compile_are_the_fault_of_the_sources(crate: Recorde
     assert error.crash is not None
     assert error.crash.parents == ("SyntaxError",)
     assert not report.results
+
+
+@pytest.mark.parametrize(
+    ("source", "dependency"),
+    [
+        ("use regex::Regex;", "regex"),
+        ("fn f() { regex::escape(1); }", "regex"),
+        ("extern crate regex;", "regex"),
+        ("use crate::regex::Regex;", None),
+        ("mod a { fn f() { regex::escape(1); } } mod b { pub mod regex {} }", None),
+        ("fn f() { total_tests::g(); }", None),
+    ],
+)
+def test_a_crate_that_is_not_there_is_a_missing_dependency_and_a_module_is_not(
+    crate: Recorded, source: str, dependency: str | None
+) -> None:
+    (error,) = run(
+        crate, "tests/cart.rs", source=SOURCE.replace("#[cfg(test)]\nmod total_tests;", source)
+    ).collection_errors
+    assert error.crash is not None
+    assert (error.crash.dependency, error.crash.parents) == (dependency, () if dependency else ("SyntaxError",))
 
 
 def test_the_options_of_the_recipe_are_kept_and_its_choice_of_targets_is_not(crate: Recorded) -> None:

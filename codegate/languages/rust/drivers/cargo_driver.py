@@ -45,6 +45,7 @@ UNPANICKED = "note: test did not panic as expected"
 PANIC = re.compile(r"panicked at ([^\n]+:\d+:\d+):\n(.*?)(?=\nnote: |\nstack backtrace:|\n\n|\Z)", re.DOTALL)
 SECTION = re.compile(r"^---- .* stdout ----\n(.*?)(?=^failures:$)", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^error(?:\[\w+\])?: .*\n *--> (.+?):\d+:\d+$", re.MULTILINE)
+ABSENT = re.compile(r"(?:unlinked crate|undeclared crate or module|missing crate|find crate for) `(?:r#)?(\w+)`")
 KEPT = 64 << 10
 LISTED = 8 << 20
 TEXT = 8 << 10
@@ -222,7 +223,8 @@ def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
     panic, section = PANIC.search(output), SECTION.search(output)
     message = panic.group(2) if panic else section.group(1).strip() if section else ""
     if ENDED.search(output) is None:
-        message = "%s\nthe test process ended with status %d and no result" % (message or output[-500:], status)
+        ended = "the test process ended with status %d and no result" % status
+        message = "%s\n%s" % ((message, ended) if message else (ended, output[-500:]))
     wrong = UNPANICKED in output or (panic and (message.startswith("assertion") or has_asserted(panic.group(1), files)))
     parents = ["AssertionError"] if wrong else []
     if "memory allocation of" in output and status == -signal.SIGABRT:
@@ -284,13 +286,44 @@ def run_tests(
     return good
 
 
-def broken(channel: Channel, file: str, words: str, kind: str, parents: list[str]) -> None:
+def is_module(name: str, crate: str) -> bool:
+    """Return whether a crate's folder has a module ``name``."""
+    declared = re.compile(rb"^[^/\n]*\bmod\s+(?:r#)?%s\b" % re.escape(name.encode()), re.MULTILINE)
+    for folder, folders, files in os.walk(crate):
+        folders[:] = [each for each in folders if each != "target" and not each.startswith(".")]
+        if name in folders or name + ".rs" in files:
+            return True
+        for file in files:
+            path = os.path.join(folder, file)
+            if file.endswith(".rs") and os.path.isfile(path):
+                with open(path, "rb") as source:
+                    if declared.search(source.read()):
+                        return True
+    return False
+
+
+def build_failure(words: str, crate: str, files: dict[str, str]) -> dict[str, Any]:
+    """Describe a compile error: the fields of ``codegate.grading.records.Crash``.
+
+    ``words`` is Cargo's output, ``crate`` the folder of the target's crate; the keys of ``files`` are the paths of the
+    test files.
+    """
+    error = ERROR.search(words)
+    if error is None or any(path.endswith(os.sep + error.group(1)) for path in files):
+        return {"exception": "BuildFailed", "parents": []}
+    absent = ABSENT.search(words[error.start() :].partition("\n\n")[0])
+    if absent is None or is_module(absent.group(1), crate):
+        return {"exception": "BuildFailed", "parents": ["SyntaxError"]}
+    return {"exception": "BuildFailed", "parents": [], "dependency": absent.group(1)}
+
+
+def broken(channel: Channel, file: str, words: str, crash: dict[str, Any]) -> None:
     """Report why a file's tests gave no results.
 
-    ``words`` is the reason, ``kind`` the name of its exception, and ``parents`` are the exception's builtin classes.
+    ``words`` is the reason; ``crash`` has the other fields of ``codegate.grading.records.Crash``.
     """
     sys.stdout.write(plain(words, 4000) + "\n")
-    crash = {"exception": kind, "message": plain(words, 1000), "parents": parents}
+    crash = {**crash, "message": plain(words, 1000)}
     channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
 
 
@@ -309,13 +342,12 @@ def main() -> None:
     inside = {path: choose(targets, path) for path in files}
     good = True
     found: set[str] = set()
-    why: dict[str, tuple[str, str, list[str]]] = dict.fromkeys(files, (words, "NoTests", []))
+    unlisted = {"exception": "NoTests", "parents": []}
+    why: dict[str, tuple[str, dict[str, Any]]] = dict.fromkeys(files, (words, unlisted))
     for target in {target.root: target for each in inside.values() for target in each}.values():
         start, words = cargo.compile(target, default)
         if start is None:
-            error = ERROR.search(words)
-            of_tests = error is None or any(path.endswith(os.sep + error.group(1)) for path in files)
-            facts = (words[words.find("\nerror") + 1 :], "BuildFailed", [] if of_tests else ["SyntaxError"])
+            facts = (words[words.find("\nerror") + 1 :], build_failure(words, target.crate, files))
             why.update((path, facts) for path, each in inside.items() if target in each)
             continue
         placed = {name: target.file_of(name) for name in listed(start)}
@@ -324,8 +356,8 @@ def main() -> None:
         good = run_tests(channel, start, tests, cargo.marks, files, settings) and good
     missing = [path for path in files if path not in found]
     for path in missing:
-        words, kind, parents = why[path]
-        broken(channel, files[path], words or "no test target lists a test of this file", kind, parents)
+        words, crash = why[path]
+        broken(channel, files[path], words or "no test target lists a test of this file", crash)
     status = 2 if missing else 0 if good else 1
     channel.send(kind="end", status=status)
     sys.exit(status)
