@@ -38,7 +38,8 @@ import os, pathlib, sys
 print("[INFO]", sys.argv[1:])
 test = pathlib.Path("web/src/test/java/org/shop/CartTest.java").read_text()
 if "absent" in test:
-    print("[INFO] -----\\n[ERROR] /workspace/web/src/%s:[7,43] cannot find symbol\\n" % test.split()[1])
+    place, _, message = test.partition(" ")[2].partition(" ")
+    print("[INFO] -----\\n[ERROR] /workspace/web/src/%s:[7,43] %s\\n" % (place, message or "cannot find symbol"))
     sys.exit(1)
 print(pathlib.Path("printed").read_text(), flush=True)
 folder = pathlib.Path("web/target/surefire-reports")
@@ -111,13 +112,35 @@ def test_a_class_that_is_not_reported_takes_no_other_along(run) -> None:  # type
 
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
-    ("place", "parents"), [("test/java/org/shop/CartTest.java", ()), ("main/java/org/shop/Cart.java", ("SyntaxError",))]
+    ("place", "parents"),
+    [
+        ("test/java/org/shop/CartTest.java", ()),
+        ("test/java/org/shop/NotSelectedTest.java", ()),
+        ("main/java/org/shop/Cart.java", ("SyntaxError",)),
+    ],
 )
 def test_what_does_not_compile_is_the_fault_of_its_file(run, place: str, parents: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     report = run(CART, **{CART: f"absent {place}", "old.xml": PASSED})
     (error,) = report.collection_errors
     assert error.crash is not None
     assert (error.crash.message, error.crash.parents) == ("cannot find symbol", parents)
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("package", "dependency"),
+    [("org.apache.commons.lang3", "org.apache.commons.lang3"), ("org.shop.vendor", None), ("price", None)],
+)
+def test_a_package_that_is_not_there_is_a_missing_dependency_unless_it_is_the_projects_own(
+    run,
+    package: str,
+    dependency: str | None,  # type: ignore[no-untyped-def]
+) -> None:
+    (error,) = run(
+        CART, **{CART: f"absent main/java/org/shop/Cart.java package {package} does not exist"}
+    ).collection_errors
+    assert error.crash is not None
+    assert (error.crash.dependency, error.crash.parents) == (dependency, () if dependency else ("SyntaxError",))
 
 
 def test_options_of_the_project_are_kept_and_its_goals_are_not() -> None:

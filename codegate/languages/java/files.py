@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from codegate.languages.contract import FileRules, PathClass
 
-_TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
+TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
 _MAIN_ROOT: Final = re.compile(r"(?:.+/)?src/main/.+")
 _TEST: Final = re.compile(rb"@(?:\w+\.)*(?:Test|\w+Test|TestFactory)\b|\bextends\s+\w*TestCase\b")
 _CONFIGURATION: Final = re.compile(
@@ -30,7 +30,7 @@ class JavaFiles(FileRules):
     def classify(self, path: str) -> PathClass | None:
         if path.rpartition("/")[2] in _DEPENDENCIES:
             return "dependencies"
-        if path.endswith(".java") and _TEST_ROOT.fullmatch(path):
+        if path.endswith(".java") and TEST_ROOT.fullmatch(path):
             return "test" if self.is_test(path) else "test_support"
         if _CONFIGURATION.fullmatch(path):
             return "configuration"

@@ -14,11 +14,13 @@ from codegate.grading.grade import TestResult, file_of, worst
 from codegate.grading.records import Crash
 from codegate.grading.runners.contract import Runner, RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.languages.java.files import TEST_ROOT
 from codegate.languages.junit.runners import read_reports
 from codegate.sandbox import Command, Completed
 
 _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
+_ABSENT: Final = re.compile(r"package (\w+(?:\.\w+)+) does not exist")
 _ASSERTION: Final = "java.lang.AssertionError"
 _ASSERTIONS: Final = ("AssertionFailedError", "AssertionError", "ComparisonFailure", "MultipleFailuresError")
 _MAX_ERRORS: Final = 1 << 14
@@ -179,6 +181,11 @@ def _class(file: str) -> str:
     return found[2] if found else ""
 
 
+def _top_package(file: str) -> str:
+    """Return the first two names of a file's package, as ``org.shop.``."""
+    return "".join(f"{name}." for name in _class(file).split("/")[:-1][:2]) or "."
+
+
 def _raised(result: TestResult) -> str | None:
     """Return a failed test's exception; one name for all assertions."""
     kind = result.exception
@@ -203,9 +210,14 @@ def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None
     if error is None:
         words = f"no test of it was reported, and the build tool ended with status {status}"
         return CollectionError(file, f"{words}\n{said[-1500:]}", Crash(exception="NoReport", message=words))
-    of_tests = any(error[1].endswith(f"/{test}") for test in files)
-    parents: tuple[str, ...] = () if of_tests else ("SyntaxError",)
-    crash = Crash(exception="BuildFailed", message=error[2][:1000], parents=parents)
+    absent = _ABSENT.fullmatch(error[2])
+    missing = absent[1] if absent else ""
+    # A package next to those of the project is one that the project lacks.
+    own = any(f"{missing}.".startswith(_top_package(path)) for path in (error[1], *files))
+    dependency = None if own else missing or None
+    of_tests = TEST_ROOT.fullmatch(error[1])
+    parents: tuple[str, ...] = () if of_tests or dependency else ("SyntaxError",)
+    crash = Crash(exception="BuildFailed", message=error[2][:1000], parents=parents, dependency=dependency)
     return CollectionError(file, said[error.start() :][:_MAX_ERRORS], crash)
 
 
