@@ -165,6 +165,16 @@ def test_a_file_that_does_not_load_says_why(run: Run, framework: Framework) -> N
     assert error.crash.dependency == "left-pad-of-nobody"
 
 
+def test_typescript_that_does_not_parse_is_a_syntax_error(run: Run) -> None:
+    """Node may be too old to parse it before the tests run, and esbuild's error has a name of its own."""
+    files = {"lib/half.ts": "export function half(n: number {\n  return n / 2;\n}\n"}
+    text = "import { half } from '../lib/half.ts';\nit('halves', () => assert.equal(half(4), 2));\n"
+    (error,) = run(FRAMEWORKS["vitest"], text, **files).collection_errors
+    assert error.crash is not None
+    assert error.crash.parents == ("SyntaxError",)
+    assert error.crash.message == 'lib/half.ts:1:31: ERROR: Expected ")" but found "{"'
+
+
 def test_the_projects_own_options_hold(run: Run) -> None:
     manifest = json.dumps({"name": "sums", "scripts": {"test": "nyc mocha --require ./setup.cjs --reporter dot test/"}})
     setup = "globalThis.ready = require('mocha') !== undefined;\n"

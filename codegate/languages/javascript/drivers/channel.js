@@ -63,8 +63,10 @@ const explain = (error, name, message) => {
     }
   };
   const code = get('code');
-  const said = plain(message ?? (error && typeof error === 'object' ? get('message') : error), 4000);
+  let said = plain(message ?? (error && typeof error === 'object' ? get('message') : error), 4000);
   let kind = plain(name ?? get('name') ?? typeof error, 300) || 'Error';
+  const unparsed = /^Transform failed with \d+ errors?:\n([^]+)/.exec(said)?.[1]; // of esbuild, whose other fields vitest loses
+  if (unparsed) [kind, said] = ['SyntaxError', unparsed.replaceAll(`${workspace}/`, '')];
   if (get('matcherResult') || /^expect\(|JestAssertionError/.test(kind + said) || code === 'ERR_ASSERTION') kind = 'AssertionError';
   const parents = [];
   if (/Assert/.test(kind)) parents.push('AssertionError');
