@@ -14,13 +14,14 @@ from functools import partial
 from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour
+from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, add_to_count
-from codegate.grading.testreport import TestReport, TestSelection
+from codegate.grading.testreport import CollectionError, TestReport, TestSelection
 from codegate.sandbox import Command, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
 from codegate.sandbox.session import ENVIRONMENT
@@ -194,7 +195,7 @@ def _run_batch(
             test: result.model_copy(update={"message": used.reveal(result.message)[:4000]})
             for test, result in reported.results.items()
         },
-        collection_errors=reported.collection_errors,
+        collection_errors=tuple(_revealed(error, used) for error in reported.collection_errors),
         crashes=reported.crashes,
         receipts=reported.receipts,
         texts={test: used.reveal(text) for test, text in reported.texts.items()},
@@ -210,6 +211,11 @@ def _run_batch(
         peak_memory_bytes=completed.peak_memory_bytes,
         output=_last_part(used.reveal(output[-2 * _OUTPUT_KEPT :])),
     )
+
+
+def _revealed(error: CollectionError, used: Copies) -> CollectionError:
+    crash = error.crash and error.crash.model_copy(update={"message": used.reveal(error.crash.message)})
+    return replace(error, text=used.reveal(error.text), crash=crash)
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:

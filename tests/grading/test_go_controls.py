@@ -158,9 +158,27 @@ def test_every_test_and_every_row_of_a_table_has_copies(workshop: Workshop) -> N
 def test_people_see_the_test_as_it_was_written_and_no_copy(workshop: Workshop) -> None:
     found = workshop.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
     assert (found.failure, found.exit_code) == ("logic_error", 1), found.output
-    assert found.detail.startswith(f"{INSIDE}::TestTotal")
+    assert found.detail == f"{INSIDE}::TestTotal: testing.Failed: {INSIDE}:7: got 17"
     assert found.output.count("got 17") == 1
+    lost = workshop.grade({SOURCE: IMPORTED + FIX.replace("func Numbers", "func Digits")})
+    assert f"{OUTSIDE}:13:" in lost.detail
     assert not any(word in found.output for word in ("got 3", "Mx", "TestName", "panic"))
+
+
+def test_each_line_beside_copies_has_the_number_that_it_was_written_with(workshop: Workshop) -> None:
+    texts = read_texts(tree(HIDDEN), HIDDEN, "go")
+    copies = {key: [(), ()] for key in list(texts.units)[1:]}
+    made = make_copies(texts, texts.units.values(), copies)
+    for file, text in made.files.items():
+        written, lines = texts.files[file].decode().splitlines(), text.decode().splitlines()
+        assert len(lines) > len(written)
+        numbers = {
+            int(made.reveal(f"/workspace/{file}:{number}").rpartition(":")[2]) for number in range(1, len(lines))
+        }
+        assert numbers == set(range(1, len(written) + 1))
+        shown = [written[made.lines[file][number] - 1] for number, line in enumerate(lines) if line]
+        assert shown == [made.reveal(line) for line in lines if line]
+    assert made.reveal(f"/workspace/other/{INSIDE}x:9") == f"/workspace/other/{INSIDE}x:9"
 
 
 BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}

@@ -142,6 +142,7 @@ class Copies:
             statement.
         mark: name of the function in the texts that sends a token.
         texts: the unchanged files.
+        lines: by file, the line of the unchanged file for each line of its text.
         seconds: time limit of each copy and of each test that has copies, if the runner can set one.
     """
 
@@ -150,6 +151,7 @@ class Copies:
     marks: Mapping[str, tuple[str | Key, int]] = field(default_factory=dict)
     mark: str = ""
     texts: Texts = field(default_factory=lambda: Texts({}, {}))
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
     seconds: float | None = None
 
     def place(self, tree: Tree) -> Tree:
@@ -164,8 +166,21 @@ class Copies:
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
     def reveal(self, text: str) -> str:
-        """Return a run's output with marks and random words removed."""
-        return self._words.sub("", self._marks.sub("", text)) if text else text
+        """Return a run's output as that of the unchanged files.
+
+        Marks and random words are removed, and line numbers of test files are those of the unchanged files.
+        """
+        shown = self._words.sub("", self._marks.sub("", text)) if text else text
+
+        def unchanged(place: re.Match[str]) -> str:
+            path, number = self._paths[place[1]], int(place[2])
+            folder, at = path[: -len(place[1])], place.start()
+            # A file of the same name in another folder has its own lines.
+            known = not shown.endswith("/", 0, at) or shown.endswith((folder, "./"), 0, at)
+            lines = self.lines[path] if known else ()
+            return f"{place[1]}:{lines[number - 1]}" if 0 < number <= len(lines) else place[0]
+
+        return self._places.sub(unchanged, shown)
 
     def variant(self, test: str) -> tuple[str, str, str] | None:
         """Split a run's test id at its random word.
@@ -214,6 +229,17 @@ class Copies:
             return re.compile("(?!)")
         made = rf" #!\[allow\([\w, ]+\)\] extern crate std as {self.mark};.*?(?={self.mark}!)"
         return re.compile(rf'(?:{made})?(?:; |\n\s*| )?{self.mark}(?:\("\w+"\)|!\{{"\w+"\}})')
+
+    @cached_property
+    def _paths(self) -> dict[str, str]:
+        names = [PurePosixPath(path).name for path in self.files]
+        return {name: path for name, path in zip(names, self.files, strict=True)
+                if names.count(name) == 1 and path in self.lines}  # fmt: skip
+
+    @cached_property
+    def _places(self) -> re.Pattern[str]:
+        names = "|".join(map(re.escape, self._paths))
+        return re.compile(rf"(?<![\w.-])({names}):(\d{{1,7}})" if names else "(?!)")
 
     @cached_property
     def _words(self) -> re.Pattern[str]:
@@ -267,4 +293,26 @@ def make_copies(
         at = len(BOM_UTF8) if texts.files[path].startswith(BOM_UTF8) else 0
         found.append((at, at, head.encode()))
     files = {path: spliced(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
-    return Copies(files, variants, marks, mark, texts)
+    numbers = {path: _unchanged_lines(texts.files[path], found) for path, found in edits.items()}
+    return Copies(files, variants, marks, mark, texts, {path: lines for path, lines in numbers.items() if lines})
+
+
+def _unchanged_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> list[int]:
+    """Return, for each line of a file with copies, its original number.
+
+    ``edits`` are those of ``make_copies``. Return no number if marks or flips take lines of their own.
+    """
+    lines, number, at = [1], 1, 0
+    for start, end, text in sorted([*edits, (len(data), len(data), b"")], key=lambda one: one[:2]):
+        before, inside, added = data.count(b"\n", at, start), data.count(b"\n", start, end), text.count(b"\n")
+        lines += range(number + 1, number + before + 1)
+        number += before
+        if start == end:
+            lines += [number] * added
+            continue
+        copy = inside + 2  # a copy, and the empty line behind it
+        if (added + 2) % copy:
+            return []
+        lines += [number + min(line % copy, inside) for line in range(1, added + 1)]
+        number, at = number + inside, end
+    return lines
