@@ -182,7 +182,7 @@ def _class(file: str) -> str:
 
 
 def _top_package(file: str) -> str:
-    """Return the first two names of a file's package, as ``org.shop.``."""
+    """Return a file's package, two names at most, as ``org.shop.``."""
     return "".join(f"{name}." for name in _class(file).split("/")[:-1][:2]) or "."
 
 
