@@ -190,9 +190,18 @@ def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
     source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"
     main = head + "func TestMain(m *testing.M) { os.Exit(3) }\nfunc TestIt(t *testing.T) {}\n"
-    report = run({"shop_test.go": source, "quiet/q_test.go": main}, "shop_test.go", "quiet/q_test.go")
+    content = {"shop_test.go": source, "quiet/q_test.go": main}
+    for name, words in (("odd", 'panic("no prices")'), ("gone", "os.Exit(4)")):
+        content[f"{name}/{name}.go"] = f'package shop\n\nimport "os"\n\nfunc init() {{ {words}; os.Getpid() }}\n'
+        content[f"{name}/{name}_test.go"] = source
+    report = run(content, *(file for file in content if file.endswith("_test.go")))
     assert statuses(report) == {"shop_test.go::TestQuit": "failed"}
-    assert [error.id for error in report.collection_errors] == ["quiet/q_test.go"]
+    crashes = {error.id: error.crash for error in report.collection_errors if error.crash is not None}
+    assert {file: (crash.exception, crash.message.splitlines()[0]) for file, crash in crashes.items()} == {
+        "quiet/q_test.go": ("TestMainFailed", "the test process ended with status 3 before any test"),
+        "odd/odd_test.go": ("panic", "panic: no prices"),
+        "gone/gone_test.go": ("ProcessEnded", "the test process ended with status 4 before any test"),
+    }
 
 
 def test_order_and_company_can_be_varied(run: RunGo) -> None:

@@ -150,9 +150,12 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
         for name in sorted(unclear):
             failed = run_group(run, [name], files, channel) or failed
         if status != 0 and not listener.started:
-            text = listener.last[-2000:]
+            found = FATAL.search(listener.last)
+            text = listener.last[found.start() if found else -1000 :][:2000]
+            kind = "panic" if found else "TestMainFailed" if has_main(run.folder) else "ProcessEnded"
+            words = text if found else "the test process ended with status %d before any test\n%s" % (status, text)
             for file in sorted(set(files.values())):
-                crash = {"exception": "TestMainFailed", "message": plain(text[-1000:], 1000), "parents": []}
+                crash = {"exception": kind, "message": plain(words, 1000), "parents": []}
                 channel.send(kind="collection_error", id=file, text=plain(text, 2000), crash=crash)
         left = [name for name in names if name not in broken and name not in listener.results]
         if len(left) == len(names) or not (broken or status not in (0, 1)):
