@@ -131,10 +131,8 @@ def test_what_does_not_compile_is_the_fault_of_its_file(run, place: str, parents
     ("package", "dependency"),
     [("org.apache.commons.lang3", "org.apache.commons.lang3"), ("org.shop.vendor", None), ("price", None)],
 )
-def test_a_package_that_is_not_there_is_a_missing_dependency_unless_it_is_the_projects_own(
-    run,
-    package: str,
-    dependency: str | None,  # type: ignore[no-untyped-def]
+def test_an_absent_package_is_a_missing_dependency_unless_it_is_the_projects_own(  # type: ignore[no-untyped-def]
+    run, package: str, dependency: str | None
 ) -> None:
     (error,) = run(
         CART, **{CART: f"absent main/java/org/shop/Cart.java package {package} does not exist"}
