@@ -27,7 +27,7 @@ from codegate.candidates.listed import list_entry, price_words, with_helper_pric
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
-from codegate.candidates.registry import endings, open_provider
+from codegate.candidates.registry import endings, has_key, open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.short_form import answers_in_file
@@ -66,6 +66,7 @@ __all__ = [
     "ending",
     "endings",
     "environment_secrets",
+    "has_key",
     "list_entry",
     "names_one_model",
     "nothing_listens",

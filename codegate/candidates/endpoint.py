@@ -128,6 +128,20 @@ def _has_host(base_url: str, patterns: tuple[str, ...]) -> bool:
     return any(host.count(".") == pattern.count(".") and fnmatchcase(host, pattern) for pattern in patterns)
 
 
+def find_key(
+    provider: str, api_key_env: str | None, command: Callable[[], str] | None
+) -> tuple[str, Callable[[], str] | None]:
+    """Return the provider's key, and the function that gave it.
+
+    The function is None if a variable holds the key; the key is "" if nothing has one. The parameters are those of
+    ``resolve_endpoint``.
+    """
+    found = model_provider(provider)
+    key = "" if command else os.environ.get(api_key_env or found.key_variable, "").strip()
+    source = None if key or api_key_env else command or found.own_key
+    return source() if source is not None else key, source
+
+
 def resolve_endpoint(
     provider: str,
     base_url: str | None,
@@ -152,10 +166,7 @@ def resolve_endpoint(
     found = model_provider(provider)
     address = base_url or (found.address if isinstance(found.address, str) else found.address())
     variable = api_key_env or found.key_variable
-    key = "" if keyless or command else os.environ.get(variable, "").strip()
-    source = None if key or keyless or api_key_env else command or found.own_key
-    if source is not None:
-        key = source()
+    key, source = ("", None) if keyless else find_key(provider, api_key_env, command)
     if not key and direct:
         key = NO_KEY
     if not key:

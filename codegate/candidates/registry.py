@@ -4,14 +4,14 @@ import contextlib
 import os
 import shlex
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.conversation import ListedModel, ListsModels, Provider
-from codegate.candidates.endpoint import resolve_endpoint
+from codegate.candidates.endpoint import find_key, resolve_endpoint
 from codegate.candidates.providers import model_provider
 from codegate.candidates.redaction import SHORTEST, Redactor, learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
@@ -49,12 +49,29 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
             spec.provider,
             spec.base_url,
             spec.api_key_env,
-            command=None if spec.api_key_command is None else partial(key_from, spec.api_key_command),
+            command=_key_command(spec),
             keyless=keyless,
             allow_http=spec.allow_http,
         )
         return model_provider(spec.provider).connect(spec, endpoint)
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None
+
+
+def has_key(spec: CandidateSpec) -> bool:
+    """Return whether there is a key for the candidate's provider.
+
+    A program or a file of credentials that gives none, such as for lack of a secret, counts as no key.
+
+    Raises:
+        InfrastructureError: a server that gives the key does not answer.
+    """
+    with contextlib.suppress(UsageError):
+        return find_key(spec.provider, spec.api_key_env, _key_command(spec))[0] != ""
+    return False
+
+
+def _key_command(spec: CandidateSpec) -> Callable[[], str] | None:
+    return None if spec.api_key_command is None else partial(key_from, spec.api_key_command)
 
 
 def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:

@@ -13,8 +13,7 @@ from typing import Final
 
 import click
 
-from codegate.candidates import CandidateSpec
-from codegate.candidates.providers import model_provider
+from codegate.candidates import CandidateSpec, has_key
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
@@ -203,7 +202,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
     for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
         if not spec.calls_a_model or (spec.base_url or "").startswith("http://"):
             continue
-        if not job.environment.get(spec.api_key_env or model_provider(spec.provider).key_variable, "").strip():
+        if not has_key(spec):
             text = f"not gated: {spec.label} needs a key, and {NO_SECRETS}"
             if job.event is not None and job.event.fork:
                 write_atomic(job.inputs.reports / NOT_GATED, f"{text}\n".encode())

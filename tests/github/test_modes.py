@@ -46,6 +46,7 @@ from tests.running.world import wait_until
 
 TOKEN = "ghs_workflow"
 NIGHTLY = ".github/workflows/codegate-nightly.yml"
+BEDROCK = "{provider: bedrock, model: global.anthropic.claude-sonnet-4-5-20250929-v1:0}"
 STEP = """
 from codegate.cli.main import run
 from tests.github.conftest import use_quick_sandboxes
@@ -225,9 +226,35 @@ def test_only_a_pull_request_whose_key_is_not_there_is_skipped(world: World, mon
         for event, payload in (("merge_group", queue), ("push", pushed())):
             last = world.step(event, payload, baseline="no.lock")
             assert last.outputs["verdict"] == "no baseline", "nothing has gated this commit before"
-        world.runtime["OPENAI_API_KEY"] = "sk-of-dependabots-secrets"
-        gated = world.step("pull_request", proposal, baseline="no.lock")
-        assert gated.outputs["verdict"] == "no baseline", "past the look for a key"
+        with monkeypatch.context() as there:
+            there.setenv("OPENAI_API_KEY", "sk-of-dependabots-secrets")
+            gated = world.step("pull_request", proposal, baseline="no.lock")
+            assert gated.outputs["verdict"] == "no baseline", "past the look for a key"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "variables", "verdict"),
+    [
+        ("{provider: openai, model: m-2025-01-01, api_key_command: [echo, sk-of-a-vault]}", {}, "no baseline"),
+        ("{provider: openai, model: m-2025-01-01, api_key_command: ['false']}", {}, "skipped"),
+        (BEDROCK, {"AWS_ACCESS_KEY_ID": "AKIA1", "AWS_SECRET_ACCESS_KEY": "of-a-role"}, "no baseline"),
+        (BEDROCK, {"AWS_ACCESS_KEY_ID": "AKIA1"}, "skipped"),
+        (BEDROCK, {"AWS_REGION": ""}, "skipped"),
+        ("{provider: vertex, model: m@20250101}", {"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere"}, "skipped"),
+    ],
+)
+def test_a_key_may_come_from_all_that_a_provider_takes(
+    world: World, monkeypatch: pytest.MonkeyPatch, candidate: str, variables: dict[str, str], verdict: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    world.configure(candidate)
+    base = world.commit()
+    world.runtime = {"GITHUB_ACTOR": "dependabot[bot]"}
+    step = world.step("pull_request", pull(base), baseline="no.lock")
+    assert step.outputs["verdict"] == verdict, step.log
 
 
 def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
