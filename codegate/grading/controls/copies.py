@@ -298,7 +298,7 @@ def make_copies(
 
 
 def _unchanged_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> list[int]:
-    """Return, for each line of a file with copies, its original number.
+    """Return each line's original number in a file with copies.
 
     ``edits`` are those of ``make_copies``. Return no number if marks or flips take lines of their own.
     """
