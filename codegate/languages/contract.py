@@ -63,7 +63,10 @@ class FileRules:
         return False
 
     def is_package(self, folder: str) -> bool:
-        """Return whether a folder named like documentation is code."""
+        """Return whether a folder named like others' files is code.
+
+        Such names are those of documentation, of third-party code and of what a build writes.
+        """
         return False
 
     def is_module(self, path: str) -> bool:

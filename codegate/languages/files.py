@@ -40,7 +40,6 @@ _DOC_NAME: Final = re.compile(
     r"([-_.][\w.-]*)?(\.txt)?",
     re.IGNORECASE,
 )
-#: Elsewhere a folder ``vendor`` may be about those who sell.
 _GENERATED: Final = re.compile(
     r"^vendor/|(^|/)(_vendor|vendored|third_party|node_modules|__pycache__)/|_pb2(_grpc)?\.pyi?$"
 )
@@ -76,7 +75,7 @@ class PathClassifier:
             return "configuration"
         if self._is_documentation(top, name):
             return "docs"
-        return "generated" if _GENERATED.search(path) else "source"
+        return "generated" if _GENERATED.search(path) or self._is_third_party(path) else "source"
 
     def is_test_module(self, path: str) -> bool:
         """Return whether the language's test runner would collect ``path``."""
@@ -88,6 +87,13 @@ class PathClassifier:
             if named and not any(rules.is_product(folder) for rules in self.rules):
                 return True
         return any(rules.is_test_area(path) for rules in self.rules)
+
+    def _is_third_party(self, path: str) -> bool:
+        # In a package of the project, a folder ``vendor`` may be about sellers.
+        places = (
+            (folder, folder.removesuffix("/vendor")) for folder in parent_folders(path) if folder.endswith("/vendor")
+        )
+        return any(not any(rules.is_package(each) for rules in self.rules for each in place) for place in places)
 
     def _is_documentation(self, top: str, name: str) -> bool:
         if top.lower() in _DOC_FOLDERS:

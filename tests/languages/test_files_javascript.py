@@ -28,7 +28,8 @@ NO_CALLS = b"export const help = () => 1;\n"
         ("source", CALLS, "src/inspect.js"),
         ("configuration", NO_CALLS, (
             "vitest.config.ts eslint.config.mjs packages/a/tsconfig.build.json .mocharc.cjs .babelrc "
-            "packages/a/jest.config.json bunfig.toml .nvmrc jest.setup.ts config/jest.unit.config.js"
+            "packages/a/jest.config.json bunfig.toml .nvmrc jest.setup.ts config/jest.unit.config.js "
+            "config/unit.jest.config.js src/x/base.jest.config.ts scripts/wdio.conf.js config/ava.config.js"
         )),
         ("dependencies", NO_CALLS, "pnpm-lock.yaml packages/a/package.json yarn.lock"),
         ("generated", NO_CALLS, "dist/index.js node_modules/left/index.js lib/all.min.js"),
@@ -38,7 +39,7 @@ NO_CALLS = b"export const help = () => 1;\n"
 )  # fmt: skip
 def test_the_class_of_a_path(kind: PathClass, text: bytes, paths: str) -> None:
     for path in paths.split():
-        rooms = PathClassifier.of(Tree({path: TreeFile(text)}))
+        rooms = PathClassifier.of(Tree({"package.json": TreeFile(b"{}"), path: TreeFile(text)}))
         assert rooms.classify(path) == kind, path
         assert rooms.is_test_module(path) == (kind == "test" or path.startswith(".github")), path
 
@@ -46,20 +47,24 @@ def test_the_class_of_a_path(kind: PathClass, text: bytes, paths: str) -> None:
 def test_a_manifest_says_what_is_a_tools_configuration_and_what_a_build_writes() -> None:
     manifest = TreeFile(b'{"scripts": {"test": "run-tests -c config/own.config.js"}}')
     rooms = PathClassifier.of(Tree({"package.json": manifest, "packages/a/package.json": TreeFile(b"{}")}))
-    told = (
-        "config/own.config.js",
-        "packages/a/tool.config.mjs",
-        "packages/a/dist/a.js",
-        "app/dist/a.js",
-        "app/a.config.ts",
-    )
-    assert [rooms.classify(path) for path in told] == [
-        "configuration",
-        "configuration",
-        "generated",
-        "source",
-        "source",
-    ]
+    for path, kind in {
+        "config/own.config.js": "configuration",
+        "src/own.config.js": "configuration",
+        "packages/a/tool.config.mjs": "configuration",
+        "packages/a/src/a.config.mjs": "source",
+        "app/src/a.config.ts": "source",
+        "packages/a/dist/a.js": "generated",
+        "packages/a/src/dist/a.js": "source",
+        "app/src/vendor/a.ts": "source",
+        "src/dist/a.js": "source",
+    }.items():
+        assert rooms.classify(path) == kind, path
+
+
+def test_a_bundle_in_a_project_of_another_language_is_generated() -> None:
+    rooms = PathClassifier.of(Tree({"app/__init__.py": TreeFile(b""), "src/frontend/package.json": TreeFile(b"{}")}))
+    for folder in ("app/static/dist", "src/app/static/dist", "public/coverage", "app/static/vendor", "lib/vendor/a"):
+        assert rooms.classify(f"{folder}/app.js") == "generated", folder
 
 
 def test_a_file_that_is_gone_is_judged_by_its_name() -> None:

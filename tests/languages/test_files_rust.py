@@ -20,6 +20,9 @@ FILES = {
     "src/speed_test.rs": b'#[cfg(feature = "test")]\npub fn speed() {}\n',
     "src/commands/test.rs": b"pub fn run() {}\n",
     "src/latest.rs": b"",
+    "src/vendor.rs": b"pub mod who;\n",
+    "src/vendor/who.rs": b"",
+    "src/shop/vendor/mod.rs": b"",
     "tests/cart.rs": TEST,
     "tests/common/mod.rs": b"pub fn cart() {}\n",
     "tests/data/input.json": b"{}",
@@ -37,7 +40,7 @@ KINDS = {
     "generated": "crates/a/target/debug/deps/a-1 target/x86_64-unknown-linux-musl/release/a",
     "source": (
         "src/target/debug.rs build.rs src/lib.rs src/speed_test.rs src/commands/test.rs src/latest.rs "
-        "src/examples/mod.rs"
+        "src/vendor/who.rs src/shop/vendor/mod.rs src/examples/mod.rs"
     ),
     "test_support": "src/cart/tests.rs tests/common/mod.rs tests/data/input.json crates/core/tests/all/main.rs",
     "test": (

@@ -23,11 +23,11 @@ _TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?
 _TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
 _TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
 
-#: Of a tool, where a manifest is beside it or names it; elsewhere the product's own.
+#: Of a tool, but below ``src``, where it is the product's own unless a manifest is beside it or names it.
 _CONFIG: Final = re.compile(r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js", re.IGNORECASE)
 _CONFIGURATION: Final = re.compile(
     r"\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
-    r"|(jest|vitest|vite|babel|karma|playwright|cypress)([._-][\w.-]+)?\.(config|conf)\.[cm]?[jt]s"
+    r"|([\w-]+\.)*(jest|vitest|vite|babel|karma|playwright|cypress)([._-][\w.-]+)?\.(config|conf)\.[cm]?[jt]s"
     r"|(gulpfile|gruntfile|webpack\.[\w.]+)\.[cm]?[jt]s|(jest|vitest)[._-](setup|workspace|global)[\w.-]*\.[cm]?[jt]s"
     r"|(babel\.config|jest\.config|biome|nx|turbo|lerna|deno|jsr|vercel|api-extractor|typedoc|knip|renovate)\.jsonc?"
     r"|bunfig\.toml|\.(nvmrc|node-version|tool-versions|swcrc)",
@@ -64,18 +64,28 @@ class JavaScriptFiles(FileRules):
 
     def _is_output(self, folders: list[str]) -> bool:
         """Return whether a folder is what a package's build writes."""
-        return any(
-            folder in _OUTPUT_FOLDERS and (not at or "/".join((*folders[:at], _MANIFEST)) in self.tree)
-            for at, folder in enumerate(folders)
-        )
+        above = ("/".join(folders[:at]) for at, folder in enumerate(folders) if folder in _OUTPUT_FOLDERS)
+        return any(f"{each}/{_MANIFEST}" in self.tree or not self.is_package(each) for each in above)
 
     def _is_for_a_tool(self, path: str) -> bool:
-        """Return whether a manifest is beside it or names it."""
+        """Return whether it is outside of a package's code.
+
+        If it is inside, a manifest beside it or one with its name tells that it is a tool's.
+        """
         folder, _, name = path.rpartition("/")
-        above = ["", *parent_folders(path)]
-        manifests = [self.tree.get(f"{each}/{_MANIFEST}" if each else _MANIFEST) for each in above]
-        beside = not folder or f"{folder}/{_MANIFEST}" in self.tree
-        return beside or any(name.encode() in file.data for file in manifests if file is not None)
+        beside = f"{folder}/{_MANIFEST}" in self.tree
+        return beside or not self.is_package(folder) or any(name.encode() in data for data in self._manifests(path))
+
+    @override
+    def is_package(self, folder: str) -> bool:
+        # What is below ``src`` is written by hand.
+        above, src, _ = f"/{folder}/".partition("/src/")
+        return bool(src and self._manifests(f"{above}/src"[1:]))
+
+    def _manifests(self, path: str) -> list[bytes]:
+        """Return the text of each manifest in the folders above."""
+        names = [_MANIFEST, *(f"{folder}/{_MANIFEST}" for folder in parent_folders(path))]
+        return [self.tree[name].data for name in names if name in self.tree]
 
     @override
     def is_test(self, path: str) -> bool:

@@ -47,6 +47,10 @@ class RustFiles(FileRules):
         return self.has(path, TEST, absent=name not in {"mod.rs", "main.rs"})
 
     @override
+    def is_package(self, folder: str) -> bool:
+        return f"{folder}/mod.rs" in self.tree or f"{folder}.rs" in self.tree
+
+    @override
     def is_test_area(self, path: str) -> bool:
         # A file ``tests.rs`` may have nothing but modules.
         return path.rpartition("/")[2] == "tests.rs" or self.is_test(path)
