@@ -55,7 +55,10 @@ def fetch_run(job: Job) -> None:
     if inputs.resume is None:
         return
     automatic = inputs.resume == AUTO
-    if automatic and (event is None or event.fork or event.run_attempt < 2):
+    if automatic and (event is None or event.run_attempt < 2):
+        return
+    if automatic and event is not None and event.fork:
+        _warn(job, "a fork's run is not resumed: this is a new run, which pays for every answer and may decide anew.")
         return
     if event is None or github is None:
         raise UsageError("input `resume` needs a workflow's event and the input `github-token`.")

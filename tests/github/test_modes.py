@@ -392,6 +392,15 @@ def test_an_attempt_that_finds_no_kept_run_warns_before_it_pays(world: World) ->
     assert 'choose "Re-run failed jobs".' in again.log
 
 
+def test_an_attempt_for_a_fork_warns_before_it_pays_again(world: World) -> None:
+    world.configure("reference", FLOORS)
+    base = world.commit()
+    words = "::warning title=codegate::a fork's run is not resumed: this is a new run, which pays for every answer"
+    assert words not in world.step("pull_request", pull(base, FORK), resume="auto").log
+    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+    assert words in world.step("pull_request", pull(base, FORK), resume="auto").log
+
+
 def pin_by_hand(world: World) -> None:
     """Pin a baseline of a model that nothing serves."""
     gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
