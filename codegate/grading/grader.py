@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.controls.flips import cached_texts, find_flips
@@ -10,6 +11,7 @@ from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, f
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import inspect
 from codegate.grading.policy import classify_patch, suspicious_signs
+from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport, test_selection
@@ -20,6 +22,8 @@ from codegate.wording import escaped_bytes
 
 GRADER_VERSION = "15"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
+_LINGERING_SECONDS: Final = 5.0
+"""How much longer than before tests may take if their process is left to end by itself."""
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
@@ -148,8 +152,34 @@ def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) 
         strong |= alone.strong
         if not wrong and passes(report) and tree != base.overlay(problem.fix):
             wrong = survivors(alone, run(alone))
+    if not wrong and passes(report) and tree != base.overlay(problem.fix):
+        report = _until_exit(problem, base, tree, sandboxes, report)
     calls = problem.service_tests
     return report, wrong, innermost(set(problem.tests.FAIL_TO_PASS) - set(calls)) <= strong
+
+
+def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, passing: TestReport) -> TestReport:
+    """Return the report, incomplete after an error that nothing caught.
+
+    The exit status shows such an error, but not beside copies, which fail, nor if the runner forces an exit. So the
+    tests run once more without both, unless the runner reports such errors itself and there was none.
+    """
+    if not (passing.uncaught or find_runner(problem.manifest.runner).forces_exit):
+        return passing
+    limit = min(problem.manifest.limits.seconds, passing.seconds + _LINGERING_SECONDS)
+    selection = replace(test_selection(problem), timeout_seconds=limit, until_exit=True)
+
+    def run(tested: Tree) -> tuple[bool, TestReport]:
+        report = run_hidden_tests(problem, tested, sandboxes, selection)
+        passed = report.proven and report.clean and all(map(report.passes, problem.tests.expected))
+        return passed or report.timed_out, report  # what keeps a process open is no error
+
+    # An error of the project's own is also one with the reference fix; one that comes at times does so in either.
+    for _ in range(2):
+        is_proper, report = run(tree)
+        if is_proper or not run(base.overlay(problem.fix))[0]:
+            return passing
+    return replace(passing, complete=False, exit_code=report.exit_code, output=report.output)
 
 
 def _with_tampering(report: TestReport, tests: Sequence[str], what: str) -> TestReport:

@@ -75,6 +75,12 @@ class CollectionFailure(Record):
     crash: Crash | None
 
 
+class Uncaught(Record):
+    """An error of the run that belongs to no test."""
+
+    kind: Literal["uncaught"]
+
+
 class Attempted(Record):
     """Actions that the process attempted since its last such record.
 
@@ -95,8 +101,8 @@ class End(Record):
     status: int
 
 
-_RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | End]] = TypeAdapter(
-    Annotated[Phase | CollectionFailure | Attempted | End, Field(discriminator="kind")]
+_RECORD: Final[TypeAdapter[Phase | CollectionFailure | Uncaught | Attempted | End]] = TypeAdapter(
+    Annotated[Phase | CollectionFailure | Uncaught | Attempted | End, Field(discriminator="kind")]
 )
 
 
@@ -109,6 +115,7 @@ class Records:
         failures: test files, or parts of them, that failed to load.
         status: the exit status in the end record; None without one.
         forged: something other than the driver wrote to the pipe.
+        uncaught: the framework reported an error that belongs to no test.
         attempted: the actions of the process, in parts; empty from drivers that do not watch it.
     """
 
@@ -116,6 +123,7 @@ class Records:
     failures: tuple[CollectionFailure, ...]
     status: int | None
     forged: bool
+    uncaught: bool = False
     attempted: tuple[Attempted, ...] = ()
 
 
@@ -136,6 +144,7 @@ def read_records(data: bytes, token: str) -> Records:
         failures=tuple(record for record in found if isinstance(record, CollectionFailure)),
         status=status,
         forged=forged,
+        uncaught=any(isinstance(record, Uncaught) for record in found),
         attempted=tuple(record for record in found if isinstance(record, Attempted)),
     )
 

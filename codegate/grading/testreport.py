@@ -31,6 +31,7 @@ class TestSelection:
         isolated: ids of tests that each run in a process of their own, before the others, if the runner can do that.
         busy: number of processes that compete with the tests for one processor, if the runner can start them.
         repeat: how often tests run, if the runner can repeat them: all tests of Go, isolated ones of pytest.
+        until_exit: the tests' process is left to end by itself, if the runner forces an exit otherwise.
         timeout_seconds: time limit for all files together.
         output_bytes: most bytes of output that are kept for each file.
         copies: test files with marks and copies, in place of the tree's; empty: the files run as they are.
@@ -52,6 +53,7 @@ class TestSelection:
     isolated: tuple[str, ...] = ()
     busy: int = 0
     repeat: int = 1
+    until_exit: bool = False
     folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
@@ -110,6 +112,7 @@ class ReportedTests:
         texts: by id of a failed test that has copies, the runner's description of the failure.
         unsteady: ids of repeated tests of which only some repetitions passed; their result is that of the worst
             repetition.
+        uncaught: the framework reported an error that belongs to no test, such as a rejected promise.
     """
 
     results: Mapping[str, TestResult]
@@ -118,6 +121,7 @@ class ReportedTests:
     receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
+    uncaught: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,12 @@ class TestReport(ReportedTests):
     def proven(self) -> bool:
         """Return whether passes count: the run ended undisturbed, within limits."""
         return self.complete and not (self.tampering or self.timed_out or self.memory_exceeded)
+
+    @property
+    def clean(self) -> bool:
+        """Return whether the exit status agrees with the results."""
+        failing = any(result.status not in {"passed", "skipped"} for result in self.results.values())
+        return self.complete and (self.exit_code == 0) != (failing or bool(self.collection_errors))
 
     @property
     def summary(self) -> str:

@@ -191,3 +191,16 @@ HONEST: Final[dict[str, str]] = {
         Error.stackTraceLimit = 50;
     """,
 }  # fmt: skip
+
+
+def _beside(statement: str) -> str:
+    return FIX.replace("  return x + 1;", f"  {statement}\n  return x + 1;")
+
+
+#: By name: what fails the project's own run, though each test of it passes.
+UNCAUGHT: Final[dict[str, str]] = {
+    "a promise that nobody awaits": _beside("Promise.reject(new Error('floating'));"),
+    "an error in a timer": _beside("setTimeout(() => { throw new Error('late'); }, 1);"),
+    "an error after the last test": _beside("setTimeout(() => { throw new Error('late'); }, 300);"),
+    "an exit status of its own": FIX + "process.on('exit', () => { process.exitCode = 7; });\n",
+}

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 
 import pytest
@@ -14,7 +15,7 @@ from codegate.grading.controls.verdict import Folded, fold
 from codegate.languages.controls import HOLE
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Problem, RunnerName, make_patch
-from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE, TELLING
+from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE, TELLING, UNCAUGHT
 from tests.grading.test_runner_javascript import JAVASCRIPT, LIMITS
 from tests.grading.worlds import tree, with_controls
 from tests.kit.environment import sandboxes_of
@@ -158,13 +159,49 @@ def test_nothing_tells_a_patch_which_run_is_the_real_one(graded: Grading, runner
         assert found.failure == "tampering", found.detail
 
 
-def test_an_attempt_costs_one_run_and_people_see_no_copy(graded: Grading) -> None:
+@pytest.mark.parametrize(
+    ("runner", "name", "status"),
+    [
+        ("node", "a promise that nobody awaits", 1),
+        ("node", "an error in a timer", 1),
+        ("node", "an exit status of its own", 7),
+        ("vitest", "a promise that nobody awaits", 1),
+        ("vitest", "an error in a timer", 1),
+        ("jest", "an error in a timer", 1),
+        ("mocha", "an error after the last test", 7),
+    ],
+)
+def test_an_error_that_nothing_catches_is_not_resolved(
+    graded: Grading, runner: RunnerName, name: str, status: int
+) -> None:
+    found = graded(runner, UNCAUGHT[name])
+    assert (found.resolved, found.failure) == (False, "runtime_error")
+    assert found.detail == f"the run did not come to its proper end (exit status {status})"
+
+
+@pytest.mark.parametrize("name", ["a promise that nobody awaits", "an exit status of its own"])
+def test_an_error_that_the_reference_fix_leaves_too_is_the_projects_own(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem], name: str
+) -> None:
+    base = tree(PROJECT)
+    known = with_controls(replace(problem_of("node"), fix=changes({SOURCE: UNCAUGHT[name]})), base, sandboxes)
+    found = grade(known, base, make_patch(base, changes({SOURCE: UNCAUGHT[name] + "\n"})), sandboxes)
+    assert (found.resolved, found.detail) == (True, "")
+
+
+def test_what_keeps_the_process_open_is_no_error(graded: Grading) -> None:
+    assert graded("node", FIX + "setInterval(() => {}, 1000);\n").resolved
+
+
+def test_a_passing_attempt_costs_two_runs_and_people_see_no_copy(graded: Grading) -> None:
     assert graded("node", FIX + "\n").controlled  # it is validated now
     count = RunCount()
     with counted_runs(count):
-        assert graded("node", HONEST["written otherwise"]).resolved
         found = graded("node", BUG + "\n")
-    assert count.runs == 2
+    assert count.runs == 1
+    with counted_runs(count):
+        assert graded("node", HONEST["written otherwise"]).resolved
+    assert count.runs == 3
     assert found.failure == "logic_error"
     assert found.output.count("FAILED sums > makes a list") == 1
     assert not re.search("[0-9a-f]{12}", found.output)

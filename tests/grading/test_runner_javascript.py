@@ -187,6 +187,31 @@ def test_the_projects_own_options_hold(run: Run) -> None:
     assert report.proven
 
 
+@pytest.mark.parametrize(
+    ("runner", "script", "configuration"),
+    [
+        ("node", "node --test --test-force-exit", "{}"),
+        ("jest", "jest --forceExit", "{}"),
+        ("mocha", "mocha --exit", "{}"),
+        ("mocha", "mocha", '{"exit": true}'),
+        ("node", "node --test", None),
+        ("jest", "jest", None),
+        ("mocha", "mocha", None),
+    ],
+)
+def test_an_exit_is_forced_until_the_end_only_where_the_project_does(
+    run: Run, runner: RunnerName, script: str, configuration: str | None
+) -> None:
+    framework = FRAMEWORKS[runner]
+    manifest = json.dumps({**json.loads(PROJECT["package.json"]), "scripts": {"test": script}})
+    files = {"package.json": manifest, ".mocharc.json": configuration or "{}"}
+    chosen = TestSelection(
+        (framework.file,), runner=runner, until_exit=True, timeout_seconds=60 if configuration else 4
+    )
+    text = "it('leaves a timer', () => { setInterval(() => {}, 1000); });\n"
+    assert run(framework, text, chosen, **files).proven is (configuration is not None)
+
+
 def test_a_file_of_another_project_of_vitest_breaks_nothing(run: Run) -> None:
     framework = FRAMEWORKS["vitest"]
     projects = ", ".join(f"{{test: {{name: '{name}', include: ['{name}/**']}}}}" for name in ("test", "app"))

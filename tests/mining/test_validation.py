@@ -10,7 +10,7 @@ from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
-from codegate.mining.proving.outcomes import classify_tests, is_clean, without_doubtful_passes
+from codegate.mining.proving.outcomes import classify_tests, without_doubtful_passes
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, measured_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
@@ -123,8 +123,8 @@ def test_a_command_is_clean_when_its_status_says_what_its_tests_do(
 ) -> None:
     found = tuple(CollectionError(file, "broken") for file in errors)
     report = replace(_report(statuses), exit_code=code, collection_errors=found)
-    assert is_clean(report) is clean
-    assert not is_clean(replace(report, complete=False))
+    assert report.clean is clean
+    assert not replace(report, complete=False).clean
 
 
 @pytest.mark.parametrize(

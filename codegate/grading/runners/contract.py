@@ -39,6 +39,14 @@ def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[
 class Runner(Protocol):
     """Runs tests of one framework. Stateless."""
 
+    @property
+    def forces_exit(self) -> bool:
+        """Return whether the process ends before timers that tests left.
+
+        It does not if a selection has ``until_exit``.
+        """
+        return False
+
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Return the groups of ``files`` that share a process."""
         return tuple((file,) for file in files)

@@ -82,6 +82,7 @@ def runner_report(
         ),
         crashes=crashes_of(phases),
         forged=records.forged,
+        uncaught=records.uncaught,
         receipts=receipts(phases),
         texts=texts_of(phases),
         unsteady=frozenset(

@@ -30,10 +30,12 @@ class JavaScript(Runner):
 
     Attributes:
         reporter: the program inside the framework that reports each test.
+        forces_exit: see ``Runner``.
     """
 
     name: str
     reporter: str
+    forces_exit: bool = True
 
     @override
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
@@ -47,6 +49,7 @@ class JavaScript(Runner):
             "order": selection.order,
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,
+            "until_exit": selection.until_exit,
             "reporter": self.reporter,
             "copies": selection.copies.settings() if selection.copies.mark else None,
             "sources": {
@@ -92,5 +95,5 @@ def _source(file: str) -> str:
 
 NODE: Final = JavaScript("node", "node_reporter.cjs")
 JEST: Final = JavaScript("jest", "jest_reporter.cjs")
-VITEST: Final = JavaScript("vitest", "vitest_main.mjs")
+VITEST: Final = JavaScript("vitest", "vitest_main.mjs", forces_exit=False)
 MOCHA: Final = JavaScript("mocha", "mocha_reporter.cjs")

@@ -166,12 +166,6 @@ def without_doubtful_passes(report: TestReport) -> TestReport:
     )
 
 
-def is_clean(report: TestReport) -> bool:
-    """Return whether a run's exit status agrees with its results."""
-    failing = any(result.status not in {"passed", "skipped"} for result in report.results.values())
-    return report.complete and (report.exit_code == 0) != (failing or bool(report.collection_errors))
-
-
 def _cut_short(report: TestReport) -> bool:
     return report.timed_out or not report.complete
 

@@ -21,7 +21,6 @@ from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, find_cause
 from codegate.mining.proving.outcomes import (
     TestOutcomes,
     classify_tests,
-    is_clean,
     status_in,
     without_doubtful_passes,
 )
@@ -172,7 +171,7 @@ class Trial:
             outcomes=outcomes,
             limits=self.limits,
             selection=graded,
-            command_clean=all(map(is_clean, self._reports("after"))),
+            command_clean=all(report.clean for report in self._reports("after")),
             seconds=time.monotonic() - self._started,
             opened=self.opened,
         )

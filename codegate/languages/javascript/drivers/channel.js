@@ -110,6 +110,8 @@ const broken = (file, text, crash) => {
   const id = plain(file, 4096).replace(`${workspace}/`, '');
   channel.send({ kind: 'collection_error', id, text: plain(text, 2000), crash });
 };
+/** Report that an error belongs to no test. */
+const uncaught = () => channel.send({ kind: 'uncaught' });
 const finished = () => {
   if (left.length && last) channel.send({ ...last, seconds: 0, receipts: left, text: '' }); // left since its report
   channel.send({ kind: 'finished' });

@@ -23,12 +23,14 @@ from typing import Any
 
 #: Options of a test script that decide whether its tests can run at all; with a value or without one.
 NODE_VALUED = {"--import", "--require", "-r", "--loader", "--experimental-loader", "--conditions", "-C"}
-NODE_PLAIN = re.compile(r"--(experimental-[a-z-]+|enable-source-maps|expose[-_]gc|no-warnings|allow-natives-syntax)")
+NODE_PLAIN = re.compile(
+    r"--(experimental-[a-z-]+|enable-source-maps|expose[-_]gc|no-warnings|allow-natives-syntax|test-force-exit)"
+)
 MOCHA_VALUED = {
     *("--require", "-r", "--ui", "-u", "--timeout", "--timeouts", "-t", "--file", "--globals", "--global"),
     *("--extension", "--compilers", "--config", "--opts", "--node-option", "-n", "--retries", *NODE_VALUED),
 }
-MOCHA_PLAIN = re.compile(r"--(check-leaks|async-only|delay|full-trace|no-timeouts?)|" + NODE_PLAIN.pattern)
+MOCHA_PLAIN = re.compile(r"--(check-leaks|async-only|delay|exit|full-trace|no-timeouts?)|" + NODE_PLAIN.pattern)
 MOCHA_PROGRAMS = {"mocha", "_mocha", "mocha.js"}
 #: Options of mocha that can be given once; of several the last counts.
 MOCHA_SINGLE = {"-u": "--ui", "--ui": "--ui", "--retries": "--retries"}
@@ -114,10 +116,13 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
     return []
 
 
-def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
+def mocha_command(
+    found: list[list[str]], reporter: str, node: str, folder: str, workspace: str, until_exit: bool
+) -> list[str]:
     """Return mocha's command line, without ``node`` in front.
 
     ``found`` are the project's command lines, ``reporter`` is our reporter's file, and ``folder`` has our own files.
+    With ``until_exit`` mocha ends its process early only if the project's options say so.
     """
     # Node's options come first, then mocha's program, then the project's options for it. Mocha reads no configuration
     # of its own, which could add test files.
@@ -134,7 +139,7 @@ def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str,
     own = [
         *(["--no-config", "--no-package"] if version >= (6,) else []),
         *(["--opts", empty] if version < (8,) else []),
-        *(["--exit"] if version >= (4,) else []),  # older ones know no other way
+        *(["--exit"] if version >= (4,) and not until_exit else []),  # older ones know no other way
     ]
     options, flags = split_flags(given)
     return [*flags, bin_of("mocha", "_mocha"), *options, "--reporter", reporter, *own]
@@ -179,21 +184,24 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
     ``node`` is the path of Node, and ``folder`` has our own files.
     """
+    until_exit = settings["until_exit"]
     runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
     found = scripts(workspace, settings["command"])
     reporter = os.path.join(folder, settings["reporter"])
     # Loaded before whatever the project's options load, which may be the code under test.
     own = [*(["--require", reporter] if reporter.endswith(".cjs") else []), *node_options(found, runner)]
     if runner == "node":
-        return [*own, "--test-force-exit", "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
+        early = [] if until_exit else ["--test-force-exit"]
+        return [*own, *early, "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
     if runner == "mocha":
-        return [*own, *mocha_command(found, reporter, node, folder, workspace), file]
+        return [*own, *mocha_command(found, reporter, node, folder, workspace, until_exit), file]
     if runner == "jest":
-        given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--no-such"))
+        given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--forceExit"))
         shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
         shuffle = shuffle if version_of("jest") >= (29, 5) else []
+        early = [] if until_exit else ["--forceExit"]
         return [
-            *own, bin_of("jest", "jest"), *given, *shuffle, "--ci", "--runInBand", "--forceExit",
+            *own, bin_of("jest", "jest"), *given, *shuffle, *early, "--ci", "--runInBand",
             "--coverage=false", "--bail=0", "--passWithNoTests", "--watchman=false",
             "--cacheDirectory=" + os.path.join(folder, "cache"),
             "--reporters=" + reporter, "--runTestsByPath", file,

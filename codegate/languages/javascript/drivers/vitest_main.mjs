@@ -37,6 +37,7 @@ const over = (files, errors) => {
   if (exists(receipts)) left = fs.readFileSync(receipts, 'utf8').split('\n').slice(0, -1);
   for (const file of files ?? []) walk(file, []);
   for (const error of errors ?? []) say(plain(textOf(error), 3000));
+  if (errors?.length) uncaught();
   finished();
 };
 const reporter = {
