@@ -170,13 +170,14 @@ def marker(key: str) -> str:
     return f"<!-- codegate:v1:{key} -->"
 
 
-def name_of(words: Sequence[str], more: Sequence[str] = ()) -> str:
+def name_of(words: Sequence[str], more: Sequence[str] = (), *, unique: bool = True) -> str:
     """Return words as one name of letters, digits and dashes.
 
-    A digest follows where letters alone could make two names equal: other alphabets, a long name, ``more`` words.
+    A digest follows where letters alone could make two names equal: other alphabets, a long name, ``more`` words, and
+    words that are not ``unique``.
     """
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(filter(None, [*words, *more]))).strip("-")
-    if len(found) <= _MOST_NAME and "".join(words).isascii() and not any(more):
+    if unique and len(found) <= _MOST_NAME and "".join(words).isascii() and not any(more):
         return found
     readable = found[: _MOST_NAME - _DIGEST - 1].strip("-")
     return "-".join(filter(None, [readable, digest([*words, *more])[:_DIGEST]]))

@@ -29,7 +29,16 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
     It is made of workflow, job and the inputs that say what is gated, and of ``more``.
     """
     words = (environment.get("GITHUB_WORKFLOW", ""), environment.get("GITHUB_JOB", ""), inputs.suite or "")
-    return name_of(words, (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)) or "gate"
+    more = (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)
+    return name_of(words, more, unique=_is_unique(*words)) or "gate"
+
+
+def _is_unique(workflow: str, job: str, suite: str) -> bool:
+    """Return whether no other three make the same name."""
+    # A name of up to three parts has no suite. One of more parts has a workflow and a job of one part each.
+    parts, folders = workflow.split(" "), suite.split("/") if suite else []
+    few = (len(parts) == 1 and len(folders) > 1) if suite else len(parts) <= 2
+    return few and all(part.isalnum() for part in (*parts, job, *folders) if part)
 
 
 def publish(result: Result, job: Job) -> str | None:

@@ -82,6 +82,12 @@ def test_no_two_gates_have_one_key(tmp_path: Path) -> None:
     ]  # fmt: skip
     keys = [key("codegate", "gate", inputs) for inputs in gates]
     keys += [key(name, "gate", {}) for name in ("質量ゲート", "モデル検査", "Prüfung", "Pr-fung")]
+    for workflow, job, suite in (
+        ("CI", "gate-a", ""), ("CI", "gate_a", ""), ("CI gate", "a", ""), ("CI", "gate", "a"), ("CI-gate", "a", ""),
+        ("CI", "a", "suites/api/v1"), ("CI", "a", "suites/api-v1"), ("CI", "a", "suites-api-v1"),
+        ("CI", "a-suites", "api/v1"), ("CI a suites", "api", "v1"), ("CI a suites api", "v1", ""),
+    ):  # fmt: skip
+        keys.append(key(workflow, job, {"suite": suite} if suite else {}))
     keys += [key(LONG, job, {}) for job in ("a", "b")]
     keys += [key("x" * length, "gate", {}) for length in range(60, 100)]
     assert len(set(keys)) == len(keys)
