@@ -64,7 +64,9 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
             detail = ": ".join(next(iter(inspection.errors.items())))
             failed = _failed(total, "syntax_error", detail, applied=True, dropped=dropped)
             return failed.model_copy(update={"compiled": False, "lint": inspection.lint})
-        report, wrong, strong = _run_copies(problem, base, tree, sandboxes)
+        known = {*problem.hidden, *problem.manifest.test_files}
+        outdated = tuple(path for path in classified.dropped if path in base and path not in known)
+        report, wrong, strong = _run_copies(problem, base, tree, sandboxes, outdated)
     except FilesRefused as error:
         # The reference fix fits into the sandbox, so the patch is at fault.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
@@ -118,18 +120,20 @@ def _with(problem: Problem, audit: ControlAudit) -> Problem:
     return replace(problem, manifest=ProblemManifest.model_validate(manifest))
 
 
-def _run_copies(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes) -> tuple[TestReport, list[str], bool]:
+def _run_copies(
+    problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, outdated: tuple[str, ...]
+) -> tuple[TestReport, list[str], bool]:
     """Run the hidden tests beside altered copies.
 
     Return the report on the tests, the tests with a copy that wrongly passed, and whether every fail-to-pass test has a
-    control whose value a patch cannot recognise.
+    control whose value a patch cannot recognise. ``outdated`` are the base's files that the patch would change.
     """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
     texts, generator = cached_texts(problem, base, sandboxes), secrets.SystemRandom()
 
     def run(drawn: Drawn) -> Folded:
-        selection = replace(test_selection(problem), copies=drawn.made)
+        selection = replace(test_selection(problem), copies=drawn.made, outdated=outdated)
         return fold(drawn.made, run_hidden_tests(problem, tree, sandboxes, selection), texts)
 
     def passes(report: TestReport) -> bool:

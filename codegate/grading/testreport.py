@@ -38,6 +38,8 @@ class TestSelection:
         service: a fake service for the tests; each of its expectations becomes a result of the run.
         before: command lines that run in each sandbox before the tests.
         roots: further import roots of Python, beside the environment's.
+        outdated: files of the base tree that the answer changes or deletes, but which stay as they are. A runner may
+            leave out tests among them that do not compile, if no selected file needs them.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -61,6 +63,7 @@ class TestSelection:
     service: Service | None = None
     before: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 def test_selection(problem: Problem) -> TestSelection:

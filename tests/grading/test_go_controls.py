@@ -165,6 +165,20 @@ def test_people_see_the_test_as_it_was_written_and_no_copy(workshop: Workshop) -
     assert not any(word in found.output for word in ("got 3", "Mx", "TestName", "panic"))
 
 
+def test_a_refactoring_passes_though_a_test_that_is_not_graded_no_longer_compiles(workshop: Workshop) -> None:
+    test = 'package shop\n\nimport "testing"\n\nfunc TestWords(t *testing.T) {\n\tif words() != 2 {\n\t\tt.Fatal()'
+    test += "\n\t}\n}\n"
+    more = {"words.go": "package shop\n\nfunc words() int { return 2 }\n", "words_test.go": test}
+    place = replace(workshop, base={**BASE, **more})
+    renamed = {path: text.replace("words()", "count()") for path, text in more.items()}
+    assert place.grade({SOURCE: IMPORTED + FIX, **renamed}).resolved
+    wrong = place.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17"), **renamed})
+    assert (wrong.resolved, wrong.failure) == (False, "logic_error")
+    careless = place.grade({SOURCE: IMPORTED + FIX, "words.go": renamed["words.go"]})
+    assert not careless.resolved
+    assert "words_test.go:6" in careless.detail
+
+
 def test_each_line_beside_copies_has_the_number_that_it_was_written_with(workshop: Workshop) -> None:
     texts = read_texts(tree(HIDDEN), HIDDEN, "go")
     copies = {key: [(), ()] for key in list(texts.units)[1:]}

@@ -186,6 +186,45 @@ def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alon
     assert "undefined: Missing" in crashes["a_test.go"].message
 
 
+OLD = 'package shop\n\nimport "testing"\n\nfunc TestOld(t *testing.T) { old() }\n'
+NEW = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) {}\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "outdated"),
+    [
+        ({}, ()),
+        ({"shop.go": "package shop\n\nfunc Odd() int { return true }\n"}, ("old_test.go", "shop.go")),
+        ({"new_test.go": NEW + "\nfunc TestUses(t *testing.T) { TestOld(t) }\n"}, ("old_test.go",)),
+        *(
+            ({"old_test.go": OLD + text}, ("old_test.go",))
+            for text in (
+                "func TestMain(m *testing.M) {}\n",
+                "func init() {}\n",
+                "var hook = 1\n",
+                'type T struct{}\n\nfunc (T) String() string { return "" }\n',
+            )
+        ),
+        ({"old_test.go": OLD.replace("import", 'import _ "embed"\nimport')}, ("old_test.go",)),
+    ],
+)
+def test_outdated_tests_that_do_not_compile_stay_if_others_may_need_them(
+    run: RunGo, more: Files, outdated: tuple[str, ...]
+) -> None:
+    report = run({"old_test.go": OLD, "new_test.go": NEW, **more}, "new_test.go", outdated=outdated)
+    assert report.results == {}
+    (error,) = report.collection_errors
+    assert error.crash is not None
+    assert error.crash.exception == "BuildFailed"
+
+
+def test_outdated_tests_that_do_not_compile_are_left_out(run: RunGo) -> None:
+    content = {"old_test.go": OLD + "\nfunc help() {}\n", "new_test.go": NEW}
+    report = run(content, "new_test.go", outdated=("old_test.go",))
+    assert statuses(report) == {"new_test.go::TestNew": "passed"}
+    assert report.proven
+
+
 def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
     source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"

@@ -66,6 +66,7 @@ class Go(Runner):
             "seconds": copies.seconds,
             "folder": files[0].rpartition("/")[0],
             "files": files,
+            "outdated": selection.outdated,
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
             "isolated": [test.partition("::")[2].partition("/")[0] for test in selection.isolated],
             "repeat": selection.repeat,
