@@ -123,7 +123,7 @@ def test_what_does_not_compile_is_the_fault_of_its_file(run, place: str, parents
     report = run(CART, **{CART: f"absent {place}", "old.xml": PASSED})
     (error,) = report.collection_errors
     assert error.crash is not None
-    assert (error.crash.message, error.crash.parents) == ("cannot find symbol", parents)
+    assert (error.crash.message, error.crash.parents) == (f"web/src/{place}: cannot find symbol", parents)
 
 
 @pytest.mark.bwrap

@@ -17,6 +17,7 @@ from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.languages.java.files import TEST_ROOT
 from codegate.languages.junit.runners import read_reports
 from codegate.sandbox import Command, Completed
+from codegate.sandbox.session import WORKSPACE
 
 _PLACE: Final = re.compile(r"(?:(.+)/)?src/\w+/\w+/(.+)\.\w+")
 _ERROR: Final = re.compile(r"^(?:\[ERROR\] )?(/\S+\.\w+):(?:\[\d+,\d+\]|\d+: error:) (.+)$", re.MULTILINE)
@@ -217,7 +218,10 @@ def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None
     dependency = None if own else missing or None
     of_tests = TEST_ROOT.fullmatch(error[1])
     parents: tuple[str, ...] = () if of_tests or dependency else ("SyntaxError",)
-    crash = Crash(exception="BuildFailed", message=error[2][:1000], parents=parents, dependency=dependency)
+    where = error[1].removeprefix(f"{WORKSPACE}/")
+    crash = Crash(
+        exception="BuildFailed", message=f"{where}: {error[2]}"[:1000], parents=parents, dependency=dependency
+    )
     return CollectionError(file, said[error.start() :][:_MAX_ERRORS], crash)
 
 
