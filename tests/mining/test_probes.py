@@ -505,6 +505,7 @@ class TestExamples:
         assert (found.observed, found.expected.partition(":")[0]) == ("no error", "raises ValueError")
         test = "from lists import place\n\ndef test_place():\n    assert place('walnut') == 'walnut'\n"
         assert shown(wrong, wrong.replace("os.path.abspath(name)", "name.upper()"), test, steady=True) == []
+        assert shown(right.replace("'.'", "'x'"), wrong, test, steady=True) == [], "a test may compare the value"
 
     def test_a_mock_is_named_by_what_it_replaces(self, shown: Shown) -> None:
         wrong = "import time\n\ndef stamp(words):\n    time.sleep(0)\n    return f'{int(time.time())}:{words}'\n"

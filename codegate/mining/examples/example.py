@@ -40,7 +40,7 @@ _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
 UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
 NO_ERROR: Final = "no error"
-"""What stands for a value that differs between two runs: of it, an example can only show that nothing was raised."""
+"""What stands for a base's value that differs between two runs, where the fix raises an error."""
 #: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
 _OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegate\w*\.)?test_codegate_\w+\.<locals>\.")
 #: Calls that give another value on another day.
