@@ -245,6 +245,19 @@ class TestExecution:
         assert opener.opened == 3
         assert isinstance(self._validate(parts, opener), Validated), "it fails with the whole change too"
 
+    @pytest.mark.parametrize(("seconds", "processor"), [(5.0, 100.0), (60.0, 0.0)])
+    def test_fixed_tests_that_take_too_long_run_once(self, opener: _Opener, seconds: float, processor: float) -> None:
+        tests = "import time\n\ndef test_a():\n    assert False\n\ndef test_b(): pass\n"
+        hang = "\ndef test_c():\n    time.sleep(60)\n" if processor else ""
+        parts = _cut("x = 1", "x = 2", tests + hang)
+        parts = replace(parts, fixed=parts.fixed.overlay({"CHANGES.md": TreeFile(b"x is 2")}))
+        runner, limits = RunnerSettings("pytest"), ProblemLimits(seconds=seconds)
+
+        found = try_cut(parts, opener, TODAY, False, runner, limits, processor_seconds=processor)
+
+        assert isinstance(found, Rejected)
+        assert (found.reason, opener.opened) == ("timeout", 1)
+
     @pytest.mark.parametrize(("reads", "runs"), [(False, 6), (True, 7)])
     def test_the_unfixed_state_runs_once_with_marks_where_these_change_nothing(
         self, opener: _Opener, *, reads: bool, runs: int

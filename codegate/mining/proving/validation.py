@@ -227,11 +227,12 @@ def try_cut(
     trial = Trial(cut, open_sandbox, today, allowed)
     first = trial.run("after", graded_selection(cut.test_files, allowed, settings))
     rejected = _reject_fixed(first)
-    failing = frozenset(test for test, result in first.results.items() if result.failed)
-    if failing and (needed := _needed_beside(trial, failing, settings)):
-        return needed
     if rejected is None and first.cpu_seconds > processor_seconds:
         rejected = Rejected("timeout", f"the fixed tests took over {processor_seconds:.0f} s of processor time")
+    failing = frozenset(test for test, result in first.results.items() if result.failed)
+    ended = not first.unprepared and (rejected is None or rejected.reason != "timeout")
+    if failing and ended and (needed := _needed_beside(trial, failing, settings)):
+        return needed
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
