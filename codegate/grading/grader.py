@@ -20,7 +20,7 @@ from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 from codegate.wording import escaped_bytes
 
-GRADER_VERSION = "15"
+GRADER_VERSION = "16"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 _LINGERING_SECONDS: Final = 5.0
 """How much longer than before tests may take if their process is left to end by itself."""
