@@ -222,3 +222,16 @@ def test_a_file_of_another_project_of_vitest_breaks_nothing(run: Run) -> None:
     report = run(framework, TESTS, chosen, **files)
     assert {test: result.status for test, result in report.results.items()} == {"app/own.test.mjs::is there": "passed"}
     assert (report.exit_code, report.proven) == (0, True)
+
+
+def test_an_old_vitest_ends_with_a_status_for_errors_that_nothing_caught(bwrap_backend: BubblewrapBackend) -> None:
+    environment, framework = with_node("vitest-1", "vitest@1.6.0"), FRAMEWORKS["vitest"]
+    text = "it('leaves a promise', () => { Promise.reject(new Error('floating')); });\n"
+    content = {**PROJECT, framework.file: f"import {{ it }} from 'vitest';\n{text}"}
+    sandboxes = sandboxes_of(bwrap_backend, environment)
+    opened = partial(sandboxes.open, environment.manifest, LIMITS)
+    tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
+    report = run_tests(opened, tree, TestSelection((framework.file,), runner="vitest"))
+    sandboxes.close()
+    assert [result.status for result in report.results.values()] == ["passed"]
+    assert (report.uncaught, report.exit_code) == (True, 1)

@@ -30,6 +30,7 @@ const walk = (task, titles) => {
 };
 
 let told = false;
+let failing = false;
 const over = (files, errors) => {
   if (told) return; // versions 3 and 4 know two events for it
   told = true;
@@ -37,7 +38,8 @@ const over = (files, errors) => {
   if (exists(receipts)) left = fs.readFileSync(receipts, 'utf8').split('\n').slice(0, -1);
   for (const file of files ?? []) walk(file, []);
   for (const error of errors ?? []) say(plain(textOf(error), 3000));
-  if (errors?.length) uncaught();
+  failing = errors?.length > 0;
+  if (failing) uncaught();
   finished();
 };
 const reporter = {
@@ -65,4 +67,6 @@ const vitest = await startVitest(
   },
 );
 await Promise.race([vitest?.close(), new Promise((resolve) => setTimeout(resolve, 3000))]);
+// Before version 2 its own reporters set the status of such errors.
+if (failing && !vitest?.config.dangerouslyIgnoreUnhandledErrors) process.exitCode ||= 1;
 process.exit(process.exitCode ?? 0);
