@@ -135,6 +135,17 @@ def test_of_decorators_only_a_plain_mock_is_told(decorators: str, given: dict[st
     assert DIALECTS[".py"].given(source, line) == given
 
 
+def test_a_fixture_of_a_class_is_named_with_it() -> None:
+    fixture = "@pytest.fixture\ndef one():\n    return str.upper\n"
+    own = "".join(f"    {line}\n" for line in fixture.splitlines())
+    test = "    def test_a(self, one, two):\n        assert one(two) == 1\n"
+    source = f"import pytest\n\n{fixture}\nclass TestA:\n{own}\n{test}"
+    [line] = DIALECTS[".py"].lines(source, ["TestA::test_a"], "", ())
+    given = DIALECTS[".py"].given(source, line)
+    assert given is not None
+    assert (given["one"], given["two"]) == ("a pytest fixture of `TestA`", "a pytest fixture")
+
+
 def test_a_decorator_of_a_class_may_give_its_tests_anything() -> None:
     source = "@patch('os.sep')\nclass TestA:\n    def test_a(self, one):\n        assert one() == 1\n"
     [line] = DIALECTS[".py"].lines(source, ["TestA::test_a"], "", ())

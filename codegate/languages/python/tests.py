@@ -289,11 +289,13 @@ class PythonDialect(Dialect):
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
             return None  # what other decorators give has no name
-        found = {
-            name: f"{MOCK}`{mock_target(mocks[name])}`" if mocks and name in mocks else "a pytest fixture"
-            for name in fixtures
-        }
         around = class_of(test)
+        found = dict.fromkeys(fixtures, "a pytest fixture")
+        for name in found:
+            if mocks and name in mocks:
+                found[name] = f"{MOCK}`{mock_target(mocks[name])}`"
+            elif around is not None and name in methods_of(around):  # the file may have others of that name
+                found[name] += f" of `{text_of(field(around, 'name'))}`"
         bases = text_of(field(around, "superclasses")) if around is not None else ""
         made = self.context(source, self.used(bases)) or []
         prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
