@@ -30,6 +30,7 @@ from tests.mining.statement_world import (
     DAY,
     FAILED,
     FIXED,
+    HIDDEN,
     TEST,
     cut_of,
     failing,
@@ -627,6 +628,20 @@ class TestGates:
         found = write_statement(unit_of(message), cut, outcomes_of("tests/test_sums.py::test_total", None))
         assert isinstance(found, StatementText)
         assert "Basket" not in found.text
+
+    def test_a_private_name_of_a_changed_file_says_where_the_fix_is(self) -> None:
+        base = {"pkg/sums.py": "def _sum_up(items):\n    return 1\n\ndef total(items):\n    return _sum_up(items)\n"}
+        cut = cut_of(base, {"pkg/sums.py": base["pkg/sums.py"].replace("1", "0")}, {"tests/test_sums.py": HIDDEN})
+        message = "Fix _sum_up of nothing\n\nThe total of nothing is one. It should be zero then."
+        found = write_statement(unit_of(message), cut, outcomes_of(TEST, None), examples=[EXAMPLE])
+        assert isinstance(found, StatementText)
+        assert "_sum_up" not in found.text
+        assert found.dropped == ("commit: names _sum_up, which the fix changes",)
+        told = {"tests/test_sums.py": f"{HIDDEN}from pkg.sums import _sum_up\n"}
+        cut = cut_of(base, {"pkg/sums.py": base["pkg/sums.py"].replace("1", "0")}, told)
+        found = write_statement(unit_of(message), cut, outcomes_of(TEST, None), examples=[EXAMPLE])
+        assert isinstance(found, StatementText)
+        assert found.text.startswith("# Fix _sum_up of nothing\n")
 
     def test_texts_of_a_hidden_component_are_hidden(self) -> None:
         component = "<template><p>{{ 'a walrus in hats' }}</p></template>\n"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
+from codegate.languages import read
 from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.mining.cut import Cut
@@ -51,7 +52,8 @@ class LeakRules:
         known: the words that only the fix has.
         hidden: literals that only the failing tests have.
         exact: texts that a right fix must give word for word, so the statement discloses them.
-        internal: names in changed lines that tests and documentation lack; they would show where the fix is.
+        internal: names that tests and documentation lack, in changed lines or of private declarations of changed files;
+            they would show where the fix is.
         replaced: the lines that the fix replaces, without spaces.
         means: stems of the names that the changed files use only after the fix. Words with these stems may say how the
             bug was fixed.
@@ -191,6 +193,9 @@ def _internal_names(cut: Cut) -> frozenset[str]:
         old = decode(cut.base[path].data).splitlines() if path in cut.base else []
         for line in set(new) ^ set(old):
             changed.update(name for name in IDENTIFIER.findall(line) if _CODE_LIKE.search(name))
+        source = read(path, cut.base.get(path))
+        declared = source.declarations() if source is not None else ()
+        changed.update(each.name for each in declared if not each.public and _CODE_LIKE.search(each.name))
     public = [file for file in cut.hidden.values() if file is not None]
     public += [file for path, file in cut.base.items() if _DOCUMENT.search(path) and len(file.data) <= _MAX_BYTES]
     for file in public:
