@@ -72,7 +72,7 @@ _FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|in
 def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
     """Return the fault that an HTTP error status means.
 
-    ``kind`` and ``message`` are those of the answer's error object.
+    ``kind`` and ``message`` come from the error object in the provider's answer.
     """
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):

@@ -133,8 +133,8 @@ def find_key(
 ) -> tuple[str, Callable[[], str] | None]:
     """Return the provider's key, and the function that gave it.
 
-    The function is None if a variable holds the key; the key is "" if nothing has one. The parameters are those of
-    ``resolve_endpoint``.
+    The function is None if an environment variable holds the key. The key is "" if no key is found. ``api_key_env``
+    names the variable to read instead of the provider's own, or ``command`` returns the key: give one of them or none.
     """
     found = model_provider(provider)
     key = "" if command else os.environ.get(api_key_env or found.key_variable, "").strip()

@@ -106,7 +106,7 @@ class Faults:
     def refused(self, message: str, kind: str, usage: Usage) -> ProviderError:
         """Return the error for a refusal with HTTP status 200.
 
-        ``message`` and ``kind`` are those of the refusal. ``usage`` has the tokens that the answer reports: the model
+        ``message`` and ``kind`` come from the refusal. ``usage`` has the tokens that the answer reports: the model
         may have worked before it failed.
         """
         fault = FAULT_OF_KIND.get(kind, "malformed")
