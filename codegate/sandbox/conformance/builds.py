@@ -282,10 +282,14 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """Check that a continued build keeps the old layer's files."""
-    more = (
-        "import os; os.unlink('/workspace/near'); open('/opt/env/more', 'w').write('x'); os.mkdir('/workspace/later')"
-    )
+    """Check that a continued build has the old layer's files alone."""
+    more = """
+import os
+assert "GIVEN" not in os.environ, "the layer's variables are those of its tests"
+os.unlink("/workspace/near")
+os.mkdir("/workspace/later")
+open("/opt/env/more", "w").write("x")
+"""
     with built(subject, _SETUP) as layer, built(subject, more, layer) as further, opened(subject, further) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         done = sandbox.run(Command(("sh", "-c", "cat /opt/env/more && ls -d near")))

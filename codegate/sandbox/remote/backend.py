@@ -10,7 +10,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -221,7 +221,7 @@ class RemoteBackend(Backend):
 
     @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
-        environment = self._prepare(recipe, recipe.layer, uv_program(_MACHINE))
+        environment = replace(self._prepare(recipe, recipe.layer, uv_program(_MACHINE)), layer=None)
         with self._fleet.starting():
             session, carrier = self._open(environment, limits)
             return WatchedBuild(session, limits.disk_bytes, _watch(session, carrier), partial(built_folders, carrier))
