@@ -105,6 +105,8 @@ class BubblewrapBackend(Backend):
         SandboxUnavailable: bubblewrap is absent, too old, or not allowed to make namespaces here.
     """
 
+    name = "bwrap"
+
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self._program = find_bubblewrap()
@@ -114,14 +116,10 @@ class BubblewrapBackend(Backend):
         self._starter = ThreadPoolExecutor(1, "codegate-bwrap-start")
         self._fleet = Fleet("codegate-bwrap-remove", removers=4)
 
-    @property
-    def name(self) -> str:
-        """Return ``bwrap``."""
-        return "bwrap"
-
     @override
     def describe(self) -> Description:
         version = bubblewrap_version(self._program)
+        grouped = self._parents is not None
         weaknesses = (
             "no control group can be made here: memory is limited for each process and not in total",
             "no control group can be made here: the number of files is not limited",
@@ -132,15 +130,10 @@ class BubblewrapBackend(Backend):
             engine=version,
             runtime=version,
             kernel=os.uname().release,
-            totals=self.has_control_groups,
+            totals=grouped,
             inode_limit=False,  # of their own: bubblewrap cannot give one to a tmpfs; the files take memory
-            weaknesses=() if self.has_control_groups else weaknesses,
+            weaknesses=() if grouped else weaknesses,
         )
-
-    @property
-    def has_control_groups(self) -> bool:
-        """Return whether control groups limit a sandbox's processes together."""
-        return self._parents is not None
 
     @override
     def base_image(self, python: str, wanted: str | None = None) -> None:
@@ -193,14 +186,7 @@ class BubblewrapBackend(Backend):
             if build is not None:
                 build.remove()
             raise
-        layer = environment.layer
-        scope = command_scope(
-            dict((*environment.toolchains, *(layer.variables if layer else ()))),
-            limits,
-            grouped=group is not None,
-            file_bytes=ground.file_bytes,
-            interpreter="" if layer is None else layer.python,
-        )
+        scope = command_scope(environment, limits, grouped=group is not None, file_bytes=ground.file_bytes)
         return self._fleet.open(enclosure, connection, scope, limits)
 
     @override
@@ -287,7 +273,8 @@ def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes], current: P
     )
 
 
-def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
+def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
+    """Return an environment of this machine's files, without a layer."""
     if recipe.image is not None:
         raise NotInstalled(
             f"the environment needs the image {recipe.image}; bubblewrap has none.", "Use Docker: --sandbox docker."
@@ -298,12 +285,6 @@ def _interpreter(recipe: EnvironmentRecipe) -> Interpreter:
             f"there is no Python {recipe.python} on this machine for bubblewrap sandboxes.",
             f"Install it (for example `uv python install {recipe.python}`), or use Docker.",
         )
-    return interpreter
-
-
-def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
-    """Return an environment of this machine's files, without a layer."""
-    interpreter = _interpreter(recipe)
     check_system(recipe.system)
     toolchains = machine_toolchains(recipe.toolchains)
     return BubblewrapEnvironment(

@@ -5,15 +5,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final
 
 from codegate.host_program import run_program
 from codegate.sandbox import control_group
-from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
+from codegate.sandbox.contract import PreparedEnvironment, SandboxLimits, SandboxUnavailable
 from codegate.sandbox.remote.link import JOIN
-from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope
+from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope, scope_of
 from codegate.sandbox.sizes import shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
@@ -134,14 +134,7 @@ def contents(
     ]  # fmt: skip
 
 
-def command_scope(
-    environment: Mapping[str, str],
-    limits: SandboxLimits,
-    *,
-    grouped: bool,
-    file_bytes: int,
-    interpreter: str,
-) -> Scope:
+def command_scope(environment: PreparedEnvironment, limits: SandboxLimits, *, grouped: bool, file_bytes: int) -> Scope:
     """Return the resource limits and variables of a sandbox's commands.
 
     If the sandbox is not ``grouped`` (in a control group), each process has a memory limit of its own. A file may have
@@ -156,10 +149,9 @@ def command_scope(
         "RLIMIT_NPROC": limits.pids,
     }
     if grouped:
-        return Scope(resource_limits, environment, interpreter=interpreter)
-    near_limit = int(limits.memory_bytes * 0.9)
+        return scope_of(environment, resource_limits)
     memory = {"RLIMIT_DATA": limits.memory_bytes, "RLIMIT_AS": limits.memory_bytes * _RESERVE}
-    return Scope({**resource_limits, **memory}, environment, near_limit, interpreter)
+    return scope_of(environment, {**resource_limits, **memory}, int(limits.memory_bytes * 0.9))
 
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":

@@ -23,7 +23,6 @@ from codegate.sandbox.contract import (
     BuildSandbox,
     Description,
     EnvironmentRecipe,
-    Layer,
     PreparedEnvironment,
     Sandbox,
     SandboxError,
@@ -35,15 +34,15 @@ from codegate.sandbox.docker_container import (
     JOB_LABEL,
     OWNER_LABEL,
     DockerEnvironment,
+    command_limits,
     container_configuration,
     container_folders,
     container_labels,
-    container_scope,
 )
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
 from codegate.sandbox.ownership import parse_owner
-from codegate.sandbox.session import SandboxSession
+from codegate.sandbox.session import SandboxSession, scope_of
 from codegate.sandbox.sockets import AttachedConnection
 from codegate.sandbox.tools import Tools, tools_for, uv_program
 from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
@@ -148,34 +147,29 @@ class DockerBackend(Backend):
         if not isinstance(environment, DockerEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
-        container, session = self._open(environment, environment.layer, limits)
+        container, session = self._open(environment, limits)
         return WatchedSandbox(session, limits.disk_bytes, self._watch(container))
 
     @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
-            environment = self.prepare(recipe)
+            environment = replace(self.prepare(recipe), layer=None)  # its variables are those of its tests
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
-        container, session = self._open(environment, None, limits, given)
+        container, session = self._open(environment, limits, given)
         return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(container_folders, container))
 
     def _open(
-        self,
-        environment: DockerEnvironment,
-        layer: Layer | None,
-        limits: SandboxLimits,
-        given: Iterable[Entry] | None = None,
+        self, environment: DockerEnvironment, limits: SandboxLimits, given: Iterable[Entry] | None = None
     ) -> tuple[str, SandboxSession]:
         """Start a container; return its id and session.
 
-        Its commands get the variables of ``layer``. ``given`` is written into the container before its start.
+        ``given`` is written into the container before its start.
         """
-        variables = dict((*environment.toolchains, *(layer.variables if layer else ())))
         with self._fleet.starting():
             with explained("start a sandbox"):
                 container, connection = self._start(environment, limits, given)
-            scope = container_scope(limits, self._description, variables, layer.python if layer else "")
+            scope = scope_of(environment, command_limits(limits, self._description))
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _watch(self, container: str) -> Callable[[], int]:

@@ -12,7 +12,7 @@ from codegate.sandbox.contract import Description, Layer, SandboxLimits
 from codegate.sandbox.daemon import connect, explained
 from codegate.sandbox.layers import BUILT, Parts, Source
 from codegate.sandbox.ownership import current_owner, workflow_job
-from codegate.sandbox.session import USER_ID, WORKSPACE, Scope
+from codegate.sandbox.session import USER_ID, WORKSPACE
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
@@ -55,13 +55,8 @@ def container_labels(run_id: str, seconds: float) -> dict[str, str]:
     }
 
 
-def container_scope(
-    limits: SandboxLimits,
-    description: Description,
-    variables: dict[str, str],
-    python: str,
-) -> Scope:
-    """Return the resource limits and variables of a container's commands."""
+def command_limits(limits: SandboxLimits, description: Description) -> dict[str, int]:
+    """Return the resource limits of a container's commands."""
     resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": limits.disk_bytes,
@@ -69,7 +64,7 @@ def container_scope(
     }
     if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
         resource_limits["RLIMIT_MSGQUEUE"] = 0
-    return Scope(resource_limits, variables, interpreter=python)
+    return resource_limits
 
 
 def container_configuration(

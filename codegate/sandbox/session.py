@@ -17,6 +17,7 @@ from codegate.sandbox.contract import (
     Command,
     Completed,
     FilesRefused,
+    PreparedEnvironment,
     Sandbox,
     SandboxClosed,
     SandboxError,
@@ -98,6 +99,20 @@ class Scope:
     environment: Mapping[str, str] = field(default_factory=dict)
     near_limit: int | None = None
     interpreter: str = ""
+
+
+def variables_of(environment: PreparedEnvironment) -> dict[str, str]:
+    """Return the variables of a build and its toolchains."""
+    layer = environment.layer
+    return dict((*environment.toolchains, *(layer.variables if layer else ())))
+
+
+def scope_of(
+    environment: PreparedEnvironment, resource_limits: Mapping[str, int], near_limit: int | None = None
+) -> Scope:
+    """Return the scope of the commands in ``environment``."""
+    layer = environment.layer
+    return Scope(resource_limits, variables_of(environment), near_limit, layer.python if layer else "")
 
 
 class SandboxSession(Sandbox):

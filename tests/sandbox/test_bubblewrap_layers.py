@@ -74,7 +74,7 @@ def test_a_layer_is_laid_as_the_kernel_allows(
     empty: EnvironmentRecipe,
 ) -> None:
     monkeypatch.setattr(BubblewrapBackend, "_overlays", overlays)
-    check(Subject(own, own.prepare(empty), empty, own.has_control_groups))
+    check(Subject(own, empty))
     assert layers_folder().exists() == (overlays is not None)  # a copy unpacks nothing on disk
 
 

@@ -5,16 +5,14 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import pytest
 
-from codegate.sandbox import Backend, EnvironmentRecipe, Layer, PreparedEnvironment
-from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox import Backend, EnvironmentRecipe, Layer
 from codegate.sandbox.conformance import BUILD_CHECKS, CHECKS, Check, Subject, builds, checks_of, commands, files, relay
 from tests.kit.kept import own_cache
 
 
 @pytest.fixture(scope="module")
-def subject(backend: Backend, environment: PreparedEnvironment, empty: EnvironmentRecipe) -> Subject:
-    totals = not isinstance(backend, BubblewrapBackend) or backend.has_control_groups
-    return Subject(backend, environment, empty, totals)
+def subject(backend: Backend, empty: EnvironmentRecipe) -> Subject:
+    return Subject(backend, empty)
 
 
 #: What is Docker's own among the checks of what the supervisor does, which is one program on both.

@@ -246,7 +246,7 @@ def test_a_daemon_behind_tcp_holds_as_well(
         assert sandbox.run(Command(("wc", "-c", "big"))).stdout == b"5242880 big\n"
         sandbox.close()
         for check in (resources.memory_of_one, lifecycle.closing):
-            check(Subject(backend, environment, empty))
+            check(Subject(backend, empty))
         backend.close()
     assert environment == docker_backend.prepare(empty)
 

@@ -96,10 +96,8 @@ def chosen(checks: tuple[Check, ...]) -> list[object]:
 
 @pytest.mark.parametrize("check", chosen((*CHECKS, *BUILD_CHECKS)))
 @pytest.mark.requirement("S3")
-def test_a_rented_machine_conforms(
-    check: Check, rented: Backend, prepared: PreparedEnvironment, there: EnvironmentRecipe
-) -> None:
-    check(Subject(rented, prepared, there, totals=rented.describe().totals))
+def test_a_rented_machine_conforms(check: Check, rented: Backend, there: EnvironmentRecipe) -> None:
+    check(Subject(rented, there))
 
 
 @pytest.mark.requirement("S3")

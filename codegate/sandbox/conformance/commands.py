@@ -2,7 +2,7 @@
 
 from codegate.sandbox.conformance.subject import Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
-from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE
+from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE, variables_of
 
 
 def exit_statuses(subject: Subject) -> None:
@@ -113,8 +113,8 @@ def fixed_environment(subject: Subject) -> None:
         variables, folder, user, mask = answer(sandbox.run(command))
     path = variables.pop("PATH")
     expect("/usr/bin" in path.split(":"), "a search path", path)
-    layer = subject.recipe.required_layer
-    own = {name: value for name, value in (*subject.environment.toolchains, *layer.variables) if name != "PATH"}
+    own = variables_of(subject.environment)
+    own.pop("PATH", None)
     expect(variables == {**ENVIRONMENT, **own, "GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"}, "the variables", variables)
     expect((folder, user, mask) == (WORKSPACE, 10001, 0o022), "workspace, user, mask", (folder, user, mask))
 

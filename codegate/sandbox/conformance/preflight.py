@@ -25,7 +25,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.layers import BUILT
-from codegate.sandbox.session import ENVIRONMENT
+from codegate.sandbox.session import ENVIRONMENT, variables_of
 from codegate.sandbox.sizes import inodes, shared_memory_bytes
 from codegate.strict import Strict
 from codegate.wording import documentation
@@ -93,12 +93,10 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     Raises:
         SandboxError: the isolation has a gap, a limit is not enforced, or the probe could not run.
     """
-    layer = environment.layer
-    own = {name for name, _ in (*environment.toolchains, *(layer.variables if layer else ()))}
     with closing(backend.open(environment, LIMITS)) as sandbox:
         description = backend.describe()  # some is known only now
         seen = read_walls(sandbox)
-        walls = _held(backend.name, wall_findings(seen, description, own))
+        walls = _held(backend.name, wall_findings(seen, description, variables_of(environment)))
         limits = _held(backend.name, tuple(_limits(sandbox, description)))
     with closing(backend.open(environment, LIMITS)) as sandbox:
         limits += _held(backend.name, (_disk_limit(sandbox),))

@@ -13,7 +13,7 @@ def memory_of_one(subject: Subject) -> None:
         done = python(sandbox, "x = bytearray(512 << 20); print(len(x))")
         expect(not done.ok and done.stdout == b"", "no 512 MiB within 256", done)
         expect(done.memory_exceeded or b"MemoryError" in done.stderr, "the reason", done)
-        expect(done.memory_exceeded or not subject.totals, "the flag", done)
+        expect(done.memory_exceeded or not subject.backend.describe().totals, "the flag", done)
         done = python(sandbox, "print(len(bytearray(64 << 20)))")
         expect(done.ok and not done.memory_exceeded, "64 MiB afterwards", done)
 
@@ -21,7 +21,7 @@ def memory_of_one(subject: Subject) -> None:
 def memory_of_the_watcher(subject: Subject) -> None:
     """Check that captured output counts as the command's memory."""
     program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
-    if subject.totals:
+    if subject.backend.describe().totals:
         limits = SandboxLimits(memory_bytes=64 << 20, disk_bytes=1 << 20, lifetime_seconds=60)
         with subject.sandbox(limits) as sandbox:
             done = sandbox.run(Command(("{python}", "-I", "-S", "-c", program), output_bytes=30 << 20))

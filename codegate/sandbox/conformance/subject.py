@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from codegate.sandbox.contract import (
@@ -29,15 +30,16 @@ class Subject:
 
     Attributes:
         backend: the backend.
-        environment: an environment that it prepared.
-        recipe: the recipe of the environment.
-        totals: whether memory and processes are limited in total (Docker, or with control groups).
+        recipe: what it prepares the environment from.
     """
 
     backend: Backend
-    environment: PreparedEnvironment
     recipe: EnvironmentRecipe
-    totals: bool = True
+
+    @cached_property
+    def environment(self) -> PreparedEnvironment:
+        """Return the prepared environment."""
+        return self.backend.prepare(self.recipe)
 
     def sandbox(self, limits: SandboxLimits = LIMITS) -> contextlib.closing[Sandbox]:
         """Return a fresh sandbox for a ``with`` block."""

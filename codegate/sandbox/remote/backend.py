@@ -238,14 +238,7 @@ class RemoteBackend(Backend):
         except BaseException:
             rented.destroy()
             raise
-        layer = environment.layer
-        scope = command_scope(
-            dict(layer.variables) if layer else {},
-            limits,
-            grouped=self._provider.totals,
-            file_bytes=limits.disk_bytes,
-            interpreter=layer.python if layer else "",
-        )
+        scope = command_scope(environment, limits, grouped=self._provider.totals, file_bytes=limits.disk_bytes)
         return self._fleet.open(rented, carrier.connection, scope, limits), carrier
 
     @override
