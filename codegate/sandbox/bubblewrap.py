@@ -19,12 +19,13 @@ from typing import IO, Final
 from typing_extensions import override
 
 from codegate.sandbox import control_group
-from codegate.sandbox.bubblewrap_builds import BuildFolder, builds_folder
 from codegate.sandbox.bubblewrap_layers import (
     PARTS,
+    BuildFolder,
     Ground,
     LaidLayer,
     Overlays,
+    builds_folder,
     find_overlays,
     machine,
     on_disk,

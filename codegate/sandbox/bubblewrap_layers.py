@@ -1,4 +1,4 @@
-"""Layers in bubblewrap sandboxes, as overlays or copies.
+"""Layers in bubblewrap sandboxes, and the folders of their builds.
 
 ``tar`` packs and unpacks archives inside a bubblewrap sandbox, because a repository's code wrote their content. A
 sandbox gets an overlay of the folders that were unpacked once into the cache, and its writes go to a tmpfs; where the
@@ -7,6 +7,7 @@ kernel refuses that, it gets a copy.
 
 import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -17,14 +18,24 @@ from pathlib import Path
 from typing import Final
 
 from codegate.durable import write_atomic
-from codegate.sandbox.bubblewrap_program import isolation, system_links
-from codegate.sandbox.cache import cache_folder, layers_folder, temporary_folder
+from codegate.host_program import run_program
+from codegate.sandbox.bubblewrap_program import bare_system
+from codegate.sandbox.cache import (
+    cache_folder,
+    explained_disk,
+    layers_folder,
+    own_folder,
+    remove_tree,
+    temporary_folder,
+)
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
 from codegate.sandbox.interpreter import Interpreter
-from codegate.sandbox.layers import BUILT, read_layer, stream
+from codegate.sandbox.layers import BUILT, TRANSIENT, Source, read_layer, stream
 from codegate.sandbox.session import WORKSPACE
 from codegate.sandbox.sizes import workspace_bytes
 from codegate.sandbox.toolchains import MachineToolchain
+from codegate.sandbox.tools import uv_program
+from codegate.sandbox.watched import LISTING, listed_bytes
 
 PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
 """The folders of an archive, and where sandboxes have them."""
@@ -40,6 +51,7 @@ _TAR_SECONDS: Final = 1800.0
 _END_SECONDS: Final = 10.0
 _PAGE_BYTES: Final = 1 << 12
 _PROBE_SECONDS: Final = 10.0
+_MEASURE_SECONDS: Final = 120.0
 
 _MOUNT: Final = """
 set -e
@@ -239,8 +251,7 @@ def sandboxed_tar(
         SandboxError: ``tar`` failed, or took too long.
     """
     argv = [
-        bubblewrap, *isolation(), "--cap-add", "CAP_DAC_OVERRIDE", "--cap-add", "CAP_FOWNER",
-        "--ro-bind", "/usr", "/usr", *system_links(), "--proc", "/proc", "--dev", "/dev", *mounts, "--remount-ro", "/",
+        *bare_system(bubblewrap, "CAP_DAC_OVERRIDE", "CAP_FOWNER"), *mounts, "--remount-ro", "/",
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8", "--", "tar", *options,
     ]  # fmt: skip
     with tempfile.TemporaryFile() as errors:
@@ -291,3 +302,79 @@ def _sizes(layer: Layer) -> dict[str, int]:
     for member, _ in read_layer(layer):
         sizes[member.name.partition("/")[0]] += -(-member.size // _PAGE_BYTES) * _PAGE_BYTES
     return sizes
+
+
+def builds_folder() -> Path:
+    """Return the cache's folder for builds that are still running."""
+    return cache_folder() / "builds"
+
+
+class BuildFolder:
+    """Folders on disk that one build writes.
+
+    The files of ``layer``, which the build continues, are unpacked into them.
+
+    Raises:
+        SandboxError: the disk refused, or the layer cannot be unpacked.
+    """
+
+    def __init__(self, layer: Layer | None, bubblewrap: str) -> None:
+        self._bubblewrap = bubblewrap
+        self.path = own_folder(builds_folder())
+        self._given = 0
+        try:
+            with explained_disk(f"make a folder for the build in {self.path.parent}"):
+                self._fill(layer)
+            self._given = self.written()
+        except SandboxError:
+            self.remove()
+            raise
+
+    def _fill(self, layer: Layer | None) -> None:
+        (self.path / "tmp").mkdir()
+        (self.path / "tmp").chmod(0o1777)
+        if layer is not None:
+            unpack(layer, self.path, self._bubblewrap)
+        for name in ("env", *(f"env/{name}" for name in ("bin", "home", *TRANSIENT)), "tree"):
+            with contextlib.suppress(FileExistsError):  # what the layer has there may be a link to anywhere
+                (self.path / name).mkdir()
+        programs = self.path / "env" / "bin"
+        if not programs.is_symlink() and not os.path.lexists(programs / "uv"):
+            # The build may write to it: a link to the machine's own would let it change that.
+            shutil.copy(uv_program(platform.machine()), programs / "uv")
+
+    @contextlib.contextmanager
+    def tars(self) -> Iterator[tuple[Source, Source]]:
+        """Yield tars of ``/opt/env`` and the workspace, in this order.
+
+        The build's processes must have ended.
+        """
+        with contextlib.ExitStack() as stack:
+            streams = []
+            for part in PARTS:
+                mounts = ["--ro-bind", str(self.path / part), f"/layer/{part}"]
+                options = ["-c", "-f", "-", "--sort=name", "-C", "/layer", part]
+                tar = stack.enter_context(sandboxed_tar(self._bubblewrap, mounts, options, stdout=subprocess.PIPE))
+                assert tar.stdout is not None  # noqa: S101 - a pipe
+                streams.append(stack.enter_context(tar.stdout))
+            env, tree = streams
+            yield env, tree
+
+    def remove(self) -> None:
+        """Remove all folders, whatever their files' modes."""
+        remove_tree(self.path)
+
+    def written(self) -> int:
+        """Return how many bytes the build has added on disk.
+
+        Raises:
+            SandboxError: it cannot be measured.
+        """
+        # In a sandbox: a process of the build may put a link where a folder was, at any time.
+        system = bare_system(self._bubblewrap, "CAP_DAC_OVERRIDE")
+        find = ("--ro-bind", str(self.path), "/build", "--", "/usr/bin/find", "/build", *LISTING)
+        try:
+            done = run_program([*system, *find], env={}, seconds=_MEASURE_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SandboxError(f"cannot measure the build in {self.path}: {error}.") from error
+        return listed_bytes(done.stdout) - self._given

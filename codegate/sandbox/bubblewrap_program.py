@@ -44,10 +44,7 @@ def find_bubblewrap() -> str:
         raise SandboxUnavailable(
             f"bubblewrap is too old ({version or 'no version'}).", "Version 0.8 or newer is needed."
         )
-    probe = _ask(
-        [program, *isolation(), "--ro-bind", "/usr", "/usr", *system_links(), "--proc", "/proc", "--dev", "/dev",
-         "/bin/true"]
-    )  # fmt: skip
+    probe = _ask([*bare_system(program), "/bin/true"])
     if probe.returncode != 0:
         said = probe.stderr.decode("utf-8", "replace").strip()[-300:]
         raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({said}).", _remedy())
@@ -104,6 +101,14 @@ def system_links() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
+
+
+def bare_system(program: str, *capabilities: str) -> list[str]:
+    """Return bubblewrap's command for a sandbox of ``/usr`` alone."""
+    return [
+        program, *isolation(), *(part for name in capabilities for part in ("--cap-add", name)),
+        "--ro-bind", "/usr", "/usr", *system_links(), "--proc", "/proc", "--dev", "/dev",
+    ]  # fmt: skip
 
 
 def contents(

@@ -72,13 +72,19 @@ def own_folder(parent: Path) -> Path:
     Raises:
         SandboxError: the disk refused.
     """
-    try:
+    with explained_disk(f"make a folder in {parent}"):
         parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=parent, prefix=f".{str(current_owner()).replace(':', '_')}-"))
+
+
+@contextlib.contextmanager
+def explained_disk(what: str) -> Iterator[None]:
+    """Turn the disk's errors into SandboxError: "cannot ``what``"."""
+    try:
+        yield
     except OSError as error:
         raise SandboxError(
-            f"cannot make a folder in {parent}: {error}.",
-            "Free some space, or choose another folder with CODEGATE_CACHE.",
+            f"cannot {what}: {error}.", "Free some space, or choose another folder with CODEGATE_CACHE."
         ) from error
 
 

@@ -3,6 +3,7 @@
 ``supervisor_host.py`` describes the wire format. Until its signature is checked, a message may be from the code inside.
 """
 
+import contextlib
 import hmac
 import importlib.util
 import json
@@ -11,6 +12,7 @@ import secrets
 import selectors
 import struct
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -93,10 +95,8 @@ class SupervisorStream:
         """
         first = _message({**hello, "key": self._key.hex()}, b"")
         deadline = time.monotonic() + timeout
-        try:
+        with _explained("the sandbox's supervisor could not be started"):
             self._connection.send(supervisor_program() + first, deadline)
-        except OSError as error:
-            raise StreamBroken(f"the sandbox's supervisor could not be started: {_reason(error)}.") from error
         return self.receive(HEADER_BYTES, deadline)
 
     def request(
@@ -136,10 +136,8 @@ class SupervisorStream:
         Raises:
             StreamBroken: no socket was ready before ``deadline``.
         """
-        try:
+        with _explained():
             return self._connection.wait(selector, deadline)
-        except OSError as error:
-            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
 
     def send(self, header: dict[str, Any], blob: bytes, deadline: float) -> None:
         """Send a message: its header and raw bytes.
@@ -147,10 +145,8 @@ class SupervisorStream:
         Raises:
             StreamBroken: it could not be sent before ``deadline``.
         """
-        try:
+        with _explained():
             self._connection.send(_message(header, blob), deadline)
-        except OSError as error:
-            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
 
     def receive(self, limit: int, deadline: float) -> Reply:
         """Return the supervisor's next message, of at most ``limit`` bytes.
@@ -158,15 +154,13 @@ class SupervisorStream:
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.
         """
-        try:
+        with _explained():
             prefix = self._connection.receive(_FRAME.size, deadline)
             sequence, length = _FRAME.unpack(prefix)
             if sequence != self._sequence or not _LENGTH.size <= length <= limit:
                 raise StreamBroken("the sandbox's stream carried a message out of order or over its limit.")
             mac = self._connection.receive(MAC_BYTES, deadline)
             body = self._connection.receive(length, deadline)
-        except OSError as error:
-            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
         if not hmac.compare_digest(mac, hmac.digest(self._key, prefix + body, "sha256")):
             raise StreamBroken("the sandbox's stream carried a message with a wrong signature.")
         self._sequence += 1
@@ -179,7 +173,11 @@ def _message(header: dict[str, Any], blob: bytes) -> bytes:
     return b"".join((struct.pack(">QI", _LENGTH.size + len(text) + len(blob), len(text)), text, blob))
 
 
-def _reason(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return error.strerror or str(error) or "it ended"
+@contextlib.contextmanager
+def _explained(what: str = "the sandbox's stream broke") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        late = isinstance(error, TimeoutError)
+        reason = "no answer in time" if late else error.strerror or str(error) or "it ended"
+        raise StreamBroken(f"{what}: {reason}.") from error

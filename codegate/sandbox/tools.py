@@ -16,7 +16,7 @@ from typing import Final
 
 from codegate.durable import digest, write_atomic
 from codegate.host_program import run_program
-from codegate.sandbox.cache import cache_folder, temporary_folder
+from codegate.sandbox.cache import cache_folder, explained_disk, temporary_folder
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.layers import BUILT
@@ -88,16 +88,10 @@ def _program(name: str, release: str, machine: str) -> Path:
     place = program_place(name, release, machine)
     if not place.is_file():
         folder = place.parent.parent
-        try:
-            with temporary_folder(folder.parent) as made:
-                _install(f"{name}=={release}", made / "wheel", machine)
-                with contextlib.suppress(OSError):  # another process was first
-                    (made / "wheel").rename(folder)
-        except OSError as error:
-            raise SandboxError(
-                f"cannot install {name} in {folder.parent}: {error}.",
-                "Free some space, or choose another folder with CODEGATE_CACHE.",
-            ) from error
+        with explained_disk(f"install {name} in {folder.parent}"), temporary_folder(folder.parent) as made:
+            _install(f"{name}=={release}", made / "wheel", machine)
+            with contextlib.suppress(OSError):  # another process was first
+                (made / "wheel").rename(folder)
     return place
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, SandboxUnavailable, control_group
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
-from codegate.sandbox.bubblewrap_builds import BuildFolder
+from codegate.sandbox.bubblewrap_layers import BuildFolder
 from codegate.sandbox.bubblewrap_program import find_bubblewrap
 from codegate.sandbox.conformance import Check, Subject, checks_of, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents

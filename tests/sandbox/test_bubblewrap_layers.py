@@ -24,8 +24,7 @@ from codegate.sandbox import (
     bubblewrap,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.bubblewrap_builds import builds_folder
-from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays
+from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays, builds_folder
 from codegate.sandbox.cache import layers_folder, own_folder, sweep_folders
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
