@@ -28,7 +28,7 @@ from typing import NamedTuple
 from codegate.environments import recipe_of
 from codegate.grading import Sandboxes, grade
 from codegate.sandbox import select_backend
-from codegate.sandbox.interpreter import find_interpreter
+from codegate.sandbox.toolchains import find_interpreter
 from codegate.suite import Problem, Suite, Tree, load_base, load_suite, make_patch
 
 

@@ -24,7 +24,7 @@ from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running import Config
 from codegate.running.config import load_config
-from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.tools import index_environment
 from codegate.strict import parse_json, read_text
 from codegate.suite import check_model, parse_yaml, read_yaml
 from codegate.suite.reader import MAX_YAML_BYTES

@@ -55,11 +55,16 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.fleet import Fleet, Member
-from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.remote.link import JOIN, masks
 from codegate.sandbox.session import BESIDE, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
-from codegate.sandbox.toolchains import check_system, machine_toolchains, toolchain_variables
+from codegate.sandbox.toolchains import (
+    Interpreter,
+    check_system,
+    find_interpreter,
+    machine_toolchains,
+    toolchain_variables,
+)
 from codegate.sandbox.tools import Tools, tools_for
 from codegate.sandbox.watched import WatchedBuild
 

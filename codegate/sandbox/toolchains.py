@@ -1,10 +1,12 @@
-"""Find this machine's toolchains for bubblewrap, by running them."""
+"""Find this machine's interpreters and toolchains, by running them."""
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,10 +16,29 @@ from typing import Final
 
 from codegate.host_program import run_program
 from codegate.sandbox.contract import NotInstalled, Toolchain
-from codegate.sandbox.interpreter import find_interpreter
+from codegate.sandbox.tools import uv_program
 
 _SECONDS: Final = 20.0
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?")
+
+
+_ASK_PYTHON: Final = (
+    "import json,platform,sys;"
+    "print(json.dumps([platform.python_version(), getattr(sys,'_base_executable',sys.executable), sys.base_prefix]))"
+)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python interpreter of this machine, outside any virtual environment.
+
+    Attributes:
+        executable: its real path.
+        prefix: the folder that holds its library.
+    """
+
+    executable: Path
+    prefix: Path
 
 
 @dataclass(frozen=True)
@@ -47,6 +68,15 @@ class MachineToolchain:
         """Return the folders outside ``/usr`` that a sandbox needs."""
         own = () if self.folder.is_relative_to("/usr") else (self.folder,)
         return (*own, *self.extra)
+
+
+@cache
+def find_interpreter(minor: str) -> Interpreter | None:
+    """Return an interpreter of a minor version (``3.11``), or None."""
+    for version, executable, prefix in filter(None, map(_ask_python, _python_candidates(minor))):
+        if version.startswith(f"{minor}."):
+            return Interpreter(executable, prefix)
+    return None
 
 
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
@@ -167,19 +197,32 @@ def _printed(argv: list[str]) -> str:
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
+def _python_candidates(minor: str) -> Iterator[Path]:
+    if get_python_version() == minor:
+        yield Path(getattr(sys, "_base_executable", sys.executable))
+    yield from _on_path(f"python{minor}")
+    uv = str(uv_program(platform.machine()))
+    found = _printed([uv, "python", "find", "--no-config", "--no-python-downloads", "--system", minor])
+    yield Path(found.partition("\n")[0])
+
+
+def _ask_python(program: Path) -> tuple[str, Path, Path] | None:
+    """Return the full version, the executable and the prefix of a Python."""
+    try:
+        version, base, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", _ASK_PYTHON]).partition("\n")[0])
+    except ValueError:
+        return None
+    return version, Path(base).resolve(), Path(prefix).resolve()
+
+
 def _pythons(version: str) -> list[Path]:
-    minor = ".".join(version.split(".")[:2]) or get_python_version()
-    found = find_interpreter(minor)
+    found = find_interpreter(".".join(version.split(".")[:2]) or get_python_version())
     return [] if found is None else [found.executable]
 
 
 def _python(program: Path) -> MachineToolchain | None:
-    question = "import json,platform,sys;print(json.dumps([platform.python_version(),sys.base_prefix]))"
-    try:
-        version, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", question]))
-    except ValueError:
-        return None
-    return MachineToolchain("python", version, Path(prefix).resolve(), program.parent)
+    found = _ask_python(program)
+    return None if found is None else MachineToolchain("python", found[0], found[2], program.parent)
 
 
 def _go(program: Path) -> MachineToolchain | None:

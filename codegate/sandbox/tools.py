@@ -5,7 +5,9 @@ they are unpacked, into the cache.
 """
 
 import contextlib
+import os
 import platform
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +20,6 @@ from codegate.durable import digest, write_atomic
 from codegate.host_program import run_program
 from codegate.sandbox.cache import cache_folder, explained_disk, temporary_folder
 from codegate.sandbox.contract import SandboxError
-from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.layers import BUILT
 
 RUFF_VERSION: Final = "0.17.6"
@@ -31,6 +32,19 @@ _ETC: Final = {
     "group": "root:x:0:\nsandbox:x:10001:\n",
     "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+
+# What a package installer needs of the caller's environment: where the indexes are, how to reach them and as whom.
+_KEPT: Final = re.compile(
+    r"(?:ALL|HTTPS|HTTP|NO)_PROXY|(?:all|https|http|no)_proxy|HOME|NETRC"
+    r"|(?:NPM_CONFIG_REGISTRY|npm_config_registry)|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL"
+    r"|SSL_CERT_DIR|SSL_CERT_FILE|TMPDIR|UV_CACHE_DIR|UV_DEFAULT_INDEX|UV_INDEX(?:_\w+)?|XDG_CACHE_HOME"
+)
+# uv reads none of pip's variables; the first of its own names that is set wins.
+_UV_NAMES: Final = {
+    "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
+    "PIP_EXTRA_INDEX_URL": ("UV_INDEX",),
 }
 
 
@@ -76,6 +90,19 @@ def uv_program(machine: str) -> Path:
     if sys.platform == "linux" and platform.machine() == machine:
         return Path(find_uv_bin())
     return _program("uv", version("uv"), machine)
+
+
+def index_environment() -> dict[str, str]:
+    """Return the caller's variables for package indexes, credentials included.
+
+    Give them to programs on the host alone. ``run_program`` hides credentials in addresses that programs print.
+    """
+    kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
+    for name, uvs in _UV_NAMES.items():
+        if name in kept and kept.keys().isdisjoint(uvs):
+            kept[uvs[0]] = kept[name]
+        kept.pop(name, None)
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **kept}
 
 
 def program_place(name: str, release: str, machine: str) -> Path:

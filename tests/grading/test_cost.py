@@ -14,7 +14,7 @@ from codegate.environments import recipe_of
 from codegate.grading import Sandboxes
 from codegate.mining import MineRequest, mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.interpreter import find_interpreter
+from codegate.sandbox.toolchains import find_interpreter
 from codegate.suite import Tree, load_base, load_suite
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]

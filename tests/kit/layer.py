@@ -12,7 +12,7 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from codegate.sandbox import Backend, EnvironmentRecipe, Layer, Sandbox, SandboxLimits, Toolchain
-from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.tools import index_environment
 
 PATH = "/opt/env/venv/bin:/opt/env/bin:/opt/env/home/.local/bin:/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin"
 

@@ -13,9 +13,9 @@ from codegate.sandbox.bubblewrap_layers import BuildFolder
 from codegate.sandbox.bubblewrap_program import find_bubblewrap
 from codegate.sandbox.conformance import Check, Subject, checks_of, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
-from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.toolchains import machine_toolchains
+from codegate.sandbox.toolchains import find_interpreter, machine_toolchains
+from codegate.sandbox.tools import index_environment
 
 pytestmark = pytest.mark.bwrap
 
