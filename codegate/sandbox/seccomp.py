@@ -8,8 +8,7 @@ supervisor stays small. Where the filter cannot be installed, the preflight repo
 
 import errno
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -34,95 +33,28 @@ _PRIO_USER: Final = 2
 _SUPERVISOR: Final = 1  # the process id inside: its limits and priority are not for its children to change
 
 
-@dataclass(frozen=True)
-class _Machine:
-    """The numbers that one processor architecture's kernel uses.
-
-    They identify the architecture (for audit) and its system calls.
-    """
-
-    audit: int
-    calls: dict[str, int]
-
-
-_SHARED = {  # since Linux 5.1 new calls have one number everywhere
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "clone3": 435,
-    "pidfd_getfd": 438,
-    "process_madvise": 440,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-}
-
-_OLD = {  # name: (x86_64, aarch64)
-    "acct": (163, 89),
-    "add_key": (248, 217),
-    "bpf": (321, 280),
-    "clock_adjtime": (305, 266),
-    "clock_settime": (227, 112),
-    "clone": (56, 220),
-    "delete_module": (176, 106),
-    "fanotify_init": (300, 262),
-    "finit_module": (313, 273),
-    "init_module": (175, 105),
-    "kcmp": (312, 272),
-    "kexec_file_load": (320, 294),
-    "kexec_load": (246, 104),
-    "keyctl": (250, 219),
-    "migrate_pages": (256, 238),
-    "mount": (165, 40),
-    "move_pages": (279, 239),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "perf_event_open": (298, 241),
-    "pivot_root": (155, 41),
-    "prlimit64": (302, 261),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "ptrace": (101, 117),
-    "pwritev2": (328, 287),
-    "quotactl": (179, 60),
-    "reboot": (169, 142),
-    "request_key": (249, 218),
-    "sched_setaffinity": (203, 122),
-    "sched_setattr": (314, 274),
-    "sched_setparam": (142, 118),
-    "sched_setscheduler": (144, 119),
-    "setdomainname": (171, 162),
-    "sethostname": (170, 161),
-    "setns": (308, 268),
-    "setpriority": (141, 140),
-    "settimeofday": (164, 170),
-    "socket": (41, 198),
-    "swapoff": (168, 225),
-    "swapon": (167, 224),
-    "syslog": (103, 116),
-    "umount2": (166, 39),
-    "unshare": (272, 97),
-    "userfaultfd": (323, 282),
-}
-
-_MACHINES: Final = {
-    "x86_64": _Machine(0xC000003E, {**_SHARED, **{name: pair[0] for name, pair in _OLD.items()}}),
-    "aarch64": _Machine(0xC00000B7, {**_SHARED, **{name: pair[1] for name, pair in _OLD.items()}}),
-}
+_AUDIT: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""The kernel's number of each architecture, in the order of the columns of ``_CALLS``."""
+_CALLS: Final = {  # name: number on x86_64 and on aarch64
+    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "clock_adjtime": (305, 266),
+    "clock_settime": (227, 112), "clone": (56, 220), "clone3": (435, 435), "delete_module": (176, 106),
+    "fanotify_init": (300, 262), "finit_module": (313, 273), "fsconfig": (431, 431), "fsmount": (432, 432),
+    "fsopen": (430, 430), "fspick": (433, 433), "init_module": (175, 105), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "kcmp": (312, 272), "kexec_file_load": (320, 294),
+    "kexec_load": (246, 104), "keyctl": (250, 219), "migrate_pages": (256, 238), "mount": (165, 40),
+    "mount_setattr": (442, 442), "move_mount": (429, 429), "move_pages": (279, 239), "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265), "open_tree": (428, 428), "perf_event_open": (298, 241), "pidfd_getfd": (438, 438),
+    "pivot_root": (155, 41), "prlimit64": (302, 261), "process_madvise": (440, 440), "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271), "ptrace": (101, 117), "pwritev2": (328, 287), "quotactl": (179, 60),
+    "quotactl_fd": (443, 443), "reboot": (169, 142), "request_key": (249, 218), "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
+    "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268), "setpriority": (141, 140),
+    "settimeofday": (164, 170), "socket": (41, 198), "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116),
+    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282),
+}  # fmt: skip
 
 _ABSENT = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")  # libraries fall back on ENOSYS
-_NOT_ON_SUPERVISOR = (
-    "prlimit64",
-    "sched_setaffinity",
-    "sched_setattr",
-    "sched_setparam",
-    "sched_setscheduler",
-)
+_NOT_ON_SUPERVISOR = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 _CONDITIONAL = ("clone", "setpriority", "socket", *_NOT_ON_SUPERVISOR)
 
 
@@ -132,13 +64,15 @@ def filters() -> dict[str, str]:
 
     The keys are names as in ``uname -m``.
     """
-    return {name: b"".join(_program(machine)).hex() for name, machine in _MACHINES.items()}
+    return {
+        name: b"".join(_program(audit, {call: numbers[column] for call, numbers in _CALLS.items()})).hex()
+        for column, (name, audit) in enumerate(_AUDIT.items())
+    }
 
 
-def _program(machine: _Machine) -> Iterator[bytes]:
-    calls = machine.calls
+def _program(audit: int, calls: Mapping[str, int]) -> Iterator[bytes]:
     yield _step(_LOAD, _ARCHITECTURE)
-    yield _step(_EQUAL, machine.audit, 1, 0)  # no second calling convention with other numbers
+    yield _step(_EQUAL, audit, 1, 0)  # no second calling convention with other numbers
     yield _refuse(errno.EPERM)
     yield _step(_LOAD, _NUMBER)
     yield _step(_AT_LEAST, 0x40000000, 0, 1)  # x32 on x86_64
