@@ -89,30 +89,28 @@ def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash],
         for record in attempted
     ]
     crashes = tuple(crashes)
-    limits: list[LimitName] = []
-    if completed.timed_out:
-        limits.append("time")
-    if completed.memory_exceeded:
-        limits.append("memory")
-    elif completed.truncated or completed.records_truncated:
-        limits.append("output")
-    if any(crash.errno in _DISK for crash in crashes):
-        limits.append("disk")
-    if any(_lacks_processes(crash) for crash in crashes):
-        limits.append("processes")
-    details: tuple[str, ...] = () if parts else tuple(filter(None, map(_forbidden, crashes)))
+    cut = completed.truncated or completed.records_truncated
+    limits: dict[LimitName, bool] = {
+        "time": completed.timed_out,
+        "memory": completed.memory_exceeded,
+        "output": cut and not completed.memory_exceeded,
+        "disk": any(crash.errno in _DISK for crash in crashes),
+        "processes": any(map(_lacks_processes, crashes)),
+    }
+    counts: dict[AttemptKind, int] = {}
+    files = () if parts else tuple(filter(None, map(_forbidden, crashes)))
+    if files:
+        counts["files"] = len(files)
+    sent = completed.unreachable or any(map(reaches_out, crashes))
+    if sent and not any(part.counts.get("network") for part in parts):
+        counts["network"] = int(sent)
     seen = Behaviour(
         watched=bool(parts),
-        counts={"files": len(details)} if details else {},
-        details={"files": details} if details else {},
-        limits=tuple(limits),
+        counts=counts,
+        details={"files": files} if files else {},
+        limits=tuple(name for name, reached in limits.items() if reached),
     )
-    found = merge_behaviour([*parts, seen])
-    if not found.counts.get("network"):
-        sent = completed.unreachable or int(any(reaches_out(crash) for crash in crashes))
-        if sent:
-            found = found.model_copy(update={"counts": {**found.counts, "network": sent}})
-    return found
+    return merge_behaviour([*parts, seen])
 
 
 def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:

@@ -10,7 +10,8 @@ its own is tampering.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from codegate.suite import Tree, TreeFile, is_plain_path, parent_folders
@@ -75,19 +76,20 @@ class _Project:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.pyproject = read_toml(tree, "pyproject.toml")
+        pyproject = read_toml(tree, "pyproject.toml")
         self.setup_cfg = read_ini(tree, "setup.cfg")
         self.setup_py = _setup_py(tree)
-        self.declared = mapping(self.pyproject.get("project"))
-        self.tool = mapping(self.pyproject.get("tool"))
+        self.declared = mapping(pyproject.get("project"))
+        self.tool = mapping(pyproject.get("tool"))
         self.poetry = mapping(self.tool.get("poetry"))
 
+    def _stated(self, key: str) -> list[object]:
+        setup_cfg = self.setup_cfg.get("metadata", {})
+        return [table.get(key) for table in (self.declared, self.poetry, setup_cfg, self.setup_py)]
+
     def name(self) -> str:
-        flit = mapping(mapping(self.tool.get("flit")).get("metadata"))
-        places = (
-            self.declared.get("name"), self.poetry.get("name"), self.setup_cfg.get("metadata", {}).get("name"),
-            self.setup_py.get("name"), flit.get("dist-name"), flit.get("module"),
-        )  # fmt: skip
+        flit = _table(self.tool, "flit", "metadata")
+        places = (*self._stated("name"), flit.get("dist-name"), flit.get("module"))
         return next((text for text in map(_line, places) if _NAME.fullmatch(text)), "")
 
     def version(self, name: str) -> str:
@@ -96,26 +98,15 @@ class _Project:
         It is the first valid one of: the version in the configuration, in a module, in the newest change log entry, or
         a placeholder. ``name`` is the project's.
         """
-        stated = (
-            self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),
-            self.setup_py.get("version"),
-        )  # fmt: skip
         modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
-        logs = (
-            text
-            for path in self.tree
-            if _CHANGES.fullmatch(path) and (text := read_tree_text(self.tree, path)[:20_000])
-        )
+        logs = (read_tree_text(self.tree, path)[:20_000] for path in self.tree if _CHANGES.fullmatch(path))
         headings = (match[1] for text in logs if (match := _HEADING.search(text)))
-        for candidates in (map(_line, stated), modules, headings):
-            for text in candidates:
-                if _VERSION.fullmatch(text):
-                    return text
-        return _UNKNOWN
+        found = chain(map(_line, self._stated("version")), modules, headings)
+        return next(filter(_VERSION.fullmatch, found), _UNKNOWN)
 
     def _version_sources(self, name: str) -> Iterator[str]:
-        yield read_tree_text(self.tree, _line(mapping(mapping(self.tool.get("hatch")).get("version")).get("path")))
-        dynamic = mapping(mapping(mapping(self.tool.get("setuptools")).get("dynamic")).get("version")).get("attr")
+        yield read_tree_text(self.tree, _line(_table(self.tool, "hatch", "version").get("path")))
+        dynamic = _table(self.tool, "setuptools", "dynamic", "version").get("attr")
         attribute = _line(dynamic) or _line(self.setup_cfg.get("metadata", {}).get("version")).removeprefix("attr:")
         modules = [attribute.strip().rpartition(".")[0].replace(".", "/")] if "." in attribute else []
         package = re.sub(r"[-.]", "_", name)
@@ -128,13 +119,12 @@ class _Project:
     def version_files(self) -> list[str]:
         """Return the files that the build's version tool writes."""
         scm = mapping(self.tool.get("setuptools_scm")) or mapping(self.tool.get("setuptools-scm"))
-        hooks = mapping(mapping(mapping(self.tool.get("hatch")).get("build")).get("hooks"))
-        pdm = mapping(mapping(self.tool.get("pdm")).get("version"))
-        written = mapping(mapping(self.tool.get("versioningit")).get("write"))
+        hatch, pdm = _table(self.tool, "hatch", "build", "hooks", "vcs"), _table(self.tool, "pdm", "version")
+        written = _table(self.tool, "versioningit", "write")
         used = mapping(self.setup_py.get("use_scm_version"))
         places = [
-            scm.get("version_file"), scm.get("write_to"), mapping(hooks.get("vcs")).get("version-file"),
-            pdm.get("write_to"), written.get("file"), used.get("version_file"), used.get("write_to"),
+            scm.get("version_file"), scm.get("write_to"), hatch.get("version-file"), pdm.get("write_to"),
+            written.get("file"), used.get("version_file"), used.get("write_to"),
         ]  # fmt: skip
         found = [_line(place).removeprefix("./") for place in places]
         if pdm.get("write_to"):  # relative to the folder of packages
@@ -190,6 +180,13 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
                 except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                     continue
     return found
+
+
+def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """Return the table at nested keys, empty if there is none."""
+    for name in names:
+        document = mapping(document.get(name))
+    return document
 
 
 def _line(value: object) -> str:

@@ -13,44 +13,20 @@ StderrClass = Literal[
 
 _LAST: Final = 200  # lines that are looked at
 _LONGEST: Final = 2000  # characters of one
-_SIGNS: Final[tuple[tuple[StderrClass, "re.Pattern[str]"], ...]] = (
-    ("memory", re.compile(r"MemoryError|OutOfMemoryError|heap out of memory|[Oo]ut of memory|Cannot allocate memory")),
-    (
-        "permission",
-        re.compile(
-            r"PermissionError|\b(?:EACCES|EPERM|EROFS)\b|[Pp]ermission denied|Operation not permitted"
-            r"|AccessDeniedException|[Rr]ead-only file system"
-        ),
-    ),
-    (
-        "network",
-        re.compile(
-            r"gaierror|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|[Nn]etwork is unreachable|no such host"
-            r"|name resolution|UnknownHostException|ConnectionRefusedError|[Cc]onnection refused"
-        ),
-    ),
-    ("timeout", re.compile(r"TimeoutError|TimeoutException|\bETIMEDOUT\b|timed out|deadline exceeded")),
-    (
-        "import",
-        re.compile(
-            r"ModuleNotFoundError|ImportError|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND"
-            r"|ClassNotFoundException|error: package \S+ does not exist"
-            r"|is not in (?:std|GOROOT)|no required module provides"
-        ),
-    ),
-    (
-        "syntax",
-        re.compile(
-            r"SyntaxError|IndentationError|TabError|syntax error|\[(?:build|setup) failed\]|error: .*expected"
-            r"|cannot find symbol|reached end of file while parsing"
-        ),
-    ),
-    (
-        "assertion",
-        re.compile(r"AssertionError|AssertionFailedError|ComparisonFailure|ERR_ASSERTION|^E +assert\b|^ *--- FAIL: "),
-    ),
-    ("exception", re.compile(r"\b\w*(?:Error|Exception)\b|^panic: |^fatal error: |^Traceback ")),
-)
+_SIGNS: Final[dict[StderrClass, str]] = {
+    "memory": r"MemoryError|OutOfMemoryError|heap out of memory|[Oo]ut of memory|Cannot allocate memory",
+    "permission": r"PermissionError|\b(?:EACCES|EPERM|EROFS)\b|[Pp]ermission denied|Operation not permitted"
+    r"|AccessDeniedException|[Rr]ead-only file system",
+    "network": r"gaierror|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|[Nn]etwork is unreachable|no such host"
+    r"|name resolution|UnknownHostException|ConnectionRefusedError|[Cc]onnection refused",
+    "timeout": r"TimeoutError|TimeoutException|\bETIMEDOUT\b|timed out|deadline exceeded",
+    "import": r"ModuleNotFoundError|ImportError|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND"
+    r"|ClassNotFoundException|error: package \S+ does not exist|is not in (?:std|GOROOT)|no required module provides",
+    "syntax": r"SyntaxError|IndentationError|TabError|syntax error|\[(?:build|setup) failed\]|error: .*expected"
+    r"|cannot find symbol|reached end of file while parsing",
+    "assertion": r"AssertionError|AssertionFailedError|ComparisonFailure|ERR_ASSERTION|^E +assert\b|^ *--- FAIL: ",
+    "exception": r"\b\w*(?:Error|Exception)\b|^panic: |^fatal error: |^Traceback ",
+}
 
 
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
@@ -64,7 +40,7 @@ def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool 
         return "timeout"
     lines = output.splitlines()[-_LAST:]
     for line in reversed(lines):
-        for name, sign in _SIGNS:
-            if sign.search(line[:_LONGEST]):
+        for name, sign in _SIGNS.items():
+            if re.search(sign, line[:_LONGEST]):
                 return name
     return "other" if any(line.strip() for line in lines) else "none"

@@ -175,17 +175,17 @@ def _run_batch(
 ) -> TestReport:
     token = secrets.token_hex(16)
     command = runner.command(selection, files, token)
-    command = replace(command, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True)
     # Variables at their default values are left to the project.
     varied = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
-    command = replace(command, environment=varied)
+    command = replace(
+        command, environment=varied, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True
+    )
     if service is None:
         completed = sandbox.run(command)
     else:
         service.restart()
-        variables = {**command.environment, **SERVICE_ENVIRONMENT}
         with closing(Relay({SERVICE_PORT: service.answer})) as relay:
-            completed = sandbox.run(replace(command, environment=variables, relay=relay))
+            completed = sandbox.run(replace(command, environment={**varied, **SERVICE_ENVIRONMENT}, relay=relay))
     reported, used = runner.read(completed, selection, files, token), selection.copies
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
     output = (completed.stdout + completed.stderr).decode("utf-8", "replace")

@@ -26,8 +26,7 @@ def status_of(phases: Phases) -> TestStatus:
 
 def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
     """Return, by test id, the runner's descriptions of failures."""
-    failing = ((test, first_failure(found)) for test, found in phases.items())
-    return {test: phase.text for test, phase in failing if phase and phase.text}
+    return {test: phase.text for test, found in phases.items() if (phase := first_failure(found)) and phase.text}
 
 
 def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
@@ -55,8 +54,7 @@ def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
 
 def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
     """Return, by test id, the exceptions that failed tests."""
-    failing = ((test, first_failure(found)) for test, found in phases.items())
-    return {test: phase.crash for test, phase in failing if phase and phase.crash}
+    return {test: phase.crash for test, found in phases.items() if (phase := first_failure(found)) and phase.crash}
 
 
 def runner_report(
