@@ -19,8 +19,6 @@ from codegate.sandbox.tools import index_environment
 
 pytestmark = pytest.mark.bwrap
 
-FOREVER = Command(("sleep", "600"), timeout_seconds=600)
-
 
 @pytest.fixture
 def own(bwrap_backend: BubblewrapBackend) -> Iterator[BubblewrapBackend]:

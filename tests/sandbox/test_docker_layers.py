@@ -16,7 +16,6 @@ from docker import APIClient
 
 from codegate.errors import UsageError
 from codegate.sandbox import (
-    BuildSandbox,
     Command,
     Completed,
     EnvironmentRecipe,
@@ -68,36 +67,6 @@ def test_no_build_brings_the_interpreter_of_the_supervisor(own: DockerBackend, t
         sandbox = own.open(own.prepare(replace(PLAIN, image=image, layer=layer)), LIMITS)
         done = sandbox.run(Command(("{python}", "-c", "import sys; print(sys.executable)")))
     assert done.stdout.startswith(b"/usr/"), done
-
-
-def test_a_build_can_begin_with_an_earlier_one(own: DockerBackend, tmp_path: Path) -> None:
-    layer = write_layer(tmp_path / "layer.tar", ("env/a", FILE, b"a"), ("tree", tarfile.DIRTYPE, ""))
-    layer = replace(layer, variables=(("UV_OFFLINE", "1"),))
-    build: BuildSandbox = own.open_build(replace(PLAIN, layer=layer), LIMITS)
-    done = shell(build, "cat /opt/env/a; echo ${UV_OFFLINE-none}; echo b > /opt/env/b")
-    assert done.stdout == b"anone\n", "the variables are those of its tests"
-    build.freeze([], tmp_path / "next.tar")
-    with tarfile.open(tmp_path / "next.tar") as opened:
-        assert {"env/a", "env/b"} <= set(opened.getnames())
-
-
-def test_a_sandbox_that_writes_too_much_is_ended_and_says_so(own: DockerBackend, tmp_path: Path) -> None:
-    layer = write_layer(tmp_path / "layer.tar")
-    sandbox = own.open(own.prepare(replace(PLAIN, layer=layer)), LIMITS)
-    assert shell(sandbox, "head -c 1000 /dev/zero > fits").ok
-    done = shell(sandbox, "for i in 1 2 3; do head -c 30000000 /dev/zero > $i; done")  # it ends before anyone looks
-    assert not done.ok
-    assert b"more than 64 MiB were written" in done.stderr
-    with pytest.raises(SandboxError):
-        shell(sandbox, "true")
-
-
-def test_one_file_is_no_larger_than_the_disk(own: DockerBackend) -> None:
-    build = own.open_build(PLAIN, LIMITS)
-    done = shell(
-        build, "head -c 70000000 /dev/zero > /opt/env/big; rm -f /opt/env/big; head -c 60000000 /dev/zero > ok"
-    )
-    assert b"File too large" in done.stderr or done.signal, done
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["a member", "the last byte"])

@@ -208,19 +208,21 @@ def _open_walls(body: dict[str, Any]) -> None:
     ],
 )
 def test_a_daemon_that_takes_a_limit_and_forgets_it_is_refused(
-    docker_backend: DockerBackend,
+    own: DockerBackend,
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[dict[str, Any]], None],
     checks: list[str],
     empty: EnvironmentRecipe,
 ) -> None:
-    environment = docker_backend.prepare(empty)
-    with relay(change) as address:
-        monkeypatch.setenv("DOCKER_HOST", address)
-        backend = DockerBackend("forgetful")
-        with pytest.raises(SandboxError) as raised:
-            preflight(backend, environment)
-        backend.close()
+    create = own._control.create_container_from_config
+
+    def forgetful(body: dict[str, Any]) -> Any:
+        change(body)
+        return create(body)  # type: ignore[no-untyped-call]  # untyped in types-docker
+
+    monkeypatch.setattr(own._control, "create_container_from_config", forgetful)
+    with pytest.raises(SandboxError) as raised:
+        preflight(own, own.prepare(empty))
     assert all(f"{check} (" in raised.value.cause for check in checks), raised.value.cause
     if change is not _open_walls:
         assert "does not enforce it" in raised.value.remedy

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import cast
@@ -137,23 +136,6 @@ def test_kinds_that_are_asked_for_in_turn_stay_warm_until_one_is_not_any_more(
             pass
     assert {one.kind[1] for one in pool._warm} == {other}
     pool.close()
-
-
-def test_a_pool_serves_many_threads(backend: Backend, environment: PreparedEnvironment) -> None:
-    pool = SandboxPool(backend, ahead=2)
-    outputs: list[bytes] = []
-
-    def work(number: int) -> None:
-        with pool.acquire(environment, SMALL) as sandbox:
-            outputs.append(sandbox.run(Command(("echo", str(number)))).stdout)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    pool.close()
-    assert sorted(outputs) == [f"{number}\n".encode() for number in range(6)]
 
 
 def test_an_owner_is_alive_until_its_process_ends() -> None:

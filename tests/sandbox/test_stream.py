@@ -112,13 +112,6 @@ def test_a_supervisor_starts_in_pythons_of_this_and_of_other_versions(known: boo
     assert b"runs only as the first process" in done.stderr
 
 
-def test_a_replayed_message_is_refused(peer: Peer) -> None:
-    peer.socket.sendall(peer.frame(1, {"ok": True}) * 2)
-    ask(peer)
-    with pytest.raises(StreamBroken, match="order"):
-        ask(peer)
-
-
 def test_a_message_over_the_limit_is_refused_before_it_is_read(peer: Peer) -> None:
     peer.socket.sendall(struct.pack(">QQ", 1, 1 << 40))
     with pytest.raises(StreamBroken, match="limit"):
@@ -178,16 +171,6 @@ def test_closing_wakes_a_call_that_waits_for_several_descriptors() -> None:
 def wait(connection: AttachedConnection, selector: selectors.BaseSelector) -> None:
     with contextlib.suppress(OSError):
         connection.wait(selector, time.monotonic() + 3600)
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_of_an_attacker_are_a_message(data: bytes) -> None:
-    peer = Peer()
-    peer.socket.sendall(data)
-    peer.socket.shutdown(socket.SHUT_WR)
-    with pytest.raises(StreamBroken):
-        ask(peer)
-    peer.close()
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=50)), max_size=12))

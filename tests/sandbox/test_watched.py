@@ -9,7 +9,7 @@ import pytest
 
 from codegate.sandbox import Command, Completed, SandboxError
 from codegate.sandbox.session import KILLED, SandboxSession
-from codegate.sandbox.watched import WatchedSandbox
+from codegate.sandbox.watched import WatchedSandbox, listed_bytes
 
 
 class OutOfMemory:
@@ -56,3 +56,7 @@ def test_a_command_that_wrote_too_much_took_the_time_that_passed(*, cut_off: boo
     done = sandbox.run(Command(("true",)))
     assert b"written to disk" in done.stderr
     assert 0.3 <= done.wall_seconds <= time.monotonic() - began
+
+
+def test_empty_files_count_as_a_page_each_and_links_once() -> None:
+    assert listed_bytes(b"1 0\n2 0\n3 8\n3 8\n") == 3 * 4096 + 8 * 512
