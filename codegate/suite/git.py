@@ -199,11 +199,7 @@ def find_commit(repository: Path, name: str) -> str:
     Raises:
         MissingCommitError: the repository does not have it.
     """
-    try:
-        found = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
-    except GitError as error:
-        raise _missing_commit(repository, name) from error
-    return found.decode("ascii").strip()
+    return _resolved(repository, name, "commit")
 
 
 def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit: int = MAX_TREE_BYTES) -> Tree:
@@ -216,15 +212,24 @@ def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit:
         MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
         GitError: some of its objects are missing (a partial clone, perhaps), it is over ``limit``, or git failed.
     """
+    tree = _resolved(repository, commit, "tree")
     try:
-        tree = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
-        return _read_tree(repository, tree.decode("ascii").strip(), under, limit)
+        return _read_tree(repository, tree, under, limit)
     except GitError as error:
         if "promisor" in error.cause:
             raise _missing_objects(repository) from error
-        if not error.cause.startswith("git rev-parse"):
-            raise
-    raise _missing_commit(repository, commit)
+        raise
+
+
+def _resolved(repository: Path, name: str, kind: Literal["commit", "tree"]) -> str:
+    try:
+        found = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{{kind}}}")
+    except GitError as error:
+        if "promisor" in error.cause:
+            raise _missing_objects(repository) from error
+        git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
+        raise MissingCommitError(f"commit {name[:12]!r} is not in {repository}.", WHOLE_HISTORY) from error
+    return found.decode("ascii").strip()
 
 
 def _read_tree(repository: Path, tree: str, under: Sequence[str], limit: int) -> Tree:
@@ -270,11 +275,6 @@ def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, by
 def object_id(data: bytes, algorithm: Literal["sha1", "sha256"] = "sha1") -> str:
     """Return git's id of a blob with these bytes."""
     return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def _missing_commit(repository: Path, name: str) -> MissingCommitError:
-    git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
-    return MissingCommitError(f"commit {name[:12]!r} is not in {repository}.", WHOLE_HISTORY)
 
 
 def _missing_objects(repository: Path) -> GitError:

@@ -5,6 +5,7 @@ Unknown values are null, never 0. ``suite.yml`` is a ``SuiteManifest``, ``proble
 ids into other types).
 """
 
+from collections.abc import Collection
 from datetime import date, datetime
 from typing import Annotated, Literal
 
@@ -45,24 +46,17 @@ class ProblemLimits(Strict):
     output_kb: int = Field(default=1024, ge=16, le=65536, description="Output that is kept; more is cut off.")
 
 
-def _known_language(name: str) -> str:
-    if name not in language_names():
-        message = f"no language is called {name!r}; known are {', '.join(language_names())}"
+def _known(name: str, what: str, names: Collection[str]) -> str:
+    if name not in names:
+        message = f"no {what} is called {name!r}; known are {', '.join(names)}"
         raise ValueError(message)
     return name
 
 
-def _known_runner(name: str) -> str:
-    if name not in runner_places():
-        message = f"no test runner is called {name!r}; known are {', '.join(sorted(runner_places()))}"
-        raise ValueError(message)
-    return name
-
-
-Language = Annotated[str, AfterValidator(_known_language)]
+Language = Annotated[str, AfterValidator(lambda name: _known(name, "language", language_names()))]
 """What a problem's source is written in, by its name in ``codegate.languages``; TypeScript counts as JavaScript."""
 
-RunnerName = Annotated[str, AfterValidator(_known_runner)]
+RunnerName = Annotated[str, AfterValidator(lambda name: _known(name, "test runner", sorted(runner_places())))]
 """What runs a problem's tests; languages bring them."""
 
 Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
@@ -320,23 +314,15 @@ class ProblemManifest(Strict):
     quarantine: Quarantine | None = None
 
     @model_validator(mode="after")
-    def _reports_go_with_junit(self) -> "ProblemManifest":
+    def _keys_go_together(self) -> "ProblemManifest":
+        message = ""
         if (self.runner == "junit") != bool(self.reports) or (self.reports and not self.command):
             message = "`reports` go with a `command` and the runner `junit`, and only with these"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _tests_or_an_answer(self) -> "ProblemManifest":
-        if bool(self.test_files) == (self.answer is not None):
+        elif bool(self.test_files) == (self.answer is not None):
             message = "give either `test_files` or, for a question, `answer`"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _quarantine_matches_status(self) -> "ProblemManifest":
-        if (self.status != "active") != (self.quarantine is not None):
+        elif (self.status != "active") != (self.quarantine is not None):
             message = "`quarantine` goes with `status: quarantined` or `retired`, and only with these"
+        if message:
             raise ValueError(message)
         return self
 
