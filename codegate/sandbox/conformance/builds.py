@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256_of
 from codegate.sandbox.conformance.preflight import preflight
-from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, expect_error, python
 from codegate.sandbox.contract import (
     BuildSandbox,
     Command,
@@ -327,12 +327,8 @@ def refused_archives(subject: Subject) -> None:
 
 
 def _expect_refused(subject: Subject, layer: Layer) -> None:
-    try:
-        sandbox = subject.backend.open(_prepared(subject, layer), LIMITS)
-    except SandboxError:
-        return
-    sandbox.close()
-    expect(False, "a SandboxError", layer.archive.name)
+    what = f"{layer.archive.name} refused"
+    expect_error(SandboxError, lambda: subject.backend.open(_prepared(subject, layer), LIMITS).close(), what)
 
 
 def walls_of_layers(subject: Subject) -> None:

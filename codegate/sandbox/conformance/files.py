@@ -1,8 +1,9 @@
 """Checks that files arrive unchanged, and inside the workspace only."""
 
 import json
+from hashlib import sha256
 
-from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, expect_error, python
 from codegate.sandbox.contract import Command, FilesRefused, Sandbox, SandboxFile
 
 _LIST = """
@@ -23,8 +24,6 @@ print(json.dumps(seen))
 
 def faithful_files(subject: Subject) -> None:
     """Check that bytes, names, executable bits and links arrive unchanged."""
-    from hashlib import sha256  # noqa: PLC0415 - the only user
-
     large = bytes(range(251)) * 40_000
     files = (
         SandboxFile("empty", b""),
@@ -111,8 +110,5 @@ def many_files(subject: Subject) -> None:
 
 
 def _expect_refused(sandbox: Sandbox, file: SandboxFile) -> None:
-    try:
-        sandbox.put((file,))
-    except FilesRefused:
-        return
-    expect(False, f"{json.dumps([file.path[:60], file.data[:20].decode()])} refused", "it was written")
+    what = f"{json.dumps([file.path[:60], file.data[:20].decode()])} refused"
+    expect_error(FilesRefused, lambda: sandbox.put((file,)), what)

@@ -12,18 +12,14 @@ from codegate.sandbox.contract import Command, SandboxFile
 _HOST = """
 import json, os, sys
 seen = []
-def look(path):
+for path in sys.argv[1:]:
     try:
-        if os.path.isdir(path):
-            if os.listdir(path):
-                seen.append(path)
-        else:
-            open(path, "rb").close()
-            seen.append(path)
+        if os.path.isdir(path) and not os.listdir(path):
+            continue
+        os.close(os.open(path, os.O_RDONLY))
+        seen.append(path)
     except OSError:
         pass
-for path in sys.argv[1:]:
-    look(path)
 print(json.dumps(seen))
 """
 
@@ -49,37 +45,25 @@ print(json.dumps([found, len(paths)]))
 _SUPERVISOR = """
 import ctypes, json, os, resource, signal
 done = []
+def attempt(name, action, *arguments):
+    try:
+        if action(*arguments) != b"":
+            done.append(name)
+    except OSError:
+        pass
 for name in ("environ", "mem", "fd/0", "fd/1", "fd/3", "cwd/x", "root/etc/passwd", "exe", "stack", "syscall"):
-    for flags in (os.O_RDONLY, os.O_WRONLY):
-        try:
-            one = os.open("/proc/1/" + name, flags)
-            if flags == os.O_WRONLY or os.read(one, 1):
-                done.append(name)
-            os.close(one)
-        except OSError:
-            pass
-try:
-    os.readlink("/proc/1/fd/1")
-    done.append("link")
-except OSError:
-    pass
+    attempt(name, lambda: os.read(os.open("/proc/1/" + name, os.O_RDONLY), 1))
+    attempt(name, os.open, "/proc/1/" + name, os.O_WRONLY)
+attempt("link", os.readlink, "/proc/1/fd/1")
+for limit in (resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_AS):
+    attempt("limit", resource.prlimit, 1, limit, (0, 0))
+attempt("priority", os.setpriority, os.PRIO_PROCESS, 1, 19)
+attempt("priority", os.setpriority, os.PRIO_USER, 0, 19)
+attempt("priority", os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))
+attempt("priority", os.sched_setaffinity, 1, {0})
 for number in range(1, 65):
     try:
         os.kill(1, number)
-    except OSError:
-        pass
-for limit in (resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_AS):
-    try:
-        resource.prlimit(1, limit, (0, 0))
-        done.append("limit")
-    except OSError:
-        pass
-for action in (lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: os.setpriority(os.PRIO_USER, 0, 19),
-               lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),
-               lambda: os.sched_setaffinity(1, {0})):
-    try:
-        action()
-        done.append("priority")
     except OSError:
         pass
 libc = ctypes.CDLL(None, use_errno=True)

@@ -14,6 +14,7 @@ from codegate.sandbox.contract import (
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
+    SandboxError,
     SandboxLimits,
 )
 
@@ -69,3 +70,12 @@ def expect(held: bool, what: str, evidence: object) -> None:
     """Raise ConformanceFailure unless ``held``: expected ``what``, seen ``evidence``."""
     if not held:
         raise ConformanceFailure(f"expected: {what}; seen: {str(evidence)[:2000]}")
+
+
+def expect_error(kind: type[SandboxError], action: Callable[[], object], what: str) -> None:
+    """Raise ConformanceFailure unless ``action`` raises ``kind``."""
+    try:
+        seen = action()
+    except kind:
+        return
+    expect(False, what, seen)
