@@ -1,3 +1,5 @@
+import base64
+import string
 import subprocess
 import tempfile
 import zlib
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, InfrastructureError
-from codegate.suite import PatchError, Tree, TreeFile, apply_patch, make_patch
+from codegate.suite import PatchError, Tree, TreeFile, apply_patch, make_patch, object_id
 from tests.kit.repository import run_git
 
 from .trees import changes_of, trees
@@ -227,57 +229,26 @@ def test_a_patch_of_very_many_files_applies() -> None:
     assert len(apply_patch(BASE, EDIT + many)) == 1001
 
 
-def base85(data: bytes) -> str:
-    """Git's lines of base 85: a letter for the length, then the digits."""
-    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-    lines = []
-    for start in range(0, len(data), 52):
-        chunk = data[start : start + 52]
-        letter = chr(ord("A") + len(chunk) - 1) if len(chunk) <= 26 else chr(ord("a") + len(chunk) - 27)
-        padded = chunk + b"\0" * (-len(chunk) % 4)
-        text = ""
-        for word in range(0, len(padded), 4):
-            value = int.from_bytes(padded[word : word + 4], "big")
-            text += "".join(digits[value // 85**power % 85] for power in (4, 3, 2, 1, 0))
-        lines.append(letter + text)
-    return "\n".join(lines) + "\n"
+def delta_patch(name: str, source: bytes, delta: bytes) -> str:
+    """Return a patch of one binary file, with a delta that git does not write."""
+    packed = zlib.compress(delta, 9)
+    length = (string.ascii_uppercase + string.ascii_lowercase)[len(packed) - 1]  # it fits into one line
+    head = f"diff --git a/{name} b/{name}\nindex {object_id(source)}..{'1' * 40} 100644\n"
+    digits = base64.b85encode(packed, pad=True).decode("ascii")
+    return f"{head}GIT binary patch\ndelta {len(delta)}\n{length}{digits}\n\n"
 
 
-def binary_patch(kind: str, size: int, payload: bytes, name: str, old: str, new: str) -> str:
-    new_mode = "new file mode 100644\n" if old == "0" * 40 else ""
-    head = f"diff --git a/{name} b/{name}\n{new_mode}index {old}..{new}{'' if new_mode else ' 100644'}\n"
-    return f"{head}GIT binary patch\n{kind} {size}\n{base85(zlib.compress(payload, 9))}\n"
-
-
-def object_id(data: bytes) -> str:
-    return run_git(Path("/"), "hash-object", "--stdin", stdin=data)
-
-
-def varint(number: int) -> bytes:
-    out = b""
-    while number >= 128:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def test_binary_patches_are_bounded(tmp_path: Path) -> None:
-    small = b"\0" * 1000
-    good = binary_patch("literal", len(small), small, "new.bin", "0" * 40, object_id(small))
-    assert apply_patch(BASE, good) == {"new.bin": TreeFile(small)}
-    bomb = b"\0" * (65 << 20)
-    literal = binary_patch("literal", len(bomb), bomb, "new.bin", "0" * 40, object_id(bomb))
-    assert len(literal) < 200_000
+def test_binary_patches_are_bounded() -> None:
+    bomb = make_patch(BASE, {"new.bin": TreeFile(b"\0" * (65 << 20))})
+    assert len(bomb) < 400_000
     with pytest.raises(PatchError, match="more than 64 MiB"):
-        apply_patch(BASE, literal)
+        apply_patch(BASE, bomb)
     # A delta that copies the same 16 MiB until there are many gigabytes: git's memory is what bounds it.
     source = b"\0" * 0xFFFFFF
-    base = Tree({"big.bin": TreeFile(source)})
+    sizes = b"\xff\xff\xff\x07" + b"\xf0\xfc\xff\xff\x18"  # of the source, and of 400 copies
     copy = b"\xf0\xff\xff\xff"  # copy from offset 0, size 0xffffff
-    delta = varint(len(source)) + varint(len(source) * 400) + copy * 400
-    patch = binary_patch("delta", len(delta), delta, "big.bin", object_id(source), "1" * 40)
     with pytest.raises(PatchError, match="memory"):
-        apply_patch(base, patch)
+        apply_patch(Tree({"big.bin": TreeFile(source)}), delta_patch("big.bin", source, sizes + copy * 400))
 
 
 def test_a_full_disk_is_not_the_patch_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

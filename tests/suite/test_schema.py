@@ -30,9 +30,3 @@ def test_a_written_suite_is_valid_by_the_schemas(tmp_path: Path) -> None:
         tool += map(str, paths)
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
-
-
-def test_every_key_that_is_not_plain_by_its_name_is_described() -> None:
-    described = schemas()["problem"]["properties"]
-    for key in ("python_path", "test_files", "public_tests", "file_modes", "tags", "environment"):
-        assert described[key]["description"]
