@@ -128,10 +128,7 @@ def _prepared(subject: Subject, layer: Layer) -> Any:
 
 
 def builder(subject: Subject) -> None:
-    """Check that a build can write only its own folders.
-
-    It runs as a plain user. Its folders are ``/opt/env``, the workspace, the home folder and ``/tmp``.
-    """
+    """Check that a build can write only its own folders."""
     program = """
 import json, os, sys
 print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(place, os.W_OK)]]))
@@ -145,10 +142,7 @@ print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(pla
 
 
 def build_network(subject: Subject) -> None:
-    """Check that a build can connect only to ``Command.relay``.
-
-    The build sees no file or variable of the host.
-    """
+    """Check that a build reaches its relay and nothing else."""
     program = f"""
 import json, os, socket, sys
 def reached(*place):
@@ -176,10 +170,7 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
 
 
 def build_disk(subject: Subject) -> None:
-    """Check that a build over its disk limit is ended.
-
-    The result has a message about it.
-    """
+    """Check that a build over its disk limit is ended."""
     fill = """
 import time
 for number in range(100_000):
@@ -192,10 +183,7 @@ for number in range(100_000):
 
 
 def frozen_build(subject: Subject) -> None:
-    """Check that a build's archive has every untracked workspace path.
-
-    That includes links, empty folders and both names of a hard link; caches, scratch files and owners are left out.
-    """
+    """Check that a build's archive has every untracked workspace path."""
     with built(subject, _SETUP) as layer:
         expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)
         with tarfile.open(layer.archive) as archive:
@@ -299,10 +287,7 @@ open("/opt/env/more", "w").write("x")
 
 
 def refused_archives(subject: Subject) -> None:
-    """Check that a changed archive is refused before any write.
-
-    An archive that would write outside of its folders is refused, too.
-    """
+    """Check that changed and hostile archives write nothing."""
     with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())

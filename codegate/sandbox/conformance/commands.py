@@ -6,10 +6,7 @@ from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE, variables_of
 
 
 def exit_statuses(subject: Subject) -> None:
-    """Check that exit codes distinguish how a command ended.
-
-    The ends are: an exit code, a signal, an unknown program, and a file that is no program.
-    """
+    """Check that exit codes distinguish how a command ended."""
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
         for code in (0, 1, 3, 255):
@@ -38,10 +35,7 @@ def streams(subject: Subject) -> None:
 
 
 def output_caps(subject: Subject) -> None:
-    """Check that output over the cap is cut.
-
-    A command that floods its output is killed.
-    """
+    """Check that long output is cut and floods are killed."""
     write = "import os\nfor _ in range({}): os.write({}, b'x' * 65536)"
     with subject.sandbox() as sandbox:
         for descriptor in (1, 2):
@@ -58,10 +52,7 @@ def output_caps(subject: Subject) -> None:
 
 
 def held_pipes(subject: Subject) -> None:
-    """Check that a background process does not delay the result.
-
-    It keeps standard output open.
-    """
+    """Check that a background process with output delays no result."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)
@@ -86,10 +77,7 @@ def records(subject: Subject) -> None:
 
 
 def placeholders(subject: Subject) -> None:
-    """Check that placeholders in ``argv`` become the sandbox's paths.
-
-    The programs at these paths must work.
-    """
+    """Check that placeholders in ``argv`` become paths that work."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("printf", "%s\n", "{tools}", "{workspace}", "x{tools}")))
         expect(done.stdout.decode().split() == [TOOLS, WORKSPACE, "x{tools}"], "places", done.stdout)
@@ -103,10 +91,7 @@ def placeholders(subject: Subject) -> None:
 
 
 def fixed_environment(subject: Subject) -> None:
-    """Check a command's variables, current folder and user.
-
-    The command has the fixed variables and its own, starts in the workspace, and is unprivileged.
-    """
+    """Check a command's variables, current folder and user."""
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
         command = Command(("{python}", "-I", "-c", program), environment={"GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"})

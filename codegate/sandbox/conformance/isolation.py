@@ -94,10 +94,7 @@ print(json.dumps(made))
 
 
 def walls_and_limits(subject: Subject) -> None:
-    """Check that the preflight passes, and that escapes are refused.
-
-    An escape is a system call that could leave the sandbox.
-    """
+    """Check that the preflight passes, and that escapes are refused."""
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
         calls = read_walls(sandbox)["calls"]
@@ -133,10 +130,7 @@ print(json.dumps(said))
 
 
 def counted_attempts(subject: Subject) -> None:
-    """Check that connections to the outside are counted.
-
-    Local connections are not.
-    """
+    """Check that connections to the outside alone are counted."""
     away = """
 import socket
 for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),

@@ -15,10 +15,7 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 
 
 def relayed_bytes(subject: Subject) -> None:
-    """Check that connections carry megabytes both ways at once.
-
-    Bytes arrive even on a connection that one side has half closed.
-    """
+    """Check that half-closed connections carry megabytes both ways at once."""
     program = (
         "import threading, hashlib\n"
         "def once(n, found):\n"
@@ -37,10 +34,7 @@ def relayed_bytes(subject: Subject) -> None:
 
 
 def relayed_only_when_asked(subject: Subject) -> None:
-    """Check that nothing listens without a relay.
-
-    Nothing listens after the relay's command, either.
-    """
+    """Check that a port listens only during its relay's command."""
     program = "try: connect(); print('true')\nexcept OSError: print('false')"
     with subject.sandbox() as sandbox:
         before = answer(python(sandbox, _CONNECT + program))
@@ -50,10 +44,7 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 
 def relay_ends(subject: Subject) -> None:
-    """Check that the host can end just the command.
-
-    The sandbox stays usable.
-    """
+    """Check that the host can end just the command."""
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
     with contextlib.closing(Relay({RELAY_PORT: lambda _: relay.end()})) as relay, subject.sandbox() as sandbox:
         begun = time.monotonic()
@@ -63,10 +54,7 @@ def relay_ends(subject: Subject) -> None:
 
 
 def relay_flood(subject: Subject) -> None:
-    """Check that hundreds of unread connections harm nothing.
-
-    Host and sandbox go on working.
-    """
+    """Check that hundreds of unread connections harm nothing."""
     program = (
         "ends = []\n"
         "for n in range(400):\n"

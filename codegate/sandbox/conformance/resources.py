@@ -5,10 +5,7 @@ from codegate.sandbox.contract import Command, SandboxLimits
 
 
 def memory_of_one(subject: Subject) -> None:
-    """Check that only the process over the memory limit ends.
-
-    The sandbox survives, and the result has the flag ``memory_exceeded``.
-    """
+    """Check that only the process over the memory limit ends."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, "x = bytearray(512 << 20); print(len(x))")
         expect(not done.ok and done.stdout == b"", "no 512 MiB within 256", done)
@@ -44,10 +41,7 @@ def full_disk(subject: Subject) -> None:
 
 
 def crashes(subject: Subject) -> None:
-    """Check that a crash is reported by its signal.
-
-    The crashed process leaves nothing behind.
-    """
+    """Check that a crash is reported and leaves nothing behind."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         expect(done.signal == 11, "a crash", done)
