@@ -7,6 +7,7 @@ import configparser
 import json
 import re
 import tomllib
+from collections.abc import Callable
 from typing import Any, Final
 
 from codegate.errors import UsageError
@@ -32,10 +33,7 @@ def read_tree_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
 
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:
     """Return a TOML file's tables, {} if it is unusable."""
-    try:
-        return tomllib.loads(read_tree_text(tree, path))
-    except (ValueError, RecursionError):
-        return {}
+    return _parsed(tomllib.loads, read_tree_text(tree, path))
 
 
 def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
@@ -43,10 +41,7 @@ def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[st
 
     A file of more than ``most`` bytes is unusable.
     """
-    try:
-        return mapping(json.loads(read_tree_text(tree, path, most).removeprefix("\ufeff")))
-    except (ValueError, RecursionError):
-        return {}
+    return _parsed(json.loads, read_tree_text(tree, path, most).removeprefix("\ufeff"))
 
 
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
@@ -54,10 +49,7 @@ def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
 
     It is {} if the file is unusable.
     """
-    try:
-        return mapping(json.loads(_COMMENTS.sub(lambda match: match[1] or "", read_tree_text(tree, path))))
-    except (ValueError, RecursionError):
-        return {}
+    return _parsed(json.loads, _COMMENTS.sub(lambda match: match[1] or "", read_tree_text(tree, path)))
 
 
 def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
@@ -65,10 +57,7 @@ def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
 
     The file is read as YAML 1.2 and may have aliases, which our own files may not. A file that cannot be read gives {}.
     """
-    try:
-        return mapping(parse_yaml(read_tree_text(tree, path), path, core=True))
-    except UsageError:
-        return {}
+    return _parsed(lambda text: parse_yaml(text, path, core=True), read_tree_text(tree, path))
 
 
 def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
@@ -78,6 +67,13 @@ def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
         parser.read_string(read_tree_text(tree, path))
         return {section: dict(parser.items(section)) for section in parser.sections()}
     except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
+        return {}
+
+
+def _parsed(parse: Callable[[str], object], text: str) -> dict[str, Any]:
+    try:
+        return mapping(parse(text))
+    except (ValueError, RecursionError, UsageError):
         return {}
 
 

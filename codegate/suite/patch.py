@@ -54,7 +54,10 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
     Raises:
         PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a submodule.
     """
-    raw = patch.encode("utf-8", "surrogateescape" if _escapes_only(patch) else "replace")
+    try:
+        raw = patch.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        raw = patch.encode("utf-8", "replace")
     if len(raw) > MAX_PATCH_BYTES:
         raise PatchError(f"the patch has {len(raw)} bytes; {MAX_PATCH_BYTES} are allowed.")
     if not raw.strip():
@@ -115,15 +118,6 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
     blobs = {**known, **new}
     files = {path: TreeFile(blobs[name], mode) for path, (mode, name) in changed.items()}
     return dict(sorted({**{path: None for path in before if path not in after}, **files}.items()))
-
-
-def _escapes_only(text: str) -> bool:
-    """Return whether every surrogate stands for an undecodable byte."""
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _reason(error: GitError) -> str:
