@@ -30,8 +30,7 @@ from codegate.sandbox.cache import (
 )
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
 from codegate.sandbox.layers import BUILT, TRANSIENT, Source, read_layer, stream
-from codegate.sandbox.session import WORKSPACE
-from codegate.sandbox.sizes import workspace_bytes
+from codegate.sandbox.session import WORKSPACE, workspace_bytes
 from codegate.sandbox.toolchains import Interpreter, MachineToolchain
 from codegate.sandbox.tools import uv_program
 from codegate.sandbox.watched import LISTING, listed_bytes

@@ -13,8 +13,7 @@ from codegate.host_program import run_program
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import PreparedEnvironment, SandboxLimits, SandboxUnavailable
 from codegate.sandbox.remote.link import JOIN
-from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope, scope_of
-from codegate.sandbox.sizes import shared_memory_bytes, workspace_bytes
+from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope, scope_of, shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
 _LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size

@@ -12,8 +12,7 @@ from codegate.sandbox.contract import Description, Layer, SandboxLimits
 from codegate.sandbox.daemon import connect, explained
 from codegate.sandbox.layers import BUILT, Parts, Source
 from codegate.sandbox.ownership import current_owner, workflow_job
-from codegate.sandbox.session import USER_ID, WORKSPACE
-from codegate.sandbox.sizes import inodes, shared_memory_bytes
+from codegate.sandbox.session import USER_ID, WORKSPACE, inodes, shared_memory_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
 if TYPE_CHECKING:

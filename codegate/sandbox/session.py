@@ -60,6 +60,25 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 """The fixed environment of every command, next to PATH; nothing of the host's environment is in it."""
 
 
+# Folders in memory count against its limit. They get at most about two thirds of it together, so that files alone never
+# use up the memory and take the supervisor with them.
+
+
+def workspace_bytes(limits: SandboxLimits) -> int:
+    """Return the size limit of the workspace and each file, in bytes."""
+    return min(limits.disk_bytes, limits.memory_bytes // 2)
+
+
+def shared_memory_bytes(limits: SandboxLimits) -> int:
+    """Return the size of ``/dev/shm`` in bytes."""
+    return min(16 << 20, limits.memory_bytes // 16)
+
+
+def inodes(size: int) -> int:
+    """Return the inode limit of a tmpfs of ``size`` bytes."""
+    return max(4096, (size >> 20) * 64)
+
+
 class _OutOfMemory(StreamBroken):
     """The kernel killed the supervisor because memory ran out."""
 

@@ -14,7 +14,7 @@ from codegate.sandbox.bubblewrap_program import find_bubblewrap
 from codegate.sandbox.conformance import Check, Subject, checks_of, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.toolchains import find_interpreter, machine_toolchains
+from codegate.sandbox.toolchains import find_interpreter
 from codegate.sandbox.tools import index_environment
 
 pytestmark = pytest.mark.bwrap
@@ -152,14 +152,6 @@ def test_an_installer_sees_only_what_reaching_an_index_takes(monkeypatch: pytest
     assert not {"OPENAI_API_KEY", "UV_EXTRA_INDEX_URL"} & kept.keys()
     assert kept["UV_DEFAULT_INDEX"] == "http://127.0.0.1/simple"
     assert kept["SSL_CERT_FILE"] == "/cert"
-
-
-def test_a_build_finds_the_machines_toolchains(own: BubblewrapBackend) -> None:
-    there = machine_toolchains(())
-    sandbox = own.open_build(EnvironmentRecipe("3.11"), SandboxLimits())
-    path = sandbox.run(Command(("sh", "-c", "echo $PATH"))).stdout.decode().strip().split(":")
-    assert {str(one.programs) for one in there} <= set(path)
-    assert path[-3:] == ["/usr/local/bin", "/usr/bin", "/bin"]
 
 
 def test_the_user_of_a_build_is_at_home_where_layers_keep_it(own: BubblewrapBackend) -> None:

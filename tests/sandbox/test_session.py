@@ -26,8 +26,14 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.ownership import Owner, current_owner, parse_owner
-from codegate.sandbox.session import Enclosure, SandboxSession, Scope
-from codegate.sandbox.sizes import inodes, shared_memory_bytes, workspace_bytes
+from codegate.sandbox.session import (
+    Enclosure,
+    SandboxSession,
+    Scope,
+    inodes,
+    shared_memory_bytes,
+    workspace_bytes,
+)
 from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
 
 SMALL = SandboxLimits(lifetime_seconds=60, memory_bytes=128 << 20)

@@ -35,32 +35,16 @@ def plant(repository: Path, marker: Path) -> None:
             folder.mkdir(exist_ok=True)
             (folder / hook).write_bytes(script.read_bytes())
             (folder / hook).chmod(0o755)
-    for key, value in {
-        "core.fsmonitor": str(script),
-        "core.hooksPath": str(hooks),
-        "core.pager": str(script),
-        "core.sshCommand": str(script),
-        "core.gitProxy": str(script),
-        "core.askPass": str(script),
-        "core.editor": str(script),
-        "core.alternateRefsCommand": str(script),
-        "core.attributesFile": str(marker.parent / "attributes"),
-        "diff.external": str(script),
-        "diff.evil.textconv": str(script),
-        "diff.evil.command": str(script),
-        "filter.evil.smudge": str(script),
-        "filter.evil.clean": str(script),
-        "pager.log": str(script),
-        "pager.ls-tree": str(script),
-        "alias.ls-tree": f"!{script}",
-        "alias.cat-file": f"!{script}",
-        "gpg.program": str(script),
-        "log.showSignature": "true",
-        "credential.helper": f"!{script}",
-        "interactive.diffFilter": str(script),
-        "trace2.eventTarget": str(marker),
-        "uploadpack.packObjectsHook": str(script),
-    }.items():
+    programs = (
+        "core.fsmonitor", "core.pager", "core.sshCommand", "core.gitProxy", "core.askPass", "core.editor",
+        "core.alternateRefsCommand", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.smudge",
+        "filter.evil.clean", "pager.log", "pager.ls-tree", "gpg.program", "interactive.diffFilter",
+        "uploadpack.packObjectsHook",
+    )  # fmt: skip
+    commands = dict.fromkeys(("alias.ls-tree", "alias.cat-file", "credential.helper"), f"!{script}")
+    places = {"core.hooksPath": str(hooks), "core.attributesFile": f"{hooks}/none", "trace2.eventTarget": str(marker)}
+    values = {**dict.fromkeys(programs, str(script)), **commands, **places, "log.showSignature": "true"}
+    for key, value in values.items():
         run_git(repository, "config", key, value)
 
 

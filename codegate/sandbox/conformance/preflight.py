@@ -25,8 +25,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.layers import BUILT
-from codegate.sandbox.session import ENVIRONMENT, variables_of
-from codegate.sandbox.sizes import inodes, shared_memory_bytes
+from codegate.sandbox.session import ENVIRONMENT, inodes, shared_memory_bytes, variables_of
 from codegate.strict import Strict
 from codegate.wording import documentation
 
