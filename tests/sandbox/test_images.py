@@ -43,11 +43,6 @@ def test_an_image_is_pinned_to_what_it_is_now(client: APIClient) -> None:
     assert pin_image(client, pinned) == pinned
 
 
-def test_an_image_that_is_nowhere_is_named(client: APIClient) -> None:
-    with pytest.raises(SandboxError, match="codegate-no-such/image:1 is not on this Docker daemon"):
-        pin_image(client, "codegate-no-such/image:1")
-
-
 @pytest.mark.parametrize(("answers", "kind"), [(404, NotInstalled), (500, Unreachable)])
 def test_an_image_that_its_registry_lacks_is_not_installed_and_a_registry_that_fails_is_a_fault(
     client: APIClient, answers: int, kind: type[SandboxError]

@@ -138,12 +138,6 @@ def test_the_end_of_the_stream_and_silence_are_told_apart(peer: Peer) -> None:
         ask(peer)
 
 
-def test_closing_wakes_a_waiting_call(peer: Peer) -> None:
-    threading.Timer(0.1, peer.stream.close).start()
-    with pytest.raises(StreamBroken):
-        ask(peer, timeout=3600)
-
-
 def test_closing_wakes_a_call_that_waits_for_several_descriptors() -> None:
     """A selector forgets a descriptor that is closed, and whether it is woken first is a race: hence the rounds."""
 

@@ -1,6 +1,5 @@
 """Toolchains of the machine: asked of the tools, matched by their version, and named when they are missing."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,13 +79,6 @@ def test_variables_find_the_toolchains_before_the_systems_own(path: Path) -> Non
     variables = toolchain_variables([one for one in found if one])
     assert variables["PATH"].split(":") == [f"{path}/first/bin", f"{home}/bin", "/usr/local/bin", "/usr/bin", "/bin"]
     assert variables["JAVA_HOME"] == str(home)
-
-
-def test_the_running_interpreter_is_a_toolchain() -> None:
-    minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    found = find_toolchain(Toolchain("python", minor))
-    assert found is not None
-    assert found.version.startswith(f"{minor}.")
 
 
 def test_packages_of_the_system_that_are_missing_are_named(path: Path) -> None:

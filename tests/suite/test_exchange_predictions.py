@@ -15,8 +15,6 @@ from . import builders
 
 ONE = {"instance_id": "a-1", "model_name_or_path": "m", "model_patch": "diff --git a b\n+{\n"}
 TWO = {"instance_id": "a-2", "model_name_or_path": "m", "model_patch": None, "cost": {"usd": 1}, "instance": {}}
-#: Characters that end a line for str.splitlines but may stand in a JSON string.
-ODD = {"instance_id": "a-3", "model_name_or_path": "m", "model_patch": "a\u2028b\u2029c\x85d"}
 
 BOTH = (Prediction.model_validate(ONE), Prediction.model_validate(TWO))
 
@@ -46,16 +44,6 @@ def test_every_shape_says_the_same(tmp_path: Path, text: str) -> None:
 def test_an_instance_may_have_any_name(tmp_path: Path) -> None:
     keyed = {"instance_id": {"model_name_or_path": "m", "model_patch": "x"}}
     assert [found.instance_id for found in _read(tmp_path, json.dumps(keyed))] == ["instance_id"]
-
-
-def test_line_separators_inside_a_patch_end_no_line(tmp_path: Path) -> None:
-    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in (ONE, ODD))
-    assert [found.model_patch for found in _read(tmp_path, text)] == [ONE["model_patch"], ODD["model_patch"]]
-
-
-def test_one_model_may_answer_an_instance_several_times(tmp_path: Path) -> None:
-    again = {**ONE, "model_patch": "another"}
-    assert [found.model_patch for found in _read(tmp_path, json.dumps([ONE, again]))] == [ONE["model_patch"], "another"]
 
 
 def _suite(folder: Path) -> Suite:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from codegate.errors import UsageError
 from codegate.suite import GitError, TreeFile, git, read_commit
 from codegate.suite import git as run_sealed
 from codegate.suite.git import MissingCommitError, read_blobs
@@ -143,29 +142,11 @@ def test_modes_links_and_odd_paths(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_name_that_is_a_file_and_a_folder_is_refused(tmp_path: Path) -> None:
-    make_repository(tmp_path / "r")
-    blob = run_git(tmp_path / "r", "hash-object", "-w", "--stdin", stdin=b"x")
-    inner = run_git(tmp_path / "r", "mktree", stdin=f"100644 blob {blob}\tx\n".encode())
-    raw = b"100644 a\0%s40000 a\0%s" % (bytes.fromhex(blob), bytes.fromhex(inner))
-    tree = run_git(tmp_path / "r", "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
-    with pytest.raises(UsageError, match="file and a folder"):
-        read_commit(tmp_path / "r", tree)
-
-
 @pytest.mark.parametrize("commit", ["a" * 40, "main:missing", "--help", "-z", "nothing", ""])
 def test_a_commit_that_is_not_there_names_the_remedy(tmp_path: Path, commit: str) -> None:
     make_repository(tmp_path / "r")
     with pytest.raises(MissingCommitError, match="unshallow"):
         read_commit(tmp_path / "r", commit)
-
-
-def test_a_shallow_clone_without_the_commit_names_the_remedy(tmp_path: Path) -> None:
-    first = make_repository(tmp_path / "r")
-    run_git(tmp_path / "r", "commit", "-q", "--allow-empty", "-m", "second")
-    run_git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/r", "shallow")
-    with pytest.raises(MissingCommitError, match="fetch-depth: 0"):
-        read_commit(tmp_path / "shallow", first)
 
 
 @pytest.mark.parametrize("how", ["--filter=blob:none", "--filter=tree:0"])
