@@ -8,7 +8,7 @@ or codegate itself may run in a container that has the daemon's socket.
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -148,7 +148,7 @@ class DockerBackend(Backend):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         container, session = self._open(environment, limits)
-        return WatchedSandbox(session, limits.disk_bytes, self._watch(container))
+        return WatchedSandbox(session, limits.disk_bytes, partial(self._written, container))
 
     @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
@@ -157,7 +157,8 @@ class DockerBackend(Backend):
             environment = replace(self.prepare(recipe), layer=None)  # its variables are those of its tests
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, limits, given)
-        return WatchedBuild(session, limits.disk_bytes, self._watch(container), partial(container_folders, container))
+        written, built = partial(self._written, container), partial(container_folders, container)
+        return WatchedBuild(session, limits.disk_bytes, written, built)
 
     def _open(
         self, environment: DockerEnvironment, limits: SandboxLimits, given: Iterable[Entry] | None = None
@@ -172,15 +173,10 @@ class DockerBackend(Backend):
             scope = scope_of(environment, command_limits(limits, self._description))
             return container.id, self._fleet.open(container, connection, scope, limits)
 
-    def _watch(self, container: str) -> Callable[[], int]:
-        """Return a function that measures the bytes a container wrote."""
-
-        def written() -> int:
-            with explained("say how much a sandbox has written"):
-                found = self._control.containers(size=True, filters={"id": container})
-            return int(found[0].get("SizeRw") or 0) if found else 0
-
-        return written
+    def _written(self, container: str) -> int:
+        with explained("say how much a sandbox has written"):
+            found = self._control.containers(size=True, filters={"id": container})
+        return int(found[0].get("SizeRw") or 0) if found else 0
 
     @override
     def close(self) -> None:
