@@ -20,7 +20,6 @@ from typing_extensions import override
 
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_layers import (
-    PARTS,
     BuildFolder,
     Ground,
     LaidLayer,
@@ -55,6 +54,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.fleet import Fleet, Member
+from codegate.sandbox.layers import PARTS
 from codegate.sandbox.remote.link import JOIN, masks
 from codegate.sandbox.session import BESIDE, SandboxSession
 from codegate.sandbox.sockets import SocketConnection

@@ -29,14 +29,12 @@ from codegate.sandbox.cache import (
     temporary_folder,
 )
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
-from codegate.sandbox.layers import BUILT, TRANSIENT, Source, read_layer, stream
-from codegate.sandbox.session import WORKSPACE, workspace_bytes
+from codegate.sandbox.layers import BUILD_FOLDERS, PARTS, Source, read_layer, stream
+from codegate.sandbox.session import workspace_bytes
 from codegate.sandbox.toolchains import Interpreter, MachineToolchain
 from codegate.sandbox.tools import uv_program
 from codegate.sandbox.watched import LISTING, listed_bytes
 
-PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
-"""The folders of an archive, and where sandboxes have them."""
 ETC: Final = (
     "alternatives", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "protocols",
     "services", "ssl/certs", "ssl/openssl.cnf",
@@ -333,7 +331,7 @@ class BuildFolder:
         (self.path / "tmp").chmod(0o1777)
         if layer is not None:
             unpack(layer, self.path, self._bubblewrap)
-        for name in ("env", *(f"env/{name}" for name in ("bin", "home", *TRANSIENT)), "tree"):
+        for name in ("env", *(f"env/{name}" for name in BUILD_FOLDERS), "tree"):
             with contextlib.suppress(FileExistsError):  # what the layer has there may be a link to anywhere
                 (self.path / name).mkdir()
         programs = self.path / "env" / "bin"

@@ -95,7 +95,7 @@ def sweep_folders(parent: Path) -> int:
     """
     found = 0
     for path in parent.glob(".*-*"):
-        owner = parse_owner(path.name[1:].rpartition("-")[0].replace("_", ":"))
+        owner = parse_owner(path.name[1:].rpartition("-")[0])
         with contextlib.suppress(OSError):
             # That of another boot, or of another machine: whether it lives is not known.
             old = time.time() - path.stat().st_mtime > _STALE_SECONDS

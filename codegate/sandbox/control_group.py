@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.sandbox.contract import SandboxError, SandboxLimits
-from codegate.sandbox.ownership import Owner, current_owner, parse_owner
+from codegate.sandbox.ownership import current_owner, names_the_dead
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 _PERIOD_MICROSECONDS: Final = 100_000
@@ -128,15 +128,9 @@ def sweep(parents: GroupParents) -> int:
     for root in roots:
         for place, folders, _ in os.walk(root):
             for name in folders:
-                owner = _owner_of(name)
-                if owner is not None and owner.known_dead:
+                if (match := _NAME.match(name)) and names_the_dead(match[1]):
                     stale.setdefault(name, []).append(Path(place, name))
     return sum(_remove(folders, 2.0) for folders in stale.values())
-
-
-def _owner_of(name: str) -> Owner | None:
-    match = _NAME.match(name)
-    return parse_owner(match.group(1).replace("_", ":")) if match else None
 
 
 def _remove(folders: list[Path], seconds: float) -> bool:

@@ -17,7 +17,7 @@ from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import Layer, NotInstalled, SandboxUnavailable, Unreachable
 from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
-from codegate.sandbox.layers import BUILT, TRANSIENT, Entry, read_layer, stream
+from codegate.sandbox.layers import BUILD_FOLDERS, BUILT, PARTS, Entry, read_layer, stream
 from codegate.sandbox.session import BESIDE, TOOLS, USER_ID, WORKSPACE
 from codegate.sandbox.tools import Tools
 
@@ -42,8 +42,6 @@ _LAST_LINES: Final = 10
 _REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # what the daemon itself says
-_BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
-_PLACES: Final = {"env": BUILT, "tree": WORKSPACE}
 _TIME: Final = 1_000_000_000  # of every entry
 
 
@@ -179,7 +177,7 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
     temporary = _entry("tmp", tarfile.DIRTYPE)
     temporary.mode = 0o1777
     yield temporary, None
-    own = (BUILT, WORKSPACE) if uv is None else (BUILT, *(f"{BUILT}/{name}" for name in _BUILD_FOLDERS), WORKSPACE)
+    own = (BUILT, WORKSPACE) if uv is None else (BUILT, *(f"{BUILT}/{name}" for name in BUILD_FOLDERS), WORKSPACE)
     for place in own:
         yield _owned(_entry(place.lstrip("/"), tarfile.DIRTYPE)), None
     if uv is not None:
@@ -218,7 +216,7 @@ def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
 
 def _placed(name: str) -> str:
     root, separator, rest = name.partition("/")
-    return f"{_PLACES[root]}{separator}{rest}".lstrip("/")
+    return f"{PARTS[root]}{separator}{rest}".lstrip("/")
 
 
 def _owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:

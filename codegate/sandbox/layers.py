@@ -16,12 +16,16 @@ from typing import IO, Final, Protocol, TypeAlias, cast
 from typing_extensions import override
 
 from codegate.sandbox.contract import Layer, SandboxError
+from codegate.sandbox.session import WORKSPACE
 
 BUILT: Final = "/opt/env"
-"""Where sandboxes have an archive's folder ``env``; ``tree`` is their workspace."""
+PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
+"""The folders of an archive, and where sandboxes have them."""
 TRANSIENT: Final = ("cache", "tmp")
 """Folders of ``BUILT`` that only serve the build: caches of downloads, and TMPDIR, which archives have empty."""
-_ROOTS: Final = ("env", "tree")
+BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
+"""Folders of ``BUILT`` that a new build begins with."""
+_ROOTS: Final = tuple(PARTS)
 _COPY_BYTES: Final = 1 << 18
 _CUT_SHORT: Final = "the archive of a build is cut short."
 _TYPES: Final = {tarfile.AREGTYPE: tarfile.REGTYPE} | {

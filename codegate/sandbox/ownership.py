@@ -54,9 +54,18 @@ def workflow_job(environment: Mapping[str, str]) -> str:
     return "/".join(parts) if all(parts) else ""
 
 
+def names_the_dead(text: str) -> bool:
+    """Return whether ``text`` is an ``Owner`` that has certainly ended."""
+    owner = parse_owner(text)
+    return owner is not None and owner.known_dead
+
+
 def parse_owner(text: str) -> Owner | None:
-    """Return the ``Owner`` whose ``str`` is ``text``, or None."""
-    parts = text.split(":")
+    """Return the ``Owner`` whose ``str`` is ``text``, or None.
+
+    File names have underscores in place of its colons.
+    """
+    parts = text.replace("_", ":").split(":")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts[1:]):
         return None
     return Owner(parts[0], parts[1], int(parts[2]), int(parts[3]))
