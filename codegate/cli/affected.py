@@ -1,11 +1,12 @@
 """``codegate affected``: tell whether a change needs the gate."""
 
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import json_option
+from codegate.cli.options import Argument, options
 from codegate.cli.output import emit, json_wanted, note, write
 from codegate.errors import UsageError
 from codegate.operations.affected import affected
@@ -17,12 +18,15 @@ _MOST_SHOWN: Final = 20
 
 
 @click.command()
-@click.argument("base")
-@click.argument("head")
-@click.option("--config", default=CONFIG_NAME, show_default=True, help="The configuration, from the repository's top.")
-@click.option("--also", metavar="PATH", multiple=True, help="A further file or folder that matters; repeatable.")
-@json_option
-def command(base: str, head: str, config: str, also: tuple[str, ...]) -> None:
+@options
+def command(
+    base: Annotated[str, Argument()],
+    head: Annotated[str, Argument()],
+    config: Annotated[str, "The configuration, from the repository's top."] = CONFIG_NAME,
+    also: Annotated[
+        tuple[str, ...], Field(examples=["PATH"]), "A further file or folder that matters; repeatable."
+    ] = (),
+) -> None:
     """Print gate=true if HEAD changes a file of the gate.
 
     Otherwise it prints gate=false. Changes are counted from the merge base with BASE. The gate reads the configuration,

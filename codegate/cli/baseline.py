@@ -1,13 +1,13 @@
 """``codegate baseline``: pin, show, compare, check, refresh and reset baselines."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, Decorated, candidate_option, json_option
+from codegate.cli.options import Argument, OneCandidate, RunFolders, options
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
@@ -19,6 +19,7 @@ from codegate.gating.sentence import controls_words
 from codegate.operations.baselines import check_new, keep, origin, pin, read_runs
 from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
+from codegate.strict import File, Folder
 from codegate.suite import load_suite
 from codegate.wording import count_of, few
 
@@ -32,72 +33,47 @@ def command() -> None:
     """Pin runs as the baseline; show, check or change it."""
 
 
-_lock_option = click.option(
-    "--lock", type=FILE, default=_LOCK, show_default=True, help="The file that says which baseline is pinned."
-)
-_PINNING: Final = (
-    json_option,
-    _lock_option,
-    click.option(
-        "--min-samples",
-        type=click.IntRange(min=1),
-        default=MIN_SAMPLES,
-        show_default=True,
-        help="Least samples per problem; 10 are better.",
-    ),
-    candidate_option,
-    click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER),
-)
-"""Options and argument of the commands that pin runs."""
-
-
-def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds the options for pinning.
-
-    ``model`` describes in the help whose runs are pinned.
-    """
-
-    def add(function: Decorated) -> Decorated:
-        function.__doc__ = f"{function.__doc__}\n\n    RUN: folders of finished runs of {model}; all of them count."
-        for option in _PINNING:
-            function = option(function)
-        return function
-
-    return add
+_Lock = Annotated[File, "The file that says which baseline is pinned."]
+_REASON: Final = "Reason, kept in the baseline's provenance."
+_MinSamples = Annotated[int, Field(ge=1), "Least samples per problem; 10 are better."]
 
 
 @command.command("pin")
-@_pinning(model="one candidate under the same conditions")
-@click.option("--out", type=FILE, default=Path("baseline.json"), show_default=True, help="The baseline file.")
-@click.option("--replace", is_flag=True, help="Replace a lock or baseline file of the same model that is there.")
+@options
 def pin_command(
-    runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int
+    runs: RunFolders,
+    name: OneCandidate = None,
+    min_samples: _MinSamples = MIN_SAMPLES,
+    lock: _Lock = _LOCK,
+    out: Annotated[File, "The baseline file."] = Path("baseline.json"),
+    replace: Annotated[bool, "Replace a lock or baseline file of the same model that is there."] = False,
 ) -> None:
     """Pin all samples of all runs as the baseline.
 
     Writes the baseline file, and the lock that holds its digest.
+
+    RUN: folders of finished runs of one candidate under the same conditions; all of them count.
     """
     made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
     _conclude(made, written, out, lock, "pinned")
 
 
 @command.command("refresh")
-@_pinning(model="the pinned model, made since")
-@click.option("--replace", is_flag=True, help="Keep none of the stored samples, instead of adding to them.")
-@click.option("--accept-drift", is_flag=True, help="Accept new samples that differ from the stored ones.")
-@click.option("--reason", default="", help="Reason, kept in the baseline's provenance.")
+@options
 def refresh_command(
-    runs: tuple[Path, ...],
-    name: str | None,
-    lock: Path,
-    replace: bool,
-    accept_drift: bool,
-    reason: str,
-    min_samples: int,
+    runs: RunFolders,
+    name: OneCandidate = None,
+    min_samples: _MinSamples = MIN_SAMPLES,
+    lock: _Lock = _LOCK,
+    replace: Annotated[bool, "Keep none of the stored samples, instead of adding to them."] = False,
+    accept_drift: Annotated[bool, "Accept new samples that differ from the stored ones."] = False,
+    reason: Annotated[str, _REASON] = "",
 ) -> None:
     """Add new samples of the pinned model to the baseline.
 
     Refused, with exit code 3, when they differ from the stored ones by more than chance (exact test, p < 0.01).
+
+    RUN: folders of finished runs of the pinned model, made since; all of them count.
     """
     made, change = pinning.refresh(
         load_pinned(lock),
@@ -114,22 +90,22 @@ def refresh_command(
 
 
 @command.command("reset")
-@_pinning(model="the new model")
-@click.option("--from", "old", required=True, help="The model that is pinned now, or its baseline's digest.")
-@click.option("--reason", required=True, help="Reason, kept in the baseline's provenance.")
-@click.option("--out", type=FILE, help="The baseline file; default: the one that the lock names.")
+@options
 def reset_command(
-    runs: tuple[Path, ...],
-    name: str | None,
-    old: str,
-    reason: str,
-    out: Path | None,
-    lock: Path,
-    min_samples: int,
+    runs: RunFolders,
+    name: OneCandidate = None,
+    min_samples: _MinSamples = MIN_SAMPLES,
+    lock: _Lock = _LOCK,
+    *,
+    old: Annotated[str, "--from", "The model that is pinned now, or its baseline's digest."],
+    reason: Annotated[str, _REASON],
+    out: Annotated[File | None, "The baseline file; default: the one that the lock names."] = None,
 ) -> None:
     """Pin another model instead of the pinned one.
 
     This is the only way to accept a new snapshot.
+
+    RUN: folders of finished runs of the new model; all of them count.
     """
     pinned = load_lock(lock)
     if out is not None:
@@ -164,9 +140,8 @@ def _conclude(
 
 
 @command.command("show")
-@_lock_option
-@json_option
-def show_command(lock: Path) -> None:
+@options
+def show_command(lock: _Lock = _LOCK) -> None:
     """Check the digests of the pinned baseline, and show it.
 
     Shown are its samples, pass rate, age, provenance and conditions.
@@ -177,10 +152,8 @@ def show_command(lock: Path) -> None:
 
 
 @command.command("diff")
-@click.argument("old", type=FILE)
-@click.argument("new", type=FILE)
-@json_option
-def diff_command(old: Path, new: Path) -> None:
+@options
+def diff_command(old: Annotated[File, Argument()], new: Annotated[File, Argument()]) -> None:
     """Show what changed from one baseline file to another.
 
     OLD and NEW are the files.
@@ -191,10 +164,11 @@ def diff_command(old: Path, new: Path) -> None:
 
 
 @command.command("verify")
-@_lock_option
-@click.option("--suite", type=FOLDER, help="Also check that a run of this suite would be comparable today.")
-@json_option
-def verify_command(lock: Path, suite: Path | None) -> ExitCode:
+@options
+def verify_command(
+    lock: _Lock = _LOCK,
+    suite: Annotated[Folder | None, "Also check that a run of this suite would be comparable today."] = None,
+) -> ExitCode:
     """Check the baseline's lock, age and suite.
 
     Exits 0 when all is well, 3 when a run could not be compared with the baseline or it has expired, and 2 when lock or

@@ -1,45 +1,33 @@
 """``codegate calibrate``: measure the gate's false alarms."""
 
 from dataclasses import asdict
-from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, candidate_option, config_option, json_option
+from codegate.cli.options import Argument, OneCandidate, PolicyFile, options
 from codegate.cli.output import emit, say
 from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned, pool
 from codegate.gating.power import Calibration, calibrate
 from codegate.operations.baselines import read_runs
+from codegate.strict import File, Folder
 from codegate.wording import count_of
 
 
 @click.command()
-@click.argument("runs", metavar="[RUN ...]", nargs=-1, type=FOLDER)
-@candidate_option
-@click.option(
-    "--baseline",
-    type=FILE,
-    help="Without RUN: the baseline's lock; default: as configured, or codegate.lock.",
-)
-@click.option(
-    "--splits",
-    type=click.IntRange(1, 20_000),
-    default=400,
-    show_default=True,
-    help="Number of random splits.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random splits.")
-@config_option
-@json_option
+@options
 def command(
-    runs: tuple[Path, ...],
-    name: str | None,
-    baseline: Path | None,
-    splits: int,
-    seed: int,
-    config: Path | None,
+    runs: Annotated[tuple[Folder, ...], Argument("[RUN ...]")] = (),
+    name: OneCandidate = None,
+    baseline: Annotated[
+        File | None, "Without RUN: the baseline's lock; default: as configured, or codegate.lock."
+    ] = None,
+    splits: Annotated[int, Field(ge=1, le=20_000), "Number of random splits."] = 400,
+    seed: Annotated[int, "Seed of the random splits."] = 0,
+    config: PolicyFile = None,
 ) -> ExitCode:
     """Gate one model against itself and count the false alarms.
 

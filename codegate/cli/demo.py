@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import click
+from pydantic import Field
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
+from codegate.cli.options import Jobs, Sandbox, options
 from codegate.cli.output import json_wanted, say, write
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
@@ -38,8 +39,10 @@ from codegate.running import Gate, Journal, Run, RunOptions, RunSpec, new_run_id
 from codegate.running.bases import base_trees
 from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
 from codegate.solving import read_agent_files, read_harness
+from codegate.strict import Folder
 from codegate.suite import Changes, Suite, Tree, git, load_suite, make_patch
 
+_JOBS: Final = min(len(os.sched_getaffinity(0)), 8)
 _PROBLEMS: Final = 30
 _MARK: Final = ".codegate-demo"
 _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "codegate.lock")
@@ -58,13 +61,14 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 
 
 @click.command()
-@click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Folder of the demo.")
-@click.option("--agent", is_flag=True, help="Gate a change of AGENTS.md, with a small agent, in place of models.")
-@click.option("--fresh", is_flag=True, help="Prove every problem again, without the results of an earlier demo.")
-@jobs_option(lambda: min(len(os.sched_getaffinity(0)), 8), "the processors of this machine, at most 8")
-@sandbox_option
-@json_option
-def command(out: Path, agent: bool, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
+@options
+def command(
+    out: Annotated[Folder, "Folder of the demo."] = Path("codegate-demo"),
+    agent: Annotated[bool, "Gate a change of AGENTS.md, with a small agent, in place of models."] = False,
+    fresh: Annotated[bool, "Prove every problem again, without the results of an earlier demo."] = False,
+    jobs: Annotated[Jobs, Field(json_schema_extra={"shown": "the processors of this machine, at most 8"})] = _JOBS,
+    sandbox: Sandbox = "auto",
+) -> ExitCode:
     """Mine a bundled history, and gate two candidates on it.
 
     The good candidate passes, the worse one has regressed. With --agent, a change of AGENTS.md that makes an agent

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from codegate.candidates import endings
-from codegate.cli.options import json_option
+from codegate.cli.options import options
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.running import new_run_id
@@ -38,7 +38,7 @@ class _Check:
 
 
 @click.command()
-@json_option
+@options
 def command() -> ExitCode:
     """Check what codegate needs on this machine.
 

@@ -1,13 +1,15 @@
 """``codegate environments``: export, import and remove built environments."""
 
-from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.options import Argument, options
 from codegate.cli.output import emit, say
 from codegate.environments import INDEX, export_built, import_built, prune_built, read_index
 from codegate.errors import ExitCode
+from codegate.strict import File, Folder
 from codegate.wording import count_of
 
 
@@ -17,9 +19,8 @@ def command() -> None:
 
 
 @command.command("export")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@json_option
-def export_command(folder: Path) -> None:
+@options
+def export_command(folder: Annotated[Folder, Argument()]) -> None:
     """Write this machine's built environments into FOLDER.
 
     FOLDER is made if it is absent. Environments that it has already are not written again. It also gets
@@ -31,10 +32,11 @@ def export_command(folder: Path) -> None:
 
 
 @command.command("import")
-@click.argument("folder", type=FOLDER)
-@click.option("--index", type=FILE, help="A copy of environments.json that you trust; default: the one in FOLDER.")
-@json_option
-def import_command(folder: Path, index: Path | None) -> ExitCode:
+@options
+def import_command(
+    folder: Annotated[Folder, Argument()],
+    index: Annotated[File | None, "A copy of environments.json that you trust; default: the one in FOLDER."] = None,
+) -> ExitCode:
     """Import environments from FOLDER that this machine lacks.
 
     An archive decides what runs beside your tests. Without --index its SHA-256 shows damage, and not who wrote it:
@@ -49,11 +51,8 @@ def import_command(folder: Path, index: Path | None) -> ExitCode:
 
 
 @command.command("prune")
-@click.option(
-    "--days", type=click.IntRange(min=0), default=30, show_default=True, help="Keep those used in the last DAYS days."
-)
-@json_option
-def prune_command(days: int) -> None:
+@options
+def prune_command(days: Annotated[int, Field(ge=0), "Keep those used in the last DAYS days."] = 30) -> None:
     """Remove environments that were not used for a while.
 
     Their images on a Docker daemon are removed, too. A removed environment is built again when it is needed. A build

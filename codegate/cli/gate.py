@@ -1,13 +1,12 @@
 """``codegate gate``: compare a finished run with the pinned baseline."""
 
-from pathlib import Path
-
 import click
 
-from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
-from codegate.cli.policy import note_confirmation, print_report, project_by, read_settings, rules_option
+from codegate.cli.options import Baseline, PolicyFile, RunFolder, options
+from codegate.cli.policy import note_confirmation, print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
+from codegate.operations.requests import Reports, RulesFrom
 from codegate.operations.rules import check_made_by
 from codegate.operations.runs import gate
 from codegate.reporting import terms_of
@@ -15,13 +14,14 @@ from codegate.running import Gate, Journal
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
-@baseline_option
-@config_option
-@rules_option
-@reports_option
-@json_option
-def command(run: Path, baseline: Path | None, config: Path | None, rules: str | None, reports: Path | None) -> ExitCode:
+@options
+def command(
+    run: RunFolder,
+    baseline: Baseline = None,
+    config: PolicyFile = None,
+    rules_from: RulesFrom = None,
+    reports: Reports = None,
+) -> ExitCode:
     """Compare every candidate of RUN with the pinned baseline.
 
     RUN is a run's folder. Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with
@@ -32,17 +32,17 @@ def command(run: Path, baseline: Path | None, config: Path | None, rules: str | 
     """
     journal = Journal.open(run)
     by: Gate | GatePolicy | None
-    if rules is None:
+    if rules_from is None:
         settings, home = read_settings(config)
         lock = home / settings.baseline
         alone = baseline is None and settings.gate.stands_alone and not settings.gates_with(lock)
         by = settings.gate if alone else Gate(load_pinned(baseline or lock), settings.gate)
     else:
-        project = project_by(rules, config, baseline)
+        project = project_by(rules_from, config, baseline)
         settings = project.settings
         check_made_by(journal.manifest, project)
         if (by := project.gate or project.floors) is None:
-            raise UsageError(f"{rules} pins no baseline, and its policy has no floors.", "Merge a lock first.")
+            raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
     code = print_report(report)
     note_confirmation(report, by)

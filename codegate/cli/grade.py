@@ -2,29 +2,31 @@
 
 import threading
 from functools import partial
-from pathlib import Path
+from typing import Annotated
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, repository_option, sandbox_option
+from codegate.cli.options import Jobs, Sandbox, SuiteFolder, options
 from codegate.cli.output import json_wanted, say, write
 from codegate.errors import ExitCode
+from codegate.operations.requests import Repository
 from codegate.reporting import one_line
 from codegate.running import interruptible, new_run_id, opened_backend
 from codegate.running.predictions import grade_predictions
-from codegate.sandbox import Choice
+from codegate.strict import File
 from codegate.suite import load_suite
 from codegate.suite.exchange import predictions_for
 
 
 @click.command()
-@click.argument("suite", type=FOLDER)
-@click.option("--predictions", type=FILE, required=True, help="JSON Lines or JSON in SWE-bench's predictions format.")
-@jobs_option()
-@repository_option
-@sandbox_option
-@partial(json_option, words="Print one outcome per line on stdout.")
-def command(suite: Path, predictions: Path, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
+@partial(options, json="Print one outcome per line on stdout.")
+def command(
+    suite: SuiteFolder,
+    predictions: Annotated[File, "JSON Lines or JSON in SWE-bench's predictions format."],
+    jobs: Jobs = 2,
+    repository: Repository = None,
+    sandbox: Sandbox = "auto",
+) -> ExitCode:
     """Grade the patches in --predictions on SUITE.
 
     Exits 0 when every patch got a grade, 4 when one could not.

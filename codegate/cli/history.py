@@ -2,11 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.options import RunFolders, options
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
@@ -28,16 +29,16 @@ from codegate.gating.trend import (
 from codegate.operations.baselines import append, watch
 from codegate.reporting import render_dashboard
 from codegate.running import load_run
+from codegate.strict import File
 from codegate.wording import count_of
 
 _SHOWN: Final = 10  # runs of a series that people are shown
 _PREFIX: Final = 8  # digits of a digest
 
 
-_history_option = click.option(
-    "--history", "path", type=FILE, default=Path("history.jsonl"), show_default=True, help="The history's file."
-)
-_stale_option = click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+_History = Annotated[File, "--history", "The history's file."]
+_HISTORY: Final = Path("history.jsonl")
+_StaleDays = Annotated[int, Field(ge=1), ""]
 
 
 @click.group()
@@ -46,11 +47,12 @@ def command() -> None:
 
 
 @command.command("append")
-@click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER)
-@click.option("--candidate", "name", help="Only this candidate.")
-@_history_option
-@json_option
-def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None:
+@options
+def append_command(
+    runs: RunFolders,
+    name: Annotated[str | None, "--candidate", "Only this candidate."] = None,
+    path: _History = _HISTORY,
+) -> None:
     """Append finished runs to the history.
 
     RUN: folders of finished runs. Each candidate of a run gets one line. Runs that are there already are not added.
@@ -64,12 +66,13 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None
 
 
 @command.command("show")
-@_history_option
-@click.option("--baseline", type=FILE, help="A lock: also compare with the baseline that it pins.")
-@_stale_option
-@click.option("--html", type=FILE, help="Also write a dashboard: one page that needs nothing else.")
-@json_option
-def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None) -> None:
+@options
+def show_command(
+    path: _History = _HISTORY,
+    baseline: Annotated[File | None, "A lock: also compare with the baseline that it pins."] = None,
+    stale_days: _StaleDays = STALE_DAYS,
+    html: Annotated[File | None, "Also write a dashboard: one page that needs nothing else."] = None,
+) -> None:
     """Show every candidate's trend, results by suite, and alarms.
 
     With --json: the data of the dashboard's charts.
@@ -102,10 +105,10 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
 
 
 @command.command("human")
-@click.option("--from", "source", type=FILE, required=True, help="CSV: problem,person,solved (yes or no).")
-@_history_option
-@json_option
-def human_command(source: Path, path: Path) -> None:
+@options
+def human_command(
+    source: Annotated[File, "--from", "CSV: problem,person,solved (yes or no)."], path: _History = _HISTORY
+) -> None:
     """Record which of the history's problems people solved.
 
     The dashboard shows their pass rate in its own column; no gate reads it. Names are not kept. An earlier record is
@@ -119,11 +122,12 @@ def human_command(source: Path, path: Path) -> None:
 
 
 @command.command("watch")
-@_history_option
-@click.option("--baseline", type=FILE, default=Path("codegate.lock"), show_default=True, help="The baseline's lock.")
-@_stale_option
-@json_option
-def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
+@options
+def watch_command(
+    path: _History = _HISTORY,
+    baseline: Annotated[File, "The baseline's lock."] = Path("codegate.lock"),
+    stale_days: _StaleDays = STALE_DAYS,
+) -> ExitCode:
     """Compare the pinned model's nightly runs with the baseline.
 
     These are its runs since the pinning. Exits 1 for an alarm of level PAGE: the last seven nights together are worse

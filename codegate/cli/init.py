@@ -8,14 +8,15 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import click
+from pydantic import Field
 
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
-from codegate.cli.options import FILE, json_option, sandbox_option
+from codegate.cli.options import Sandbox, options
 from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.workflows import (
     ACTION,
@@ -40,7 +41,7 @@ from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.config import load_config
 from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
-from codegate.strict import read_text, shown
+from codegate.strict import File, read_text, shown
 from codegate.suite import load_suite
 from codegate.wording import count_of, documentation
 
@@ -73,37 +74,26 @@ gate:
 
 
 @click.command()
-@click.option("--out", type=FILE, help=f"Where to write it, also outside of a repository; default {CONFIG_NAME}.")
-@click.option("--candidate", help=f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}.")
-@click.option("--path", default=".", help="Part of the repository that is mined, such as a service of a monorepo.")
-@click.option(
-    "--try/--no-try",
-    "tries",
-    default=None,
-    help="Build the recipe, and run tests of HEAD once without a network; default: on a terminal.",
-)
-@sandbox_option
-@click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {WORKFLOWS}.")
-@click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
-@click.option(
-    "--action",
-    metavar="OWNER/REPO@REF",
-    help=f"With --workflows: the action that they use; default {ACTION} at the commit of this release.",
-)
-@click.option("--force", is_flag=True, help="With --workflows: overwrite existing ones.")
-@click.option("--yes", is_flag=True, help="Do not prompt: the default candidate, and workflows if origin is on GitHub.")
-@json_option
+@options
 def command(
-    out: Path | None,
-    candidate: str | None,
-    path: str,
-    tries: bool | None,
-    sandbox: Choice,
-    workflows: bool,
-    matrix: bool,
-    action: str | None,
-    force: bool,
-    yes: bool,
+    out: Annotated[File | None, f"Where to write it, also outside of a repository; default {CONFIG_NAME}."] = None,
+    candidate: Annotated[str | None, f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}."] = None,
+    path: Annotated[str, "Part of the repository that is mined, such as a service of a monorepo."] = "",
+    tries: Annotated[
+        bool | None,
+        "--try/--no-try",
+        "Build the recipe, and run tests of HEAD once without a network; default: on a terminal.",
+    ] = None,
+    sandbox: Sandbox = "auto",
+    workflows: Annotated[bool, f"Write the GitHub workflows too, into {WORKFLOWS}."] = False,
+    matrix: Annotated[bool, "With --workflows: gate in shards side by side, for a large suite."] = False,
+    action: Annotated[
+        str | None,
+        Field(examples=["OWNER/REPO@REF"]),
+        f"With --workflows: the action that they use; default {ACTION} at the commit of this release.",
+    ] = None,
+    force: Annotated[bool, "With --workflows: overwrite existing ones."] = False,
+    yes: Annotated[bool, "Do not prompt: the default candidate, and workflows if origin is on GitHub."] = False,
 ) -> ExitCode:
     """Write a codegate.yml to start from.
 

@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.options import RunFolder, options
 from codegate.cli.output import columns, emit, note, say
 from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode
@@ -13,14 +14,16 @@ from codegate.operations.runs import judge
 from codegate.reporting import judge_table, render_tables
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.config import priced
+from codegate.strict import File
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
-@click.option("--judge", "name", help="provider:model[@base_url]; default: `judge` in codegate.yml.")
-@click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
-@json_option
-def command(run: Path, name: str | None, config: Path | None) -> ExitCode:
+@options
+def command(
+    run: RunFolder,
+    name: Annotated[str | None, "--judge", "provider:model[@base_url]; default: `judge` in codegate.yml."] = None,
+    config: Annotated[File | None, f"Configuration file; default {CONFIG_NAME} where there is one."] = None,
+) -> ExitCode:
     """Ask a model about patches; compare it with hidden tests.
 
     RUN is a run's folder. The judge gets the statement and the patch of each attempt, no test, and answers pass or

@@ -2,11 +2,11 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Annotated
 
 import click
 
-from codegate.cli.options import FOLDER, json_option
+from codegate.cli.options import SuiteFolder, options
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
@@ -15,10 +15,11 @@ from codegate.wording import count_of
 
 
 @click.command()
-@click.argument("suite", type=FOLDER)
-@click.option("--fix", is_flag=True, help="Take over edited statements and recipes; write missing titles and canaries.")
-@json_option
-def command(suite: Path, fix: bool) -> ExitCode:
+@options
+def command(
+    suite: SuiteFolder,
+    fix: Annotated[bool, "Take over edited statements and recipes; write missing titles and canaries."] = False,
+) -> ExitCode:
     """Check the files of SUITE.
 
     Each finding is a line `CODE problem: message`. Nothing is executed; `codegate validate` proves by execution that

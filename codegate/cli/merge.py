@@ -1,35 +1,31 @@
 """``codegate merge``: join a run's shards and gate the run."""
 
-from pathlib import Path
+from typing import Annotated
 
 import click
 
-from codegate.cli.options import FOLDER, baseline_option, config_option, json_option, reports_option
+from codegate.cli.options import Argument, Baseline, PolicyFile, options
 from codegate.cli.output import note
 from codegate.cli.policy import note_confirmation, print_report, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
+from codegate.operations.requests import Reports
 from codegate.operations.runs import merge
 from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
 from codegate.running.shards import shard_folders
+from codegate.strict import Folder
 
 
 @click.command()
-@click.argument("shards", type=FOLDER, nargs=-1, required=True)
-@click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
-@click.option("--run-id", help="Id that the run must have, as `codegate plan --shards N` gave it.")
-@baseline_option
-@config_option
-@reports_option
-@json_option
+@options
 def command(
-    shards: tuple[Path, ...],
-    out: Path | None,
-    run_id: str | None,
-    baseline: Path | None,
-    config: Path | None,
-    reports: Path | None,
+    shards: Annotated[tuple[Folder, ...], Argument()],
+    out: Annotated[Folder | None, "Folder of the run; default runs/<id>."] = None,
+    run_id: Annotated[str | None, "Id that the run must have, as `codegate plan --shards N` gave it."] = None,
+    baseline: Baseline = None,
+    config: PolicyFile = None,
+    reports: Reports = None,
 ) -> ExitCode:
     """Join a run's SHARDS, report the run and gate it.
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, json_option, repository_option, request_options, sandbox_option
+from codegate.cli.options import Argument, Sandbox, SuiteFolder, options
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError, interrupted_as
@@ -30,11 +31,13 @@ from codegate.mining import (
 )
 from codegate.mining.report import funnel_words
 from codegate.operations.plan import usual_power
+from codegate.operations.requests import Repository
 from codegate.operations.suites import mine, mining_words, read_recipe
 from codegate.reporting import bug, one_line
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend, origin_of
 from codegate.running.config import config_file, load_config
-from codegate.sandbox import Choice, cache_folder
+from codegate.sandbox import cache_folder
+from codegate.strict import File, Folder
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
 from codegate.wording import count_of, documentation, few
@@ -107,20 +110,15 @@ def command() -> None:
     "repository in a folder of one of these names is written ./report.",
 )
 @click.argument("repository", type=_Clone(path_type=Path, file_okay=False))
-@click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("suites/mine"),
-    show_default=True,
-    help="Folder of the suite; a suite there is replaced.",
-)
-@click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
-@request_options(MineRequest)
-@click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
-@click.option("--profile", is_flag=True, help="Print test runs and seconds of each step, after the mining.")
-@json_option
+@options
 def history(
-    repository: Path, out: Path, request: MineRequest, pull_requests: bool, strict: bool, profile: bool
+    repository: Path,
+    out: Annotated[Folder, "Folder of the suite; a suite there is replaced."] = Path("suites/mine"),
+    pull_requests: Annotated[bool, "Fetch the heads of pull requests from origin first, by git."] = False,
+    *,
+    request: MineRequest,
+    strict: Annotated[bool, f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too."] = False,
+    profile: Annotated[bool, "Print test runs and seconds of each step, after the mining."] = False,
 ) -> ExitCode:
     """Mine a suite of proven problems from REPOSITORY's history.
 
@@ -151,12 +149,13 @@ def history(
 
 
 @command.command("choose")
-@click.argument("suite", type=FOLDER)
-@click.option("--out", type=FOLDER, required=True, help="Folder of the smaller suite; a suite there is replaced.")
-@click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
-@json_option
-def choose_command(suite: Path, out: Path, size: int, seed: int) -> None:
+@options
+def choose_command(
+    suite: SuiteFolder,
+    out: Annotated[Folder, "Folder of the smaller suite; a suite there is replaced."],
+    size: Annotated[int, Field(ge=1), "How many problems: 10, 30 and 100 are usual."],
+    seed: Annotated[int, "Seed of the random choices."] = 0,
+) -> None:
     """Choose problems of SUITE for a smaller suite.
 
     They are taken in turns from its components, tiers and years, the freshest first.
@@ -168,13 +167,14 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> None:
 
 
 @command.command("export")
-@click.argument("suite", type=FOLDER)
-@click.option("--format", "kind", type=click.Choice(["swe-bench", "harbor"]), required=True, help="What to write.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the rows, or folder of the tasks.")
-@click.option("--slug", help="The repository as owner/name; default from its remote origin.")
-@repository_option
-@json_option
-def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> None:
+@options
+def export_command(
+    suite: SuiteFolder,
+    kind: Annotated[ExportFormat, "--format", "What to write."],
+    out: Annotated[Path, "File of the rows, or folder of the tasks."],
+    slug: Annotated[str | None, "The repository as owner/name; default from its remote origin."] = None,
+    repository: Repository = None,
+) -> None:
     """Write SUITE as SWE-bench rows or Harbor task folders.
 
     Problems that are left out are named.
@@ -187,30 +187,20 @@ def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None,
 
 
 @command.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["swe-bench", "humaneval", "harbor"]),
-    required=True,
-    help="What FILE holds: SWE-bench rows, HumanEval or MBPP tasks (humaneval), or Harbor task folders.",
-)
-@click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
-@click.option("--name", help="Name of the suite; default: the file's.")
-@click.option("--config", type=FILE, help="Configuration with the recipe, `environment`; default: what is implied.")
-@click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
-@repository_option
-@sandbox_option
-@json_option
+@options
 def import_command(
-    file: Path,
-    kind: ImportFormat,
-    out: Path,
-    name: str | None,
-    config: Path | None,
-    rounds: int,
-    repository: Path | None,
-    sandbox: Choice,
+    file: Annotated[Path, Argument()],
+    kind: Annotated[
+        ImportFormat,
+        "--format",
+        "What FILE holds: SWE-bench rows, HumanEval or MBPP tasks (humaneval), or Harbor task folders.",
+    ],
+    out: Annotated[Folder, "Folder of the new suite."],
+    name: Annotated[str | None, "Name of the suite; default: the file's."] = None,
+    config: Annotated[File | None, "Configuration with the recipe, `environment`; default: what is implied."] = None,
+    rounds: Annotated[int, Field(ge=1, le=20), "Validation runs."] = 3,
+    repository: Repository = None,
+    sandbox: Sandbox = "auto",
 ) -> None:
     """Make a suite of the rows or tasks in FILE.
 
@@ -247,14 +237,11 @@ def import_command(
 
 
 @command.command("report")
-@click.argument("suite", type=FOLDER)
-@click.option(
-    "--config",
-    type=FILE,
-    help=f"Configuration with training cut-offs; default {CONFIG_NAME}, if present.",
-)
-@json_option
-def report_command(suite: Path, config: Path | None) -> None:
+@options
+def report_command(
+    suite: SuiteFolder,
+    config: Annotated[File | None, f"Configuration with training cut-offs; default {CONFIG_NAME}, if present."] = None,
+) -> None:
     """Show SUITE's mining funnel and the quality of its problems."""
     mined = read_summary(suite)
     if mined is not None and not (suite / "suite.yml").exists():

@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, json_option, sandbox_option
+from codegate.cli.options import Argument, Sandbox, options
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
@@ -14,6 +16,7 @@ from codegate.mining import MineRequest
 from codegate.operations.editing import add_problem
 from codegate.operations.suites import issue_text, mine_commit
 from codegate.sandbox import Choice
+from codegate.strict import File, Folder
 from codegate.suite import load_suite
 
 
@@ -23,22 +26,22 @@ def command() -> None:
 
 
 @command.command("problem")
-@click.argument("name", required=False)
-@click.option("--suite", type=FOLDER, required=True, help="Folder of the suite; with --from-commit it may be new.")
-@click.option("--from-commit", "commit", metavar="SHA", help="Make it of this merged change, as mining would.")
-@click.option("--repository", type=FOLDER, help="With --from-commit: the clone that has it; default: this folder.")
-@click.option("--config", type=FILE, help="With --from-commit: configuration with the recipe, `environment`.")
-@click.option("--from-issue", "issue", metavar="OWNER/NAME#N", help="Take title and statement from this GitHub issue.")
-@sandbox_option
-@json_option
+@options
 def problem_command(
-    name: str | None,
-    suite: Path,
-    commit: str | None,
-    repository: Path | None,
-    config: Path | None,
-    issue: str | None,
-    sandbox: Choice,
+    suite: Annotated[Folder, "Folder of the suite; with --from-commit it may be new."],
+    name: Annotated[str | None, Argument()] = None,
+    commit: Annotated[
+        str | None, Field(examples=["SHA"]), "--from-commit", "Make it of this merged change, as mining would."
+    ] = None,
+    repository: Annotated[Folder | None, "With --from-commit: the clone that has it; default: this folder."] = None,
+    config: Annotated[File | None, "With --from-commit: configuration with the recipe, `environment`."] = None,
+    issue: Annotated[
+        str | None,
+        Field(examples=["OWNER/NAME#N"]),
+        "--from-issue",
+        "Take title and statement from this GitHub issue.",
+    ] = None,
+    sandbox: Sandbox = "auto",
 ) -> ExitCode:
     """Add the problem NAME to a suite.
 

@@ -1,23 +1,30 @@
-"""Options that several commands share."""
+"""Options of commands, made of the parameters of their functions."""
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias
 
 import click
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, Field, create_model
 
 from codegate.cli.output import want_json
 from codegate.sandbox import Choice, check_choice
-from codegate.strict import Strict
+from codegate.strict import File, Folder, Strict
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
+@dataclass(frozen=True)
+class Argument:
+    """Marks a parameter as an argument of its command.
+
+    ``metavar`` is its name in the help; None: the parameter's.
+    """
+
+    metavar: str | None = None
 
 
 class Finite(click.FloatRange):
@@ -43,52 +50,80 @@ def usd(value: str) -> Decimal:
     return dollars
 
 
-def request_options(model: type[Strict]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds a model's fields as options.
+def options(function: Callable[..., Any], *, json: str = "Print one JSON document on stdout.") -> Callable[..., Any]:
+    """Make a command's options and arguments of its function's parameters.
 
-    The command gets the model as ``request``. Each field with a description is an option with the field's type, bounds,
-    default and help. A field with several values is a repeatable option, named in the singular.
+    A parameter with a help text, such as ``Annotated[int, "Help."]``, is an option with its type, bounds and default. A
+    further text such as ``--from`` is the option's name. With several values it can be repeated, and is named in the
+    singular. One marked as ``Argument`` is an argument. One whose type is a model stands for those fields of the model
+    that have a help text or a description. The last option is ``--json``, with ``json`` as its help; ``json_wanted``
+    returns its value.
     """
+    given = inspect.signature(function).parameters.values()
+    fields: dict[str, Any] = {
+        one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in given
+    }
+    model = create_model(function.__name__, __base__=Strict, **fields)
+    inner = {name: kind for name, field in model.model_fields.items() if (kind := _model(field.annotation))}
+
+    @wraps(function)
+    def command(**values: Any) -> Any:
+        for name, kind in inner.items():
+            values[name] = {field: values.pop(field) for field in kind.model_fields if field in values}
+        return function(**dict(model(**values)))
+
+    def want(_context: click.Context, _option: click.Parameter, value: bool) -> None:
+        want_json(value)
+
+    click.option("--json", is_flag=True, expose_value=False, callback=want, help=json)(command)
+    for add in reversed([*_declared(model)]):
+        add(command)
+    return command
+
+
+def _model(kind: Any) -> type[Strict] | None:
+    return kind if isinstance(kind, type) and issubclass(kind, Strict) else None
+
+
+def _declared(model: type[Strict]) -> Iterator[Callable[[Any], Any]]:
     schema = model.model_json_schema()["properties"]
-    # Of alternatives the first counts: the others are null, or a number as text.
-    shapes = {name: {**field.get("anyOf", [{}])[0], **field} for name, field in schema.items()}
-    fields = {name: shape for name, shape in shapes.items() if "description" in shape}
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def command(**values: Any) -> Any:
-            given = {name: values.pop(name) for name in fields}
-            return function(**values, request=model(**given))
-
-        for name, field in reversed(fields.items()):
-            command = _option(name, field)(command)
-        return command
-
-    return decorate
-
-
-def _option(name: str, shape: dict[str, Any], **more: Any) -> Callable[[Decorated], Decorated]:
-    many, default, examples = shape.get("type") == "array", shape.get("default"), shape.get("examples", ())
-    return click.option(
-        f"--{(name.removesuffix('s') if many else name).replace('_', '-')}",
-        name,
-        type=_type_of(shape["items"] if many else shape),
-        multiple=many,
-        is_flag=shape.get("type") == "boolean",
-        default=default,
-        show_default=bool(default),
-        metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
-        help=shape["description"],
-        **more,
-    )
+    for name, field in model.model_fields.items():
+        # Of alternatives the first counts: the others are null, or a number as text.
+        shape = {**schema[name].get("anyOf", [{}])[0], **schema[name]}
+        many = shape.get("type") == "array"
+        kind = _type_of(shape["items"] if many else shape)
+        if inner := _model(field.annotation):
+            yield from _declared(inner)
+        elif argument := next((one for one in field.metadata if isinstance(one, Argument)), None):
+            nargs, metavar = -1 if many else 1, argument.metavar
+            yield click.argument(name, type=kind, nargs=nargs, required=field.is_required(), metavar=metavar)
+        elif texts := [one for one in (shape.get("description"), *field.metadata) if isinstance(one, str)]:
+            names = [text for text in texts if text.startswith("--")]
+            names = names or [f"--{(name.removesuffix('s') if many else name).replace('_', '-')}"]
+            default, examples = shape.get("default"), shape.get("examples", ())
+            yield click.option(
+                *names,
+                name,
+                type=kind,
+                multiple=many,
+                required=field.is_required(),
+                is_flag=shape.get("type") == "boolean",
+                default=default,
+                show_default=shape.get("shown", default is not False and default not in (None, "", [])),
+                metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
+                help=next(text for text in texts if text not in names),
+                **{name: shape[name] for name in ("flag_value",) if name in shape},
+            )
 
 
 def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the lowest click has no type parameters
     match shape:
         case {"enum": choices}:
             return click.Choice(choices)
-        case {"type": "integer"}:
+        case {"type": "integer"} if "minimum" in shape or "maximum" in shape:
             return click.IntRange(shape.get("minimum"), shape.get("maximum"))
+        case {"type": "integer"}:
+            return click.INT
         case {"format": "decimal"}:
             return click.types.FuncParamType(usd)
         case {"type": "number"}:
@@ -96,51 +131,19 @@ def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the low
             return Finite(shape.get("minimum", least), shape.get("maximum"), min_open=least is not None)
         case {"format": "date"}:
             return click.DateTime(["%Y-%m-%d"])
-        case {"format": "directory-path"}:
-            return FOLDER
-        case {"format": "file-path"}:
-            return FILE
+        case {"format": "directory-path" | "file-path" | "path" as kind}:
+            return click.Path(path_type=Path, file_okay=kind != "directory-path", dir_okay=kind != "file-path")
         case _:
             return None  # a flag or text
 
 
-def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
-    """Add ``--json`` to a command; ``json_wanted`` returns its value.
-
-    ``words`` describe it in the help.
-    """
-    return click.option(
-        "--json",
-        is_flag=True,
-        expose_value=False,
-        callback=lambda _context, _option, value: want_json(value),
-        help=words,
-    )(function)
-
-
-sandbox_option = _option(
-    "sandbox",
-    TypeAdapter(Choice).json_schema() | {"default": "auto"},
-    callback=lambda _context, _option, value: check_choice(value),
-)
-repository_option = click.option(
-    "--repository", type=FOLDER, help="Repository that the base commits are in, when not where suite.yml says."
-)
-baseline_option = click.option(
-    "--baseline", type=FILE, help="The baseline's lock; default as in the configuration, or codegate.lock."
-)
-reports_option = click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
-candidate_option = click.option("--candidate", "name", help="Which candidate, when the runs have several.")
-config_option = click.option(
-    "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
-)
-
-
-def jobs_option(default: int | Callable[[], int] = 2, shown: bool | str = True) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds ``--jobs`` to a command.
-
-    In the help, a text ``shown`` replaces the default.
-    """
-    return click.option(
-        "--jobs", type=click.IntRange(1, 256), default=default, show_default=shown, help="Concurrent sandboxes."
-    )
+SuiteFolder: TypeAlias = Annotated[Folder, Argument()]
+RunFolder: TypeAlias = Annotated[Folder, Argument()]
+RunFolders: TypeAlias = Annotated[tuple[Folder, ...], Argument("RUN [RUN ...]")]
+Sandbox: TypeAlias = Annotated[Choice, AfterValidator(check_choice)]
+Jobs: TypeAlias = Annotated[int, Field(ge=1, le=256), "Concurrent sandboxes."]
+Baseline: TypeAlias = Annotated[File | None, "The baseline's lock; default as in the configuration, or codegate.lock."]
+OneCandidate: TypeAlias = Annotated[str | None, "--candidate", "Which candidate, when the runs have several."]
+PolicyFile: TypeAlias = Annotated[
+    File | None, "Configuration with the gate's policy; default codegate.yml, if present."
+]

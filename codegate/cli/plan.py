@@ -4,13 +4,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import click
+from pydantic import Field
 
 from codegate.candidates import price_words
-from codegate.cli.options import FOLDER, json_option, request_options
+from codegate.cli.options import Argument, options
 from codegate.cli.output import emit, note, say
 from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
@@ -26,7 +26,7 @@ from codegate.reporting.cells import Table
 from codegate.running import Journal, Run, RunOptions
 from codegate.running.expenses import ASSUMED_OUTPUT, BYTES_PER_TOKEN
 from codegate.running.plan import CallNeeds
-from codegate.strict import shown
+from codegate.strict import Folder, shown
 from codegate.wording import count_of
 
 _WIDTH: Final = 80
@@ -35,18 +35,17 @@ _UNKNOWN: Final = "–"
 
 
 @click.command()
-@click.argument("suite", type=FOLDER, required=False)
-@click.option(
-    "--pilot",
-    type=click.IntRange(1, 100),
-    is_flag=False,
-    flag_value=_PILOT,
-    metavar="[N]",
-    help=f"Run one sample of N problems (default {_PILOT}) of the run planned here; measure the rest on them.",
-)
-@request_options(PlanRequest)
-@json_option
-def command(suite: Path | None, pilot: int | None, request: PlanRequest) -> ExitCode:
+@options
+def command(
+    suite: Annotated[Folder | None, Argument()] = None,
+    pilot: Annotated[
+        int | None,
+        Field(ge=1, le=100, examples=["[N]"], json_schema_extra={"flag_value": _PILOT}),
+        f"Run one sample of N problems (default {_PILOT}) of the run planned here; measure the rest on them.",
+    ] = None,
+    *,
+    request: PlanRequest,
+) -> ExitCode:
     """Show what a gate on SUITE finds and costs.
 
     Shown are the drop that the gate finds in 4 of 5 cases, how often it ends without an answer, and its cost. The gate

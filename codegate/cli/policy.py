@@ -14,13 +14,6 @@ from codegate.running import Config, Gate
 from codegate.running.config import config_file, load_config
 from codegate.suite import git
 
-rules_option = click.option(
-    "--rules-from",
-    "rules",
-    metavar="COMMIT",
-    help="Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
-)
-
 
 def project_by(
     commit: str,

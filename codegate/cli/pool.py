@@ -1,35 +1,37 @@
 """``codegate pool``: join several repositories' suites into one."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FOLDER, json_option
+from codegate.cli.options import Argument, options
 from codegate.cli.output import emit, say
 from codegate.errors import UsageError
 from codegate.operations.pooling import pool_suites
+from codegate.strict import Folder
 from codegate.suite import load_suite
 from codegate.wording import count_of
 
 
 @click.command()
-@click.argument("out", type=FOLDER)
-@click.argument("suites", metavar="SUITE...", type=FOLDER, nargs=-1, required=True)
-@click.option(
-    "--repository",
-    "named",
-    metavar="NAME=PATH",
-    multiple=True,
-    help="Where the base commits of the suite NAME are, if its own path does not lead there; can be repeated.",
-)
-@json_option
-def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> None:
+@options
+def command(
+    out: Annotated[Folder, Argument()],
+    suites: Annotated[tuple[Folder, ...], Argument("SUITE...")],
+    repository: Annotated[
+        tuple[str, ...],
+        Field(examples=["NAME=PATH"]),
+        "Where the base commits of the suite NAME are, if its own path does not lead there; can be repeated.",
+    ] = (),
+) -> None:
     """Write the problems of every SUITE as one suite.
 
     OUT is its folder. It carries the base trees itself, so that it runs without the repositories. The tag `repository`
     says where a problem is from.
     """
-    pairs = dict(one.partition("=")[::2] for one in named)
+    pairs = dict(one.partition("=")[::2] for one in repository)
     if not all(pairs.values()):
         raise UsageError("--repository is NAME=PATH: the name of a suite and its repository.")
     repositories = {name: Path(path) for name, path in pairs.items()}

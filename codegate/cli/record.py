@@ -1,20 +1,20 @@
 """``codegate record``: write a run's answers as transcripts for ``replay``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import yaml
 
-from codegate.cli.options import FOLDER, json_option
+from codegate.cli.options import RunFolder, options
 from codegate.cli.output import emit, json_wanted, note, write
 from codegate.operations.runs import record_run
+from codegate.strict import Folder
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
-@click.option("--out", type=FOLDER, default="recorded", show_default=True, help="Folder of the transcripts.")
-@json_option
-def command(run: Path, out: Path) -> None:
+@options
+def command(run: RunFolder, out: Annotated[Folder, "Folder of the transcripts."] = Path("recorded")) -> None:
     """Write the answers of RUN as transcripts for replay.
 
     It prints the candidates that replay them, for a codegate.yml in --out. Replaying needs no network and no key, and

@@ -1,10 +1,12 @@
 """``codegate report``: write a run's reports, predictions or spans."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.options import Argument, PolicyFile, options
 from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
@@ -13,6 +15,7 @@ from codegate.operations.runs import report
 from codegate.reporting import read_result, report_formats, send_trace, terms_of
 from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions
+from codegate.strict import File, Folder
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
 from codegate.wording import count_of
@@ -22,30 +25,19 @@ SPANS = "otlp"
 
 
 @click.command()
-@click.argument("runs", type=FOLDER, nargs=-1, required=True)
-@click.option("--baseline", type=FILE, help="Lock of a baseline to show the verdicts against.")
-@config_option
-@click.option("--out", type=FOLDER, help="Where the reports go; default <run>/reports; needed for several runs.")
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice([*report_formats(), PREDICTIONS, SPANS]),
-    multiple=True,
-    help=f"What to write; may be given several times; default all but {PREDICTIONS} and {SPANS}.",
-)
-@click.option("--open", "show", is_flag=True, help="Open the HTML page; without --out, the one that is there.")
-@click.option("--suite", type=FOLDER, help=f"With --format {PREDICTIONS}: use the ids of an export of this suite.")
-@click.option("--slug", help="With --suite: the repository as owner/name, as in `mine export`.")
-@json_option
+@options
 def command(
-    runs: tuple[Path, ...],
-    baseline: Path | None,
-    config: Path | None,
-    out: Path | None,
-    formats: tuple[str, ...],
-    show: bool,
-    suite: Path | None,
-    slug: str | None,
+    runs: Annotated[tuple[Folder, ...], Argument()],
+    baseline: Annotated[File | None, "Lock of a baseline to show the verdicts against."] = None,
+    config: PolicyFile = None,
+    out: Annotated[Folder | None, "Where the reports go; default <run>/reports; needed for several runs."] = None,
+    formats: Annotated[
+        tuple[Annotated[str, Field(json_schema_extra={"enum": [*report_formats(), PREDICTIONS, SPANS]})], ...],
+        f"What to write; may be given several times; default all but {PREDICTIONS} and {SPANS}.",
+    ] = (),
+    show: Annotated[bool, "--open", "Open the HTML page; without --out, the one that is there."] = False,
+    suite: Annotated[Folder | None, f"With --format {PREDICTIONS}: use the ids of an export of this suite."] = None,
+    slug: Annotated[str | None, "With --suite: the repository as owner/name, as in `mine export`."] = None,
 ) -> None:
     """Write reports of one or more RUNS.
 

@@ -2,28 +2,32 @@
 
 import shlex
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, FOLDER, json_option, repository_option
+from codegate.cli.options import SuiteFolder, options
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.operations.editing import review_suite
+from codegate.operations.requests import Repository
 from codegate.reporting import render_review, review_view, reviewed_problem
+from codegate.strict import File
 from codegate.suite import load_base, load_suite
 
 _PAGE = Path("review.html")
+_Ids = Annotated[tuple[str, ...], Field(examples=["ID"])]
 
 
 @click.command()
-@click.argument("suite", type=FOLDER)
-@click.option("--out", type=FILE, help=f"Write the page here; default: {_PAGE}, unless --drop or --keep is given.")
-@click.option("--drop", metavar="ID", multiple=True, help="Leave this problem out of runs; can be given repeatedly.")
-@click.option("--keep", metavar="ID", multiple=True, help="Take back the drop of this problem; likewise.")
-@repository_option
-@json_option
+@options
 def command(
-    suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None
+    suite: SuiteFolder,
+    out: Annotated[File | None, f"Write the page here; default: {_PAGE}, unless --drop or --keep is given."] = None,
+    drop: Annotated[_Ids, "Leave this problem out of runs; can be given repeatedly."] = (),
+    keep: Annotated[_Ids, "Take back the drop of this problem; likewise."] = (),
+    repository: Repository = None,
 ) -> None:
     """Write a page that shows every problem of SUITE.
 

@@ -3,12 +3,12 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import click
 from click.core import ParameterSource
 
-from codegate.cli.options import FOLDER, json_option, request_options
+from codegate.cli.options import Argument, options
 from codegate.cli.output import json_wanted, note
 from codegate.cli.policy import print_report, project_by
 from codegate.cli.progress import run_progress
@@ -19,6 +19,7 @@ from codegate.operations.runs import run
 from codegate.reporting import terms_of
 from codegate.running import Journal
 from codegate.running.shards import shard_choice
+from codegate.strict import Folder
 from codegate.wording import count_of
 
 _PLANNED: Final = frozenset({
@@ -28,10 +29,8 @@ _PLANNED: Final = frozenset({
 
 
 @click.command()
-@click.argument("suite", type=FOLDER, required=False)
-@request_options(RunRequest)
-@json_option
-def command(suite: Path | None, request: RunRequest) -> ExitCode:
+@options
+def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunRequest) -> ExitCode:
     """Run candidates on SUITE, and gate them.
 
     They are compared with the pinned baseline if there is one. The baseline is what --baseline names, else what

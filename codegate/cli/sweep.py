@@ -1,20 +1,18 @@
 """``codegate sweep``: show the effect of each setting of candidates."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
-from codegate.cli.options import FOLDER, json_option
+from codegate.cli.options import RunFolders, options
 from codegate.cli.output import columns, emit, say
 from codegate.reporting import render_tables, sweep_of, sweep_tables
 from codegate.running import load_run
 
 
 @click.command()
-@click.argument("runs", metavar="RUN [RUN ...]", type=FOLDER, nargs=-1, required=True)
-@json_option
-def command(runs: tuple[Path, ...]) -> None:
+@options
+def command(runs: RunFolders) -> None:
     """Show the effect of each setting of the candidates.
 
     RUNS are folders of one or more runs. Shown are the score by setting, the effect of each setting, the most sensitive

@@ -2,27 +2,29 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FILE, json_option
+from codegate.cli.options import options
 from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
 from codegate.operations.upgrades import find_upgrades, write_upgrade
 from codegate.running import CONFIG_NAME
+from codegate.strict import File
 
 
 @click.command()
-@click.option("--config", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Configuration file.")
-@click.option(
-    "--write",
-    is_flag=False,
-    flag_value="",
-    metavar="[TITLE]",
-    help="Change the configuration to the proposal with this title; without one, to the first.",
-)
-@json_option
-def command(config: Path, write: str | None) -> ExitCode:
+@options
+def command(
+    config: Annotated[File, "Configuration file."] = Path(CONFIG_NAME),
+    write: Annotated[
+        str | None,
+        Field(examples=["[TITLE]"], json_schema_extra={"flag_value": ""}),
+        "Change the configuration to the proposal with this title; without one, to the first.",
+    ] = None,
+) -> ExitCode:
     """Show which pinned models end, and what could replace them.
 
     Newer models and agents could replace what codegate.yml pins. Models are looked for in their providers' lists, where

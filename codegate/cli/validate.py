@@ -1,25 +1,27 @@
 """``codegate validate``: prove every problem of a suite again."""
 
-from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
-from codegate.cli.options import FOLDER, jobs_option, json_option, repository_option, sandbox_option
+from codegate.cli.options import Jobs, Sandbox, SuiteFolder, options
 from codegate.cli.output import emit, note, say
 from codegate.cli.progress import waiting_progress
 from codegate.errors import ExitCode
+from codegate.operations.requests import Repository
 from codegate.operations.suites import comparable_places, proof_words, validate, validation_words
-from codegate.sandbox import Choice
 
 
 @click.command()
-@click.argument("suite", type=FOLDER)
-@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Runs of each state.")
-@jobs_option()
-@repository_option
-@sandbox_option
-@json_option
-def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
+@options
+def command(
+    suite: SuiteFolder,
+    rounds: Annotated[int, Field(ge=1, le=100), "Runs of each state."] = 3,
+    jobs: Jobs = 2,
+    repository: Repository = None,
+    sandbox: Sandbox = "auto",
+) -> ExitCode:
     """Prove by execution that every problem of SUITE is sound.
 
     In a sound problem the reference fix passes and the unchanged tree fails. What is flaky or fails is quarantined in

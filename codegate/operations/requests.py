@@ -6,7 +6,7 @@ Together with the configuration they make a run's request.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -23,6 +23,15 @@ from codegate.strict import File, Folder, Strict
 from codegate.suite import images_of, load_suite
 
 _NAME_SUITE: Final = "Name its folder, or set `suite` in codegate.yml."
+Repository: TypeAlias = Annotated[
+    Folder | None, "Repository that the base commits are in, when not where suite.yml says."
+]
+Reports: TypeAlias = Annotated[Folder | None, "Where the reports go; default <run>/reports."]
+RulesFrom: TypeAlias = Annotated[
+    str | None,
+    Field(examples=["COMMIT"]),
+    "Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
+]
 Conflicts = Iterator[tuple[Any, str, str]]
 """Whether options exclude each other, what they say, and which to leave out."""
 
@@ -30,26 +39,16 @@ Conflicts = Iterator[tuple[Any, str, str]]
 class SuiteRequest(Strict):
     """Options that plan and run share; None: as configured."""
 
-    candidates: tuple[str, ...] = Field(
-        default=(), description="provider:model[@base_url]; may be given several times."
-    )
-    predictions: File | None = Field(
-        default=None, description="Answers made elsewhere, in SWE-bench's predictions format; no model is called."
-    )
-    label: str | None = Field(
-        default=None, description="With --predictions: what to call their model; default as in the file."
-    )
-    config: File | None = Field(
-        default=None, description=f"Configuration file; default {CONFIG_NAME} where there is one."
-    )
-    baseline: File | None = Field(
-        default=None, description="Lock file of the pinned baseline; default as in the configuration."
-    )
+    candidates: Annotated[tuple[str, ...], "provider:model[@base_url]; may be given several times."] = ()
+    predictions: Annotated[
+        File | None, "Answers made elsewhere, in SWE-bench's predictions format; no model is called."
+    ] = None
+    label: Annotated[str | None, "With --predictions: what to call their model; default as in the file."] = None
+    config: Annotated[File | None, f"Configuration file; default {CONFIG_NAME} where there is one."] = None
+    baseline: Annotated[File | None, "Lock file of the pinned baseline; default as in the configuration."] = None
     samples: Samples = None
-    no_gate: bool = Field(default=False, description="Compare with no baseline, for example to make a new one.")
-    repository: Folder | None = Field(
-        default=None, description="Repository that the base commits are in, when not where suite.yml says."
-    )
+    no_gate: Annotated[bool, "Compare with no baseline, for example to make a new one."] = False
+    repository: Repository = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -71,45 +70,31 @@ class SuiteRequest(Strict):
 class PlanRequest(SuiteRequest):
     """Options of ``codegate plan``."""
 
-    drop: float | None = Field(
-        default=None, ge=0.01, le=0.9, description="Show how often a drop of this share is found."
-    )
-    like: tuple[Folder, ...] = Field(default=(), description="Earlier run to estimate tokens and minutes from.")
-    shards: int | None = Field(
-        default=None, ge=1, le=256, description="Split the run; print its id and a matrix of shards."
-    )
+    drop: Annotated[float | None, Field(ge=0.01, le=0.9), "Show how often a drop of this share is found."] = None
+    like: Annotated[tuple[Folder, ...], "Earlier run to estimate tokens and minutes from."] = ()
+    shards: Annotated[int | None, Field(ge=1, le=256), "Split the run; print its id and a matrix of shards."] = None
 
 
 class RunRequest(RunLimits, SuiteRequest):
     """Options of ``codegate run``."""
 
-    out: Folder | None = Field(default=None, description="Folder of the run; default runs/<id>.")
-    resume: Folder | None = Field(
-        default=None, description="Continue the run in this folder, with its own candidates and samples."
+    out: Annotated[Folder | None, "Folder of the run; default runs/<id>."] = None
+    resume: Annotated[Folder | None, "Continue the run in this folder, with its own candidates and samples."] = None
+    limit: Annotated[int | None, Field(ge=1, examples=["N"]), "Run only the first N problems, without a gate."] = None
+    problems: Annotated[tuple[str, ...], Field(examples=["ID"]), "Only this problem; repeatable."] = ()
+    shard: Annotated[str | None, Field(examples=["K/N"]), "Do part K of N only; all parts need the same --run-id."] = (
+        None
     )
-    limit: int | None = Field(
-        default=None, ge=1, examples=["N"], description="Run only the first N problems, without a gate."
+    run_id: Annotated[str | None, "Id of the shared run, as `codegate plan --shards N` gives it."] = None
+    rules_from: RulesFrom = None
+    no_precheck: Annotated[bool, "Skip the first small request to each candidate, and the check of the problems."] = (
+        False
     )
-    problems: tuple[str, ...] = Field(default=(), examples=["ID"], description="Only this problem; repeatable.")
-    shard: str | None = Field(
-        default=None, examples=["K/N"], description="Do part K of N only; all parts need the same --run-id."
-    )
-    run_id: str | None = Field(
-        default=None, description="Id of the shared run, as `codegate plan --shards N` gives it."
-    )
-    rules_from: str | None = Field(
-        default=None,
-        examples=["COMMIT"],
-        description="Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
-    )
-    no_precheck: bool = Field(
-        default=False, description="Skip the first small request to each candidate, and the check of the problems."
-    )
-    reports: Folder | None = Field(default=None, description="Where the reports go; default <run>/reports.")
-    models: int | None = Field(default=None, ge=1, le=256, description="Concurrent model calls; default 4.")
-    jobs: int | None = Field(default=None, ge=1, le=256, description="Concurrent sandboxes; default 2.")
-    cache: Folder | None = Field(
-        default=None, description="Take answers that earlier runs paid for from this folder, and add new ones."
+    reports: Reports = None
+    models: Annotated[int | None, Field(ge=1, le=256), "Concurrent model calls; default 4."] = None
+    jobs: Annotated[int | None, Field(ge=1, le=256), "Concurrent sandboxes; default 2."] = None
+    cache: Annotated[Folder | None, "Take answers that earlier runs paid for from this folder, and add new ones."] = (
+        None
     )
     engine: EngineName | None = None
     full_test_suite: FullTestSuite | None = None
