@@ -22,7 +22,7 @@ from codegate.reporting.measures import ReportTerms
 from codegate.reporting.plain import one_line, untrusted
 from codegate.reporting.review import render_review, review_view, reviewed_problem
 from codegate.reporting.sweep import sweep_of
-from codegate.reporting.sweep_table import sweep_tables
+from codegate.reporting.table import sweep_tables
 from codegate.reporting.traces import collector, send_trace
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import report_formats, write_reports

@@ -88,7 +88,6 @@ def _sweep(runs: Sequence[Run]) -> Sweep | None:
 
 
 def _unchanged_only(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
-    """Return the ``pinned`` samples of problems unchanged in ``run``."""
     digests = baseline.problem_digests if baseline is not None else {}
     return {
         problem: samples
@@ -199,10 +198,6 @@ def _candidate(
 
 
 def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
-    """Compare a judge's verdicts with execution; None without verdicts.
-
-    ``found`` has a candidate's outcomes by problem.
-    """
     if judged is None:
         return None
     verdicts = judged.verdicts
@@ -238,7 +233,6 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None)
 
 
 def _refused(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
-    """Count refused parts of agents' requests, the most frequent first."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.attempt is not None and outcome.attempt.agent is not None:
@@ -332,7 +326,6 @@ def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
 
 
 def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
-    """Say how many parts of its harness an agent used."""
     if spec.agent is None or spec.harness is None:
         return ""
     attempts = [outcome.attempt for outcome in outcomes if outcome.attempt and outcome.attempt.agent]

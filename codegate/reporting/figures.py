@@ -1,6 +1,7 @@
 """Format numbers as text, the same way in every report."""
 
 from collections.abc import Callable
+from typing import Any
 
 from codegate.candidates.harness import changed_paths
 from codegate.gating import Verdict
@@ -52,14 +53,25 @@ VERDICT_GLYPHS = {
 }
 
 
-def percent(value: float | None) -> Figure:
-    """Format a share of 0..1 in per cent."""
-    return UNKNOWN if value is None else Figure(f"{value:.1%}")
+def _known(form: Callable[[Any], str]) -> Callable[[float | None], Figure]:
+    """Return a formatter that writes ``UNKNOWN`` for None."""
+    return lambda value: UNKNOWN if value is None else Figure(form(value))
 
 
-def points(value: float | None) -> Figure:
-    """Format a difference of shares in signed percentage points."""
-    return UNKNOWN if value is None else Figure(f"{_signed(value)} pp")
+percent = _known(lambda value: f"{value:.1%}")
+"""Format a share of 0..1 in per cent."""
+count = _known(lambda value: f"{value:,.0f}")
+"""Format the nearest whole number, with thousands separated."""
+seconds = _known(lambda value: f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
+"""Format a time in seconds, with decimals below ten."""
+megabytes = _known(lambda value: f"{value / 1e6:,.0f} MB")
+"""Format bytes in MB (10^6)."""
+dollars = _known(lambda value: f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
+"""Format US dollars."""
+p_value = _known(lambda value: "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
+"""Format a p-value."""
+points = _known(lambda value: f"{_signed(value)} pp")
+"""Format a difference of shares in signed percentage points."""
 
 
 def _signed(value: float) -> str:
@@ -103,33 +115,6 @@ def difference(value: Difference) -> Figure:
 def number(value: float | None, digits: int = 1) -> Figure:
     """Format a number with ``digits`` decimals."""
     return UNKNOWN if value is None else Figure(f"{value:.{digits}f}")
-
-
-def count(value: float | None) -> Figure:
-    """Format the nearest whole number, with thousands separated."""
-    return UNKNOWN if value is None else Figure(f"{value:,.0f}")
-
-
-def seconds(value: float | None) -> Figure:
-    """Format a time in seconds, with decimals below ten."""
-    if value is None:
-        return UNKNOWN
-    return Figure(f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
-
-
-def megabytes(value: int | None) -> Figure:
-    """Format bytes in MB (10^6)."""
-    return UNKNOWN if value is None else Figure(f"{value / 1e6:,.0f} MB")
-
-
-def dollars(value: float | None) -> Figure:
-    """Format US dollars."""
-    return UNKNOWN if value is None else Figure(f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
-
-
-def p_value(value: float | None) -> Figure:
-    """Format a p-value."""
-    return UNKNOWN if value is None else Figure("<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
 
 
 def fraction(part: int | None, whole: int | None) -> Figure:

@@ -4,7 +4,7 @@ import base64
 import functools
 import gzip
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict, worst_first
@@ -22,42 +22,18 @@ if TYPE_CHECKING:
 _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so that the page opens at once
 
 
-@dataclass(frozen=True)
-class IntervalPlot:
-    """Positions of an interval plot's marks, in pixels.
+def interval_plot(verdict: Verdict) -> dict[str, float] | None:
+    """Return where an interval plot has its marks, in pixels.
 
-    The plot is ``WIDTH`` pixels wide.
-    """
-
-    zero: float
-    margin: float
-    low: float
-    high: float
-    difference: float
-    tolerance: float
-
-
-def interval_plot(verdict: Verdict) -> IntervalPlot | None:
-    """Return the plot of a verdict's interval.
-
-    None if the verdict has no interval.
+    The plot is ``WIDTH`` pixels wide. None if the verdict has no interval.
     """
     if verdict.interval is None or verdict.difference is None:
         return None
-    low, high = verdict.interval
-    reach = max(abs(low), abs(high), verdict.margin * 1.5) * 1.12
-
-    def place(value: float) -> float:
-        return round(WIDTH * (0.5 + value / (2 * reach)), 1)
-
-    return IntervalPlot(
-        zero=place(0.0),
-        margin=place(-verdict.margin),
-        low=place(low),
-        high=place(high),
-        difference=place(verdict.difference),
-        tolerance=round(place(0.0) - place(-verdict.margin), 1),
-    )
+    marks = {"zero": 0.0, "margin": -verdict.margin, "difference": verdict.difference}
+    marks["low"], marks["high"] = verdict.interval
+    reach = max(abs(marks["low"]), abs(marks["high"]), verdict.margin * 1.5) * 1.12
+    places = {name: round(WIDTH * (0.5 + value / (2 * reach)), 1) for name, value in marks.items()}
+    return {**places, "tolerance": round(places["zero"] - places["margin"], 1)}
 
 
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
@@ -86,10 +62,6 @@ def _pass_rates(view: ReportView) -> Table:
 
 
 def _cost_points(view: ReportView) -> tuple[Point, ...]:
-    """Return chart points of pass rate by cost.
-
-    Empty unless two candidates have known costs.
-    """
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = known([

@@ -8,7 +8,6 @@ from typing import Final
 from codegate.gating.estimates import Estimate
 from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table
-from codegate.reporting.correctness import Correctness
 from codegate.reporting.figures import Figure
 from codegate.reporting.measures import MEASURES, Measure, Measures
 from codegate.reporting.view import BaselineView, CandidateView, ReportView
@@ -36,19 +35,11 @@ def ranking(view: ReportView) -> Table:
     for entry in order if len(order) > 1 else []:
         place = 1 + sum(_place(other, entries) < _place(entry, entries) for other in order)
         found = entry.measures
+        tests, time = _tests(found), _both(found.model_median, found.model_p95)
         per_task = figures.estimate(found.costs.per_completed, figures.dollars)
-        rows.append(
-            (
-                Figure(place),
-                Name(entry.label),
-                figures.share(entry.pass_rate),
-                _tests(found),
-                figures.share(found.lint_clean),
-                _both(found.model_median, found.model_p95),
-                figures.UNKNOWN if per_task == figures.UNKNOWN else Figure(f"{figures_of_cost(found)}; {per_task}"),
-                _weighted(found),
-            )
-        )
+        cost = figures.UNKNOWN if per_task == figures.UNKNOWN else Figure(f"{figures_of_cost(found)}; {per_task}")
+        shares = figures.share(entry.pass_rate), tests, figures.share(found.lint_clean)
+        rows.append((Figure(place), Name(entry.label), *shares, time, cost, _weighted(found)))
     header = ("Rank", "Candidate", "pass@1", "Tests passed", "Lint clean", "Model time, median / P95",
               "Cost: run; completed task", "Weighted score")  # fmt: skip
     note = (
@@ -67,10 +58,7 @@ _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
 
 
 def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
-    """Return the key that sorts candidates from best to worst.
-
-    It is the pass rate, then the tie-breakers that are known for all candidates with that rate.
-    """
+    # The pass rate, then the tie-breakers that are known for all candidates with that rate.
     tied = [one for one in entries if _points(one.pass_rate) == _points(entry.pass_rate)]
     ties = (of for of in _TIES if all(of(one).value is not None for one in tied))
     return (_points(entry.pass_rate), *(_points(of(entry)) for of in ties))
@@ -108,16 +96,17 @@ def judge_table(entries: Iterable[CandidateView]) -> Table:
 
 def optional_measures(view: ReportView) -> Table:
     """Return the measures that exist only with optional settings."""
-    whole = measures(view)
-    rows = tuple(row for row in whole.rows if row[0] in _OPTIONAL)
-    return replace(whole, id="full-test-suite", title="Full test suite", rows=rows, note="")
+    return _some(view, "full-test-suite", "Full test suite", lambda row: row in _OPTIONAL)
 
 
 def cost_and_time(view: ReportView) -> Table:
     """Return the measures of cost and time."""
+    return _some(view, "cost-and-time", "Cost and time", lambda row: row.startswith(("Cost", "Time")))
+
+
+def _some(view: ReportView, name: str, title: str, kept: Callable[[str], bool]) -> Table:
     whole = measures(view)
-    rows = tuple(row for row in whole.rows if row[0].startswith(("Cost", "Time")))
-    return replace(whole, id="cost-and-time", title="Cost and time", rows=rows, note="")
+    return replace(whole, id=name, title=title, rows=tuple(row for row in whole.rows if kept(row[0])), note="")
 
 
 def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
@@ -126,17 +115,11 @@ def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
     k = view.candidates[0].measures.correctness.k
     sides: list[CandidateView | BaselineView] = [*view.candidates, *([view.baseline] if view.baseline else [])]
     right = [side.measures.correctness if isinstance(side, CandidateView) else side.correctness for side in sides]
-    several: list[tuple[str, Callable[[Correctness], str]]] = [
-        (f"pass@{k}", lambda found: figures.share(found.pass_at_k)),
-        (f"pass^{k}", lambda found: figures.share(found.pass_hat_k)),
-    ]
-    rates: list[tuple[str, Callable[[Correctness], str]]] = [
-        ("pass@1", lambda found: figures.share(found.pass_at_1)),
-        *(several if k > 1 else []),
-        ("Score, 0-100", lambda found: figures.estimate(found.score, figures.number)),
-    ]
-    for name, say in rates:
-        yield Figure(f"Correctness: {name}"), *map(say, right)
+    yield Figure("Correctness: pass@1"), *(figures.share(found.pass_at_1) for found in right)
+    if k > 1:
+        yield Figure(f"Correctness: pass@{k}"), *(figures.share(found.pass_at_k) for found in right)
+        yield Figure(f"Correctness: pass^{k}"), *(figures.share(found.pass_hat_k) for found in right)
+    yield Figure("Correctness: Score, 0-100"), *(figures.estimate(found.score, figures.number) for found in right)
     empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline keeps results, neither times nor tokens
     for name, tell in _MEASURES:
         yield Figure(name), *(tell(entry.measures) for entry in view.candidates), *empty

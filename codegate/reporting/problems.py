@@ -206,7 +206,6 @@ def _optional(text: str | None) -> str | None:
 
 
 def _unapplied_edits(messages: Sequence[Message]) -> str:
-    """Return the last answer's edits in a diff's form."""
     last = next((number for number in reversed(range(len(messages))) if messages[number].role == "assistant"), None)
     if last is None:
         return ""

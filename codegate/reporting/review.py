@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -33,36 +33,21 @@ class ReviewText:
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A label with values that describe a problem."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ReviewedTest:
-    """A hidden test that fails without the fix.
-
-    ``new``: the test does not even exist without the fix.
-    """
-
-    id: str
-    new: bool
-
-
-@dataclass(frozen=True)
 class ReviewedProblem:
-    """One problem on the review page, with unescaped texts."""
+    """One problem on the review page, with unescaped texts.
+
+    ``facts`` describe it, by label. ``fail_to_pass`` are the tests that fail without the fix, and whether the test does
+    not even exist without it.
+    """
 
     id: str
     title: str
     decision: ReviewDecision
     aside: str
-    facts: tuple[Fact, ...]
+    facts: Mapping[str, tuple[str, ...]]
     evidence: tuple[str, ...]
     statement: ReviewText
-    fail_to_pass: tuple[ReviewedTest, ...]
+    fail_to_pass: tuple[tuple[str, bool], ...]
     pass_to_pass: int
     fix: ReviewText
     hidden: ReviewText
@@ -93,10 +78,10 @@ def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
         title=one_line(manifest.provenance.title) or problem.id,
         decision="drop" if dropped else "none" if manifest.status == "retired" else "keep",
         aside=_aside(manifest, dropped=dropped),
-        facts=tuple(fact for fact in _facts(problem) if fact.values),
-        evidence=_fact("Evidence", *manifest.kind_evidence, *manifest.provenance.evidence).values,
+        facts={name: values for name, values in _facts(problem) if values},
+        evidence=_lines(*manifest.kind_evidence, *manifest.provenance.evidence),
         statement=_passage(problem.statement),
-        fail_to_pass=tuple(ReviewedTest(one_line(name), name in tests.NONE_TO_PASS) for name in tests.FAIL_TO_PASS),
+        fail_to_pass=tuple((one_line(name), name in tests.NONE_TO_PASS) for name in tests.FAIL_TO_PASS),
         pass_to_pass=len(tests.PASS_TO_PASS),
         fix=_diff(base, problem.fix),
         hidden=_diff(base, problem.hidden),
@@ -124,30 +109,30 @@ def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
     return one_line(aside.evidence if dropped else f"{manifest.status}: {aside.reason}: {aside.evidence}", 400)
 
 
-def _facts(problem: Problem) -> Iterator[Fact]:
+def _facts(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
     manifest = problem.manifest
     origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
     pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""
-    yield _fact("Commit", f"{origin.commit[:12]} ({origin.kind}{pull})" if origin.commit else origin.kind)
-    yield _fact("Date", origin.date.date().isoformat() if origin.date else "")
-    yield _fact("Issues", ", ".join(f"#{number}" for number in origin.issues))
-    yield _fact("Kind", manifest.kind or "unknown")
-    yield _fact("Example", "none executed: the statement has words alone" if problem.quoted else "")
-    yield _fact("Statement", statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
-    yield _fact("Statement from", ", ".join(statement.sources))
-    yield _fact("Left out of it", *statement.dropped)
+    yield "Commit", _lines(f"{origin.commit[:12]} ({origin.kind}{pull})" if origin.commit else origin.kind)
+    yield "Date", _lines(origin.date.date().isoformat() if origin.date else "")
+    yield "Issues", _lines(", ".join(f"#{number}" for number in origin.issues))
+    yield "Kind", _lines(manifest.kind or "unknown")
+    yield "Example", _lines("none executed: the statement has words alone" if problem.quoted else "")
+    yield "Statement", _lines(statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
+    yield "Statement from", _lines(", ".join(statement.sources))
+    yield "Left out of it", _lines(*statement.dropped)
     if quality is not None:
         exact = quality.exact_texts
-        yield _fact("Exact wording", f"{count_of(exact, 'text')} must be given word for word" if exact else "")
+        yield "Exact wording", _lines(f"{count_of(exact, 'text')} must be given word for word" if exact else "")
         share, hunks = quality.hunk_coverage, quality.hunks
-        yield _fact("Tested parts of the fix", f"{share:.0%} of {hunks}" if share is not None and hunks else "")
+        yield "Tested parts of the fix", _lines(f"{share:.0%} of {hunks}" if share is not None and hunks else "")
     if audit is not None and not audit.clean:
-        yield _fact("Leak audit", *(audit.findings or ("not clean",)))
-    yield _fact("Tests not graded", *(f"{one.id}: {one.quarantine.evidence}" for one in problem.tests.QUARANTINED))
+        yield "Leak audit", _lines(*(audit.findings or ("not clean",)))
+    yield "Tests not graded", _lines(*(f"{one.id}: {one.quarantine.evidence}" for one in problem.tests.QUARANTINED))
 
 
-def _fact(name: str, *values: str) -> Fact:
-    return Fact(name, tuple(one_line(value, 300) for value in values if value))
+def _lines(*values: str) -> tuple[str, ...]:
+    return tuple(one_line(value, 300) for value in values if value)
 
 
 def _diff(base: Tree, changes: Changes) -> ReviewText:

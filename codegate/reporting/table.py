@@ -9,12 +9,14 @@ from codegate.reporting.cells import Name, ProblemName, Table, bug
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line
-from codegate.reporting.sweep_table import sweep_tables
+from codegate.reporting.sweep import BEYOND_CHANCE, FEWEST, Effect, SettingScore, Sweep
 from codegate.reporting.view import AttemptView, CandidateView, ReportView
+from codegate.wording import few
 
 _EXCERPT: Final = 160  # characters of a failing test's message
 _ENOUGH_SAMPLES: Final = 5  # for one problem to change beyond chance
 _LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
+_SENSITIVE: Final = 10  # most sensitive problems that are shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
@@ -26,27 +28,19 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
     """Return problems solved less often than by the pinned baseline."""
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
-    return Table(
-        "newly-failing",
-        "Newly failing problems",
-        ("Problem", "Bug", "Baseline → candidate", "First failure"),
-        tuple(_first_failure(places, view, verdict, flip) for flip in flips),
-    )
+    header = ("Problem", "Bug", "Baseline → candidate", "First failure")
+    rows = tuple(_first_failure(places, view, verdict, flip) for flip in flips)
+    return Table("newly-failing", "Newly failing problems", header, rows)
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
     """Return problems solved more often than by the pinned baseline."""
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
     rows = {row.id: row for row in view.problems}
-    return Table(
-        "newly-passing",
-        "Newly passing problems",
-        ("Problem", "Bug", "Baseline → candidate"),
-        tuple(
-            (Name(flip.problem), bug(rows[flip.problem]) if flip.problem in rows else "", _change(flip))
-            for flip in flips
-        ),
+    found = tuple(
+        (Name(flip.problem), bug(rows[flip.problem]) if flip.problem in rows else "", _change(flip)) for flip in flips
     )
+    return Table("newly-passing", "Newly passing problems", ("Problem", "Bug", "Baseline → candidate"), found)
 
 
 def _change(flip: Flip) -> Figure:
@@ -66,10 +60,6 @@ def _passed(rate: float) -> str:
 def _first_failure(
     places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
 ) -> tuple[str, str, str, str]:
-    """Return a flip's cells: name, title, change and message.
-
-    The name links to the problem's first failed attempt. ``places`` has each problem's index in ``view.problems``.
-    """
     name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
     row = places.get(flip.problem)
     if row is not None:
@@ -95,12 +85,8 @@ def _excerpt(attempt: AttemptView) -> str:
 
 def mismatches(verdict: Verdict) -> Table:
     """Return the differences that forbid a comparison."""
-    return Table(
-        "conditions",
-        "Conditions that differ",
-        ("Condition", "Baseline", "Candidate"),
-        tuple((Name(item.field), Name(item.baseline), Name(item.candidate)) for item in verdict.mismatches),
-    )
+    rows = tuple((Name(item.field), Name(item.baseline), Name(item.candidate)) for item in verdict.mismatches)
+    return Table("conditions", "Conditions that differ", ("Condition", "Baseline", "Candidate"), rows)
 
 
 def statistics(verdict: Verdict) -> Table:
@@ -120,51 +106,36 @@ def statistics(verdict: Verdict) -> Table:
         ("Look", Figure(figures.looks(verdict))),
         ("Minimum detectable drop", figures.detectable(verdict)),
     ]
-    found = rows if verdict.difference is not None else []
-    return Table(
-        "statistics", "Statistics", ("Statistic", "Value"), tuple((Figure(name), text) for name, text in found)
-    )
+    found = tuple((Figure(name), text) for name, text in rows) if verdict.difference is not None else ()
+    return Table("statistics", "Statistics", ("Statistic", "Value"), found)
 
 
 def floors(verdict: Verdict) -> Table:
     """Return tags with a required pass rate, and their rates."""
-    return Table(
-        "floors",
-        "Floors",
-        ("Tag", "Problems", "pass@1", "Required"),
-        tuple(
-            (
-                Name(item.tag),
-                Figure(item.problems),
-                figures.percent(item.candidate_rate),
-                Figure(f"{item.floor:.0%}, {item.tier}"),
-            )
-            for item in verdict.cohorts
-            if item.floor is not None
-        ),
+    rows = tuple(
+        (
+            Name(one.tag),
+            Figure(one.problems),
+            figures.percent(one.candidate_rate),
+            Figure(f"{one.floor:.0%}, {one.tier}"),
+        )
+        for one in verdict.cohorts
+        if one.floor is not None
     )
+    return Table("floors", "Floors", ("Tag", "Problems", "pass@1", "Required"), rows)
 
 
 def matrix(view: ReportView) -> Table:
     """Return every candidate's result on every problem."""
-    return Table(
-        "problems",
-        "Problems",
-        ("Problem", "Bug", *(Name(entry.label) for entry in view.candidates)),
-        tuple(
-            (
-                Name(row.id),
-                bug(row),
-                *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells),
-            )
-            for row in view.problems
-        ),
+    rows = tuple(
+        (Name(row.id), bug(row), *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells))
+        for row in view.problems
     )
+    return Table("problems", "Problems", ("Problem", "Bug", *(Name(entry.label) for entry in view.candidates)), rows)
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:
     """Return tables of limits, faults, doubtful passes, exclusions and more."""
-    several = len(view.candidates) > 1
     return (
         _texts(view, "limits", "Limits exceeded", "Limit", lambda entry: entry.measures.warnings),
         _by_candidate(
@@ -182,12 +153,7 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             lambda entry: ((Name(what), Figure(count)) for what, count in entry.refused),
         ),
         _texts(view, "harness", "Parts of the harness", "Use", lambda entry: filter(None, (entry.harness,))),
-        Table(
-            "harness-changes",
-            "Harness against the baseline's",
-            ("Change",),
-            tuple((Name(line),) for entry in view.candidates for line in _labelled_changes(entry, several)),
-        ),
+        Table("harness-changes", "Harness against the baseline's", ("Change",), tuple(_harness_changes(view))),
         _texts(view, "served", "Models without a date", "What answered", lambda entry: entry.served),
         _texts(view, "doubts", "Passes to check", "Why", lambda entry: entry.doubts),
         _texts(view, "contamination", "Signs of contamination", "Sign", lambda entry: entry.contamination),
@@ -198,17 +164,14 @@ def warnings(view: ReportView) -> tuple[Table, ...]:
             ("Problem", "Attempted"),
             lambda entry: ((Name(problem), summary) for problem, summary in figures.notable(view, entry)),
         ),
-        Table(
-            "left-out",
-            "Problems left out",
-            ("Problem", "Side", "Reason"),
-            tuple(dict.fromkeys(_left_out(view))),
-        ),
+        Table("left-out", "Problems left out", ("Problem", "Side", "Reason"), tuple(dict.fromkeys(_left_out(view)))),
     )
 
 
-def _labelled_changes(entry: CandidateView, several: bool) -> tuple[str, ...]:
-    return (entry.label, *entry.harness_changes) if several and entry.harness_changes else entry.harness_changes
+def _harness_changes(view: ReportView) -> Iterator[tuple[str, ...]]:
+    for entry in view.candidates:
+        label = [entry.label] if len(view.candidates) > 1 and entry.harness_changes else []
+        yield from ((Name(line),) for line in (*label, *entry.harness_changes))
 
 
 def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:
@@ -252,13 +215,7 @@ def details(view: ReportView) -> tuple[Table, ...]:
             "Turns of the tool loop",
             ("Turn", "Attempts that reached it", "Solved at it", "Share of those", "Solved by then"),
             lambda entry: (
-                (
-                    Figure(turn.number),
-                    Figure(turn.reached),
-                    Figure(turn.solved),
-                    figures.share(turn.rate),
-                    figures.share(turn.by_then),
-                )
+                (*map(Figure, (turn.number, turn.reached, turn.solved)), *map(figures.share, (turn.rate, turn.by_then)))
                 for turn in entry.measures.turns
             ),
             "How much of what is unsolved the next turn solves: debugging decay.",
@@ -324,3 +281,84 @@ def _texts(
     view: ReportView, name: str, title: str, column: str, texts: Callable[[CandidateView], Iterable[str]]
 ) -> Table:
     return _by_candidate(view, name, title, (column,), lambda entry: ((text,) for text in texts(entry)))
+
+
+def sweep_tables(sweep: Sweep | None) -> tuple[Table, ...]:
+    """Return the tables of settings' effects; () without a sweep."""
+    if sweep is None:
+        return ()
+    exact = f"Exact test, adjusted by Holm for problems and changes; below {BEYOND_CHANCE} is beyond chance."
+    return (
+        Table(
+            "settings",
+            "Score by setting",
+            ("Setting", "Value", "pass@1", "Score", "Samples"),
+            tuple(map(_setting_score, sweep.scores)),
+            "The mean over all combinations with the value; 95% intervals count problems.",
+        ),
+        Table(
+            "effects",
+            "Effect of each setting",
+            ("Setting", "Change", "Effect on pass@1", "p (Holm)", "Problems better", "Worse"),
+            tuple(_effect(sweep, one) for one in sweep.effects),
+            "Each value against the first, paired by problem and by all other settings. t test over problems, adjusted "
+            f"by Holm for {len(sweep.effects)} comparisons. Nothing is gated on it.",
+        ),
+        Table(
+            "sensitive",
+            "Most sensitive problems",
+            ("Problem", "Setting", "Change", "pass@1", "p (Holm)"),
+            tuple((Name(one.where or ""), *_rates(one)) for one in sweep.problems[:_SENSITIVE]),
+            sweep.limits or exact,
+        ),
+        Table(
+            "interference",
+            "Better here, worse there",
+            ("Setting", "Change", "By", "Better", "Worse"),
+            tuple(_interference(sweep)),
+            f"Changes that help some and harm others: problems, and tags of at least {FEWEST} problems. An asterisk is "
+            "beyond chance (Holm), the others may be chance.",
+        ),
+    )
+
+
+def _setting_score(one: SettingScore) -> tuple[str, ...]:
+    setting = Name(one.setting) if one.setting else Figure("combination")
+    score = figures.estimate(one.score, figures.number)
+    return setting, Name(one.value), figures.share(one.pass_rate), score, figures.count(one.samples)
+
+
+def _setting(one: Effect) -> tuple[str, ...]:
+    return Name(one.setting), Name(f"{one.before} → {one.after}")
+
+
+def _effect(sweep: Sweep, one: Effect) -> tuple[str, ...]:
+    sides = (Figure(len(side)) for side in _better_and_worse(sweep.problems, one))
+    return *_setting(one), figures.difference(one.difference), figures.p_value(one.p), *sides
+
+
+def _rates(one: Effect) -> tuple[str, ...]:
+    rates = Figure(f"{one.before_rate:.0%} → {one.after_rate:.0%} n={one.difference.n} each")
+    return *_setting(one), rates, figures.p_value(one.p)
+
+
+def _better_and_worse(found: Iterable[Effect], effect: Effect) -> tuple[list[Effect], list[Effect]]:
+    mine = [(one.difference.value or 0, one) for one in found if one.change == effect.change]
+    return [one for value, one in mine if value > 0], [one for value, one in mine if value < 0]
+
+
+def _interference(sweep: Sweep) -> Iterator[tuple[str, ...]]:
+    for effect in sweep.effects:
+        for kind, found in (("problem", sweep.problems), ("tag", sweep.cohorts)):
+            better, worse = _better_and_worse(found, effect)
+            if better and worse:
+                yield *_setting(effect), Figure(kind), _listed(better), _listed(worse)
+
+
+def _listed(found: Iterable[Effect]) -> str:
+    parts = [
+        f"{one.where} {figures.points(one.difference.value)} n={one.difference.n}"
+        f"{'*' if one.p is not None and one.p < BEYOND_CHANCE else ''}"
+        for one in found
+    ]
+    return few(parts)

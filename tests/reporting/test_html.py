@@ -151,9 +151,9 @@ def test_the_plot_has_its_marks_in_order() -> None:
             assert plot is None
             continue
         assert plot is not None
-        assert 0 <= plot.low <= plot.difference <= plot.high <= 640
-        assert 0 < plot.margin < plot.zero == 320
-        assert (plot.low > plot.margin) == (verdict.interval[0] > -verdict.margin)
+        assert 0 <= plot["low"] <= plot["difference"] <= plot["high"] <= 640
+        assert 0 < plot["margin"] < plot["zero"] == 320
+        assert (plot["low"] > plot["margin"]) == (verdict.interval[0] > -verdict.margin)
 
 
 def test_diff_lines_and_tags() -> None:
