@@ -201,10 +201,6 @@ def verify_command(
 
 
 def _incomparable(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
-    """Return what makes a suite's runs and a baseline incomparable.
-
-    The second list has remarks on differences that are allowed.
-    """
     suite = load_suite(folder)
     sandbox = baseline.samples.conditions.get("sandbox", "")
     manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")

@@ -128,10 +128,7 @@ def _handwritten(name: str) -> CandidateSpec:
 
 
 def _quick_sandbox() -> Choice:
-    """Return ``bwrap`` if it works, because it needs no image.
-
-    Return ``auto`` otherwise.
-    """
+    # Preferred, because it needs no image.
     try:
         select_backend("bwrap", new_run_id()).close()
     except SandboxUnavailable:
@@ -173,10 +170,6 @@ def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice,
 
 
 def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[str, Report]]:
-    """Gate changes of AGENTS.md; yield each one's name and report.
-
-    An agent's run makes the baseline first.
-    """
     suite = load_suite(out / "suite")
     with _serve_fixes(suite) as address:
         say("3. An agent of a few lines, with AGENTS.md of the repository as its harness, makes the baseline")
@@ -189,10 +182,6 @@ def _gate_instructions(out: Path, sandbox: Choice, jobs: int) -> Iterator[tuple[
 
 
 def _agent(out: Path, address: str, name: str) -> CandidateSpec:
-    """Write an AGENTS.md; return an agent that reads it.
-
-    ``name`` selects one of the demo's texts.
-    """
     (out / "repository" / "AGENTS.md").write_text(_AGENTS_MD[name], encoding="utf-8")
     agent = {"name": "command", "command": ["{python}", "{files}/agent.py"], "files": ["agent.py"]}
     spec = CandidateSpec.model_validate(

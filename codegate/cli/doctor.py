@@ -89,10 +89,6 @@ def _configuration() -> tuple[Level, str]:
 
 
 def _candidates() -> tuple[Level, str]:
-    """Return the result of the check of candidates and keys.
-
-    Raises UsageError if ``codegate run`` would refuse a candidate.
-    """
     with opened_providers(load_config(Path(CONFIG_NAME)).candidates, Path()):
         return "ok", "the keys that they need are set"
 
@@ -107,10 +103,6 @@ def _git() -> tuple[Level, str]:
 
 
 def _sandbox(choice: str) -> tuple[Level, str]:
-    """Return the check's result: ``ok`` or ``warn``, and a description.
-
-    ``warn`` is for a sandbox with limitations. Raises if the sandbox does not work.
-    """
     backend = select_backend(choice, new_run_id())
     try:
         found = backend.describe()

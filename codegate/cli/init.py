@@ -224,10 +224,6 @@ def command(
 
 
 def _write(path: Path, text: str, *, force: bool) -> bool:
-    """Write a file unless it exists; return whether written.
-
-    ``force`` replaces an existing file.
-    """
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
         say(f"{path} is {'up to date' if same else 'left as it is'}")
@@ -321,7 +317,6 @@ def _workflow_commands(out: Path, specs: Sequence[CandidateSpec], files: Mapping
 
 
 def _unreachable(specs: Sequence[CandidateSpec]) -> list[str]:
-    """Return a warning for each server that workflows cannot reach."""
     return [
         f"The workflows run in a container, and {one.base_url} is the container itself there. Give {one.model} a "
         "`base_url` that it reaches: http://172.17.0.1:PORT of a server on the runner, with `allow_http: true`."

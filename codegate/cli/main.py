@@ -131,7 +131,6 @@ _EVERYWHERE: Final = _level_options(hidden=True)
 
 
 def _add_levels(command: click.Command) -> None:
-    """Add hidden output options to a command and its subcommands."""
     command.params += [one for one in _EVERYWHERE if one not in command.params]
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         _add_levels(inner)

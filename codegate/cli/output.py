@@ -74,8 +74,6 @@ _log: Final = logging.getLogger("codegate")
 
 
 class _Notes(logging.Handler):
-    """Prints log records as notes, without API keys."""
-
     def emit(self, record: logging.LogRecord) -> None:
         note(f"{datetime.now():%H:%M:%S} {record.name.removeprefix('codegate.')}: {record.getMessage()}")
 

@@ -77,7 +77,6 @@ def without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
 
 
 def _with_config(text: str, config: str) -> str:
-    """Let each step that reads a configuration read ``config``."""
     if config == CONFIG_NAME:
         return text
     text = text.replace("codegate affected ", f"codegate affected --config {shlex.quote(config)} ")

@@ -152,10 +152,6 @@ def _below(file: str, path: str) -> str:
 
 
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
-    """Return a file's bytes at a commit, or None.
-
-    Raises UsageError for links.
-    """
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")

@@ -124,10 +124,6 @@ def find_pinned(
 def _read_lock(
     github: GitHub | None, base: str | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
-    """Return the base commit's lock, its bytes, and notes.
-
-    The notes are sentences for the report.
-    """
     where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if base is not None:
@@ -151,7 +147,6 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    """Yield places that may have the baseline, without reading them."""
     name = f"file {shown(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)

@@ -181,10 +181,6 @@ def _forecasts(
 
 
 def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> list[Run]:
-    """Return the baseline's runs that are in the folder ``runs``.
-
-    Announce the missing ones.
-    """
     if pinned is None:
         return []
     wanted = [run.id for run in pinned.runs]

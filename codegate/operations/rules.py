@@ -326,10 +326,6 @@ def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[Ca
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write a file or folder of ``commit`` into ``folder``.
-
-    Raises UsageError for links.
-    """
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
