@@ -11,7 +11,7 @@ from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.operations.runs import report
+from codegate.operations.runs import gate
 from codegate.reporting import read_result, report_formats, send_trace, terms_of
 from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions
@@ -71,13 +71,14 @@ def command(
         elif chosen and "json" not in chosen:
             chosen.append("json")  # the next report reads there that these have a verdict
     settings, _ = read_settings(config)
-    gate = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
+    by = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:
         for journal in journals:
             say(send_trace(journal))
     written: dict[str, Path] = {}
     if out is not None:
-        written = report(journals, gate, out, formats=chosen, terms=terms_of(settings))
+        first, *further = journals
+        written = gate(first, by, further=further, reports=out, formats=chosen, terms=terms_of(settings)).files
     if out is not None and PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:

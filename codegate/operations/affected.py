@@ -54,7 +54,8 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
         watched = _named(repository, commit, config) | watched
     for commit in commits:
         watched |= _links(repository, commit, watched)
-    if _EVERYTHING not in watched and not any(_has_file(repository, commit, config) for commit in commits):
+    listed = [git(repository, "ls-tree", "--full-tree", commit, "--", config) for commit in commits]
+    if _EVERYTHING not in watched and not any(b" blob " in each for each in listed):
         raise UsageError(
             f"neither {base[:12]} nor {head[:12]} has {shown(config)}: what the gate reads is not known.",
             "Give the path of the configuration with --config.",
@@ -156,10 +157,6 @@ def _file(repository: Path, commit: str, path: str) -> bytes | None:
     if file is not None and file.is_link:
         raise UsageError(f"{shown(path)} is a symbolic link.")
     return file.data if file is not None else None
-
-
-def _has_file(repository: Path, commit: str, path: str) -> bool:
-    return b" blob " in git(repository, "ls-tree", "--full-tree", commit, "--", path)
 
 
 def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str, str]:

@@ -16,18 +16,6 @@ from codegate.suite.model import StoredProblemManifest
 from codegate.suite.reader import read_yaml
 from codegate.suite.store import load_suite, read_manifest
 
-CODES: Final = {
-    "CG001": "the statement is too short to tell what is wrong",
-    "CG002": "the statement names a hidden test",
-    "CG003": "the problem has no title",
-    "CG004": "the problem has no tags",
-    "CG005": "the canary is missing",
-    "CG006": "the problem was never validated",
-    "CG007": "the quarantine has expired",
-    "CG008": "nothing in the suite uses it",
-}
-"""What each code means; a code is never given to another finding."""
-
 FIXABLE: Final = frozenset({"CG003", "CG005"})
 """What ``fix_suite`` mends; neither is part of the suite's digest."""
 
@@ -37,7 +25,10 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 @dataclass(frozen=True)
 class LintFinding:
-    """A flaw in a suite's files: where, and which."""
+    """A flaw in a suite's files: where, and which.
+
+    A code, which the page on the suite's files explains, is never given to another finding.
+    """
 
     code: str
     place: str

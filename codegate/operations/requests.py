@@ -14,7 +14,7 @@ from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import STAND_IN, Project
-from codegate.running import CONFIG_NAME, Config, Journal, RunOptions, RunSpec, configuration, named_candidates
+from codegate.running import CONFIG_NAME, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_above, config_file, load_config, priced
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
@@ -137,7 +137,9 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", (file is None and config_above()) or _NAME_SUITE)
-    lock = _lock(request.baseline, settings, home) if gated and not request.no_gate else None
+    place = request.baseline or home / settings.baseline
+    gated = gated and not request.no_gate and (request.baseline is not None or settings.gates_with(place))
+    lock = place if gated else None
     return Project(
         settings=settings,
         suite=folder,
@@ -210,11 +212,6 @@ def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], 
             )
         keyless.add(candidate.key())
     return frozenset(keyless)
-
-
-def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
-    lock = baseline or home / settings.baseline
-    return lock if baseline is not None or settings.gates_with(lock) else None
 
 
 def _pinned_images(lock: Path) -> dict[str, str]:

@@ -83,36 +83,28 @@ def gate(
     journal: Journal,
     by: Gate | GatePolicy | None,
     *,
+    further: Sequence[Journal] = (),
     reports: Path | None = None,
+    formats: Sequence[str] | None = None,
     terms: ReportTerms | None = None,
     baseline: Baseline | None = None,
 ) -> Report:
     """Gate a finished run and write its reports.
 
-    Without ``by`` there are no verdicts; ``baseline`` is then shown only. ``reports`` is the reports' folder, by
-    default in the run's; ``terms`` are the reports' prices, weights and limits.
+    Without ``by`` there are no verdicts; ``baseline`` is then shown only. ``further`` runs have verdicts too, in the
+    same reports. ``reports`` is the reports' folder, by default in the run's; ``formats`` None: all; ``terms`` are the
+    reports' prices, weights and limits.
     """
-    finished = journal.load()
-    out = reports or journal.folder / "reports"
-    verdicts, view, files = _written([finished], [journal], by, out, terms, baseline)
-    return Report(finished, journal.folder, verdicts, view, files, run_exit_code(finished, verdicts))
-
-
-def report(
-    journals: Sequence[Journal],
-    gate: Gate | None,
-    out: Path,
-    *,
-    formats: Sequence[str] | None = None,
-    terms: ReportTerms | None = None,
-) -> dict[str, Path]:
-    """Write the reports of several runs into ``out``.
-
-    With ``gate`` they have verdicts. ``formats`` None: all; ``terms`` are the reports' prices, weights and limits.
-    Returned are the reports' paths by format.
-    """
-    runs = [journal.load() for journal in journals]
-    return _written(runs, journals, gate, out, terms, formats=formats)[2]
+    journals = [journal, *further]
+    runs = [each.load() for each in journals]
+    verdicts: tuple[Verdict, ...] = ()
+    if by is not None:
+        each = (gate_run(run, by, journal.folder) for run, journal in zip(runs, journals, strict=True))
+        verdicts = tuple(chain.from_iterable(each))
+    shown = by.baseline if isinstance(by, Gate) else baseline
+    view = build_view(runs, verdicts, gather(journals, shown, terms))
+    files = write_reports(view, reports or journal.folder / "reports", formats)
+    return Report(runs[0], journal.folder, verdicts, view, files, run_exit_code(runs[0], verdicts))
 
 
 def judge(
@@ -192,21 +184,3 @@ def _traced(report: Report, journal: Journal) -> Report:
         return replace(report, trace=send_trace(journal))
     except CodegateError as error:
         return replace(report, trace=f"not traced: {error}")
-
-
-def _written(
-    runs: Sequence[Run],
-    journals: Sequence[Journal],
-    gate: Gate | GatePolicy | None,
-    out: Path,
-    terms: ReportTerms | None,
-    baseline: Baseline | None = None,
-    formats: Sequence[str] | None = None,
-) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
-    verdicts: tuple[Verdict, ...] = ()
-    if gate is not None:
-        each = (gate_run(run, gate, journal.folder) for run, journal in zip(runs, journals, strict=True))
-        verdicts = tuple(chain.from_iterable(each))
-    shown = gate.baseline if isinstance(gate, Gate) else baseline
-    view = build_view(list(runs), verdicts, gather(journals, shown, terms))
-    return verdicts, view, write_reports(view, out, formats)

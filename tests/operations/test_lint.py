@@ -10,7 +10,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.operations.editing import add_problem
-from codegate.operations.lint import CODES, fix_suite, lint_suite, take_texts_over
+from codegate.operations.lint import fix_suite, lint_suite, take_texts_over
 from codegate.suite import Suite, load_suite
 from tests.running.world import codegate
 
@@ -58,7 +58,6 @@ def test_every_finding_has_its_code(functions: Suite) -> None:
         ("CG001", "chunks"), ("CG002", "chunks"), ("CG003", "chunks"), ("CG004", "chunks"), ("CG006", "chunks"),
         ("CG007", "chunks"), ("CG005", "problems/chunks/problem.yml"), ("CG008", "problems/left-over"),
     }  # fmt: skip
-    assert set(CODES) == {f"CG00{number}" for number in range(1, 9)}
 
 
 def test_a_test_that_the_model_sees_may_be_named(functions: Suite) -> None:
