@@ -17,20 +17,14 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class Name(str):
-    """An untrusted name: of a candidate, problem, file or fault."""
+    """An untrusted name: of a candidate, problem, file or fault.
 
-    __slots__ = ()
-
-
-class ProblemName(Name):
-    """A problem's name that links to its first failed attempt.
-
-    ``anchor`` is the id of the attempt's element.
+    A problem's may link to its first failed attempt: ``anchor`` is the id of the attempt's element.
     """
 
     anchor: str
 
-    def __new__(cls, text: str, anchor: str = "") -> "ProblemName":
+    def __new__(cls, text: str, anchor: str = "") -> "Name":
         """Return ``text``, linked to the element with id ``anchor``."""
         made = super().__new__(cls, text)
         made.anchor = anchor

@@ -62,12 +62,8 @@ def common_k(sides: Iterable[Samples]) -> int:
     Nearly all problems of a side must have k graded samples. The result is at least 1. pass@k of different k is not
     comparable: with equal models "any of 5" is points above "any of 3".
     """
-    return min((_enough(side) for side in sides if side), default=1)
-
-
-def _enough(side: Samples) -> int:
-    counts = sorted((len(samples) for samples in side.values()), reverse=True)
-    return counts[math.ceil(_ENOUGH * len(counts)) - 1]
+    counts = [sorted(map(len, side.values()), reverse=True) for side in sides if side]
+    return min((found[math.ceil(_ENOUGH * len(found)) - 1] for found in counts), default=1)
 
 
 def correctness(side: Samples, k: int) -> Correctness:

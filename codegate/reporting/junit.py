@@ -68,8 +68,9 @@ def _case(entry: CandidateView, row: ProblemView, cell: Cell) -> "TestCase":
     case = TestCase(name, classname=entry.label, elapsed_sec=elapsed or None, url=title.address or None)
     if cell.status in {"failed", "mixed"}:
         failed = [attempt for attempt in cell.attempts if attempt.status == "failed"]
+        first = [f"{figures.spaced(one.failure or 'failed')}: {one.detail or 'no detail'}" for one in failed[:1]]
         case.add_failure_info(
-            message=f"{cell.passed} of {cell.graded} attempts passed; {_first_line(failed)}",
+            message=f"{cell.passed} of {cell.graded} attempts passed; {(first or ['no detail'])[0]}",
             output=_evidence(failed),
             failure_type=cell.failure or "failed",
         )
@@ -84,13 +85,6 @@ def _case(entry: CandidateView, row: ProblemView, cell: Cell) -> "TestCase":
     elif cell.status == "excluded":
         case.add_skipped_info(message=row.excluded or "not part of this run")
     return case
-
-
-def _first_line(failed: list[AttemptView]) -> str:
-    if not failed:
-        return "no detail"
-    first = failed[0]
-    return f"{figures.spaced(first.failure or 'failed')}: {first.detail or 'no detail'}"
 
 
 def _evidence(failed: Iterable[AttemptView]) -> str:

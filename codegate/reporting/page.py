@@ -109,8 +109,3 @@ def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = 
         return None
     y, low, high = (round(HEIGHT * (1.0 - value), 1) for value in (rate.value, rate.low, rate.high))
     return Point(round(WIDTH * at, 1), y, low, high, words, name, new)
-
-
-def known(points: Sequence[Point | None]) -> tuple[Point, ...]:
-    """Return the points that are not None."""
-    return tuple(point for point in points if point is not None)

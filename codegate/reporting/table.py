@@ -5,7 +5,7 @@ from typing import Final
 
 from codegate.gating import Flip, Verdict
 from codegate.reporting import figures
-from codegate.reporting.cells import Name, ProblemName, Table, bug
+from codegate.reporting.cells import Name, Table, bug
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line
@@ -68,7 +68,7 @@ def _first_failure(
         columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
         attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
         for column, sample, attempt in [each for each in attempts if each[2].status == "failed"][:1]:
-            name = ProblemName(flip.problem, attempt_anchor(row, column, sample))
+            name = Name(flip.problem, attempt_anchor(row, column, sample))
             message = ": ".join(filter(None, (figures.spaced(attempt.failure or ""), _excerpt(attempt))))
     return name, title, _change(flip), Name(message)
 
