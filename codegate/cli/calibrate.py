@@ -49,21 +49,17 @@ def command(
 
 def _words(found: Calibration, margin: float) -> list[str]:
     half = str(found.half[0]) if found.half[0] == found.half[1] else f"{found.half[0]} to {found.half[1]}"
+    drop = "no drop" if found.detectable_drop is None else f"a drop of {found.detectable_drop * 100:.1f} pp or more"
     lines = [
         f"false alarms: {found.alarms} of {found.splits} random splits of {found.problems} problems x {half} against "
         f"{half} samples: {found.share:.1%} [{found.low:.1%}–{found.high:.1%}]; at most {found.alpha:.3g} is promised",
         f"passed: {found.passes} of {found.splits}; the rest was inconclusive",
         f"noise: one sample has a variance of {found.noise:.3f}, a run with one sample per problem a standard "
         f"deviation of {found.run_noise * 100:.1f} pp (n={found.problems} problems)",
-        _power_words(found, margin),
+        f"power: with all of these samples as its baseline a gate ({margin * 100:g} pp) finds {drop} in 4 of 5 cases",
     ]
     if found.left_out:
         lines.append(f"left out: {count_of(found.left_out, 'problem')} with fewer than four independent samples")
     if not found.kept:
         lines.append("warning: that is more than promised; samples of a problem may not be independent of each other")
     return lines
-
-
-def _power_words(found: Calibration, margin: float) -> str:
-    drop = "no drop" if found.detectable_drop is None else f"a drop of {found.detectable_drop * 100:.1f} pp or more"
-    return f"power: with all of these samples as its baseline a gate ({margin * 100:g} pp) finds {drop} in 4 of 5 cases"

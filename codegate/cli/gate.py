@@ -3,7 +3,7 @@
 import click
 
 from codegate.cli.options import Baseline, PolicyFile, RunFolder, options
-from codegate.cli.policy import note_confirmation, print_report, project_by, read_settings
+from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.requests import Reports, RulesFrom
@@ -44,6 +44,4 @@ def command(
         if (by := project.gate or project.floors) is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
-    code = print_report(report)
-    note_confirmation(report, by)
-    return code
+    return print_report(report, by)

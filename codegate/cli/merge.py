@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.options import Argument, Baseline, PolicyFile, options
 from codegate.cli.output import note
-from codegate.cli.policy import note_confirmation, print_report, read_settings
+from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.requests import Reports
@@ -50,6 +50,4 @@ def command(
     if not isinstance(by, Gate):
         alone = "gated by floors alone" if by is not None else "not gated"
         note(f"{alone}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
-    code = print_report(report)
-    note_confirmation(report, by)
-    return code
+    return print_report(report, by)

@@ -17,7 +17,7 @@ from codegate.operations.editing import add_problem
 from codegate.operations.suites import issue_text, mine_commit
 from codegate.sandbox import Choice
 from codegate.strict import File, Folder
-from codegate.suite import load_suite
+from codegate.suite import Suite, load_suite
 
 
 @click.group()
@@ -66,8 +66,7 @@ def problem_command(
     title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), api) if issue else ("", "")
     made = add_problem(load_suite(suite), name, title, statement)
     say(f"{suite / 'problems' / name} and {suite / 'bases' / name}: an example to replace")
-    emit({"schema": "codegate.new/1", "suite_digest": made.digest, "problems": [name], "reason": None, "detail": ""})
-    return ExitCode.PASS
+    return _conclude(made, name)
 
 
 def _from_commit(suite: Path, repository: Path, commit: str, config: Path | None, sandbox: Choice) -> ExitCode:
@@ -75,13 +74,11 @@ def _from_commit(suite: Path, repository: Path, commit: str, config: Path | None
         report = mine_commit(repository, suite, commit, MineRequest(jobs=1, sandbox=sandbox, config=config), progress)
     result = report.results[0]
     say(f"{result.problem} is in {suite}" if result.problem else f"no problem: {result.reason}: {result.detail}")
-    emit(
-        {
-            "schema": "codegate.new/1",
-            "suite_digest": report.suite.digest if report.suite is not None else None,
-            "problems": [result.problem] if result.problem else [],
-            "reason": result.reason,
-            "detail": result.detail,
-        }
-    )
-    return ExitCode.PASS if result.problem else ExitCode.INCONCLUSIVE
+    return _conclude(report.suite, result.problem, result.reason, result.detail)
+
+
+def _conclude(suite: Suite | None, problem: str | None, reason: str | None = None, detail: str = "") -> ExitCode:
+    digest, problems = suite.digest if suite is not None else None, [problem] if problem else []
+    made = {"suite_digest": digest, "problems": problems, "reason": reason, "detail": detail}
+    emit({"schema": "codegate.new/1", **made})
+    return ExitCode.PASS if problem else ExitCode.INCONCLUSIVE

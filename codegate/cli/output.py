@@ -152,8 +152,3 @@ def columns() -> int:
     """Return the width of tables: the terminal's, else 100."""
     stream = sys.stderr if _json_wanted else sys.stdout
     return (stream.isatty() and os.get_terminal_size(stream.fileno()).columns) or _WIDTH
-
-
-def on_terminal() -> bool:
-    """Return whether stderr is a terminal."""
-    return sys.stderr.isatty()

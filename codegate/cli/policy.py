@@ -57,20 +57,11 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
-def note_confirmation(report: Report, by: Gate | GatePolicy | None) -> None:
-    """Name the command that confirms a regression, if none did.
+def print_report(report: Report, by: Gate | GatePolicy | None = None) -> ExitCode:
+    """Print a run's report; return the command's exit code.
 
-    ``by`` is how the run was gated; None: it was not gated.
+    If the run was gated ``by`` a baseline, the command is named that confirms a regression.
     """
-    regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
-    if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
-        gated = report.run.manifest.gated_by is not None
-        command = f"`codegate run SUITE --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
-        note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
-
-
-def print_report(report: Report) -> ExitCode:
-    """Print a run's report; return the command's exit code."""
     if json_wanted():
         write(render_json(report.view))
     say(render_console(report.view, width=columns()))
@@ -78,4 +69,9 @@ def print_report(report: Report) -> ExitCode:
         say(f"{name:9} {path}")
     if report.trace:
         say(report.trace)
+    regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
+    if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
+        gated = report.run.manifest.gated_by is not None
+        command = f"`codegate run SUITE --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
+        note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
     return report.exit_code

@@ -1,10 +1,11 @@
 """Show progress on stderr: a bar on terminals, else lines."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from codegate.cli.output import is_quiet, note, notes_through, on_terminal
+from codegate.cli.output import is_quiet, note, notes_through
 from codegate.reporting import ProgressLines, one_line
 from codegate.reporting.console import IMPORTANT_CHARACTERS
 from codegate.running import Progress
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from codegate.mining import MineEvent
 
 
-class _Show(Protocol):
-    def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None: ...
+_Show = Callable[..., None]
+"""As ``ProgressLines``: takes what is done, the total and the current work."""
 
 
 @contextmanager
@@ -54,7 +55,7 @@ def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
 
 
 def _shown(first: str = "") -> AbstractContextManager[_Show]:
-    return _bar(first) if on_terminal() and not is_quiet() else nullcontext(ProgressLines(note))
+    return _bar(first) if sys.stderr.isatty() and not is_quiet() else nullcontext(ProgressLines(note))
 
 
 @contextmanager
