@@ -10,10 +10,10 @@ from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compa
 from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, ReportTerms, ReportView, build_view
-from codegate.running import Outcome, Run, RunManifest, ScoreWeights
+from codegate.running import Outcome, Run, ScoreWeights, candidate_samples
 from codegate.running.outcome import Fault, PatchSize, ProblemOrigin, ProblemRecord
-from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
+from tests.kit import runs
 
 PATCH = """\
 diff --git a/src/money.py b/src/money.py
@@ -41,76 +41,41 @@ def bounded(text: str) -> str:
 
 def grade(*, resolved: bool, text: str = "", output: str = OUTPUT) -> Grade:
     """Return the grade of a patch that resolves its problem or fails one of four tests."""
+    known: dict[str, Any] = {"applied": True, "compiled": True, "tests_total": 4}
     if resolved:
-        return Grade(
-            resolved=True,
-            score=100,
-            applied=True,
-            compiled=True,
-            tests_passed=4,
-            tests_total=4,
-            lint=LintResult(new_findings=0, score=100),
-            exit_code=0,
-            seconds=0.41,
-            peak_memory_bytes=31_000_000,
-        )
+        lint = LintResult(new_findings=0, score=100)
+        known |= {"resolved": True, "score": 100, "tests_passed": 4, "lint": lint, "exit_code": 0}
+        return Grade(**known, seconds=0.41, peak_memory_bytes=31_000_000)
+    failed = TestResult(
+        id=f"tests/test_money.py::test_split_keeps_every_cent{text}", status="failed",
+        exception=f"AssertionError{text}", message=bounded(f"assert 99 == 100{text}"),
+    )  # fmt: skip
+    behaviour = Behaviour(
+        watched=True, counts={"network": 3, "processes": 1}, limits=("output",),
+        details={"network": (f"connect 192.0.2.1:80{text}",), "processes": ("/bin/sh",)},
+    )  # fmt: skip
     return Grade(
-        resolved=False,
-        score=75,
-        applied=True,
-        compiled=True,
-        tests_passed=3,
-        tests_total=4,
-        failure="logic_error",
+        **known, resolved=False, score=75, tests_passed=3, failure="logic_error",
         detail=bounded(f"AssertionError: assert 99 == 100{text}"),
-        tests=(
-            TestResult(
-                id=f"tests/test_money.py::test_split_keeps_every_cent{text}",
-                status="failed",
-                exception=f"AssertionError{text}",
-                message=bounded(f"assert 99 == 100{text}"),
-            ),
-            TestResult(id="tests/test_money.py::test_split", status="passed"),
-        ),
-        lint=LintResult(new_findings=2, score=80, rules=("F841", "E711")),
-        exit_code=1,
-        seconds=0.38,
-        peak_memory_bytes=33_000_000,
-        output=output + text,
-        behaviour=Behaviour(
-            watched=True,
-            counts={"network": 3, "processes": 1},
-            details={"network": (f"connect 192.0.2.1:80{text}",), "processes": ("/bin/sh",)},
-            limits=("output",),
-        ),
-    )
+        tests=(failed, TestResult(id="tests/test_money.py::test_split", status="passed")),
+        lint=LintResult(new_findings=2, score=80, rules=("F841", "E711")), exit_code=1, seconds=0.38,
+        peak_memory_bytes=33_000_000, output=output + text, behaviour=behaviour,
+    )  # fmt: skip
 
 
 def outcome(spec: CandidateSpec, problem: str, result: bool | None, *, sample: int = 0, text: str = "") -> Outcome:
     """Return the outcome of a passed, failed or (None) faulted attempt."""
-    attempt = AttemptSummary(
-        solver="single_shot",
-        prompt_version="1",
-        patch=PATCH + text,
-        patch_error=text or None,
-        dropped=(DroppedPath(path=f"tests/test_money.py{text}", reason="test"),),
-        contains_code=True,
-        usage=Usage(input_tokens=1850, output_tokens=240),
-        models=(spec.model,),
-        model_seconds=1.5 + len(problem) / 10,
-    )
-    return Outcome(
-        problem=problem,
-        problem_digest="0" * 64,
-        candidate=spec.key(),
-        sample=sample,
-        attempt=None if result is None else attempt,
-        grade=None if result is None else grade(resolved=result, text=text),
-        fault=Fault(cause="provider.rate_limit", message=bounded(f"429 Too Many Requests{text}"), retries=3)
-        if result is None
-        else None,
-        size=None if result is None else PatchSize(lines=3, reference_lines=4, files=2, outside=1),
-    )
+    lost = Fault(cause="provider.rate_limit", message=bounded(f"429 Too Many Requests{text}"), retries=3)
+    if result is None:
+        return runs.outcome(None, problem, sample, spec, problem_digest="0" * 64, attempt=None, fault=lost)
+    attempt = runs.attempt(
+        solver="single_shot", prompt_version="1", patch=PATCH + text, patch_error=text or None,
+        dropped=(DroppedPath(path=f"tests/test_money.py{text}", reason="test"),), contains_code=True,
+        usage=Usage(input_tokens=1850, output_tokens=240), models=(spec.model,), model_seconds=1.5 + len(problem) / 10,
+    )  # fmt: skip
+    size = PatchSize(lines=3, reference_lines=4, files=2, outside=1)
+    made = {"problem_digest": "0" * 64, "attempt": attempt, "grade": grade(resolved=result, text=text), "size": size}
+    return runs.outcome(result, problem, sample, spec, **made)
 
 
 def run_of(
@@ -130,16 +95,11 @@ def run_of(
     problems = list(dict.fromkeys(problem for entries in results.values() for problem in entries))
     samples = max((len(found) for entries in results.values() for found in entries.values()), default=1)
     return Run(
-        manifest=RunManifest(
-            id=run,
+        manifest=runs.manifest(
+            samples,
+            tuple(specs.values()),
             created="2025-06-01T12:00:00+00:00",
-            codegate="0.1.0",
             suite=f"quickstart{text}",
-            suite_digest="d" * 64,
-            sandbox="bwrap",
-            samples=samples,
-            looks=(samples,),
-            candidates=tuple(specs.values()),
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},
             origins={
@@ -188,22 +148,11 @@ def altered(run: Run, *changes: dict[str, Any], spec: CandidateSpec | None = Non
 
 def samples_of(run: Run, spec: CandidateSpec) -> CandidateSamples:
     """Return what the gate sees of one candidate."""
-    found: dict[str, list[Sample]] = {}
-    for item in run.of(spec.key()):
-        passed = item.grade.resolved if item.grade else None
-        failure = item.grade.failure if item.grade else item.fault.cause if item.fault else None
-        found.setdefault(item.problem, []).append(Sample(index=item.sample, passed=passed, failure=failure))
     pinned, _, text = spec.model.partition("-2025-04-14")
-    return CandidateSamples(
-        candidate=spec.key(),
-        label=spec.label,
-        model=spec.model,
-        conditions=run.manifest.conditions,
-        settings={"max_output_tokens": f"{8192 if pinned == 'pinned' else 32000}{text}"},
-        problem_digests=run.manifest.problems,
-        samples={problem: tuple(entries) for problem, entries in found.items()},
-        agent_prompt=run.agents[spec.key()].digests() if spec.key() in run.agents else {},
-    )
+    settings = {"max_output_tokens": f"{8192 if pinned == 'pinned' else 32000}{text}"}
+    made = candidate_samples(run, spec)
+    scoreless = {name: tuple(one.model_copy(update={"score": None}) for one in of) for name, of in made.samples.items()}
+    return made.model_copy(update={"settings": settings, "samples": scoreless})
 
 
 def example(text: str = "", n: int = 30) -> tuple[Run, tuple[Verdict, ...]]:

@@ -20,6 +20,7 @@ from codegate.running import Outcome, ScoreWeights
 from codegate.running.outcome import Fault, PatchSize
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
+from tests.kit.runs import attempt, outcome
 
 LOOP = CandidateSpec(provider="openai", model="m-2025-01-01", solver="tool_loop", max_iterations=5)
 PRICES = Prices(input=Decimal(1), output=Decimal(2))
@@ -40,32 +41,19 @@ def made(
         resolved=passed, score=100 if passed else 50, tests_passed=2 if passed else 1, tests_total=2,
         failure=None if passed else "logic_error",
     )  # fmt: skip
-    attempt = AttemptSummary(
-        solver="tool_loop",
-        prompt_version="1",
-        iterations=turns,
-        tool_calls=tools[0],
-        tool_errors=tools[1],
-        usage=usage or Usage(input_tokens=1000, output_tokens=100, cached_tokens=250),
-        model_seconds=seconds,
-        tool_seconds=0.5,
-    )
-    return Outcome(
-        problem=problem,
-        problem_digest="0" * 64,
-        candidate=LOOP.key(),
-        sample=0,
-        attempt=None if fault and fault.startswith("provider.") else attempt,
-        grade=grade,
-        fault=Fault(cause=fault or "sandbox", message="", retries=0) if grade is None else None,
-        grading_seconds=1.5,
-    )
+    usage = usage or Usage(input_tokens=1000, output_tokens=100, cached_tokens=250)
+    made = attempt(solver="tool_loop", iterations=turns, tool_calls=tools[0], tool_errors=tools[1], usage=usage,
+                   model_seconds=seconds, tool_seconds=0.5)  # fmt: skip
+    lost = Fault(cause=fault or "sandbox", message="", retries=0) if passed is None else None
+    asked = None if fault and fault.startswith("provider.") else made
+    return outcome(passed, problem, 0, LOOP, problem_digest="0" * 64, attempt=asked, grade=grade, fault=lost,
+                   grading_seconds=1.5)  # fmt: skip
 
 
 def measured(outcomes: Sequence[Outcome], *, calls: int | None = None, terms: ReportTerms | None = None) -> Measures:
     found: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        found.setdefault(outcome.problem, []).append(outcome)
+    for one in outcomes:
+        found.setdefault(one.problem, []).append(one)
     return measure(LOOP, found, terms or ReportTerms({LOOP.model: PRICES}), calls=calls)
 
 
@@ -112,8 +100,8 @@ def test_model_time_and_infrastructure_time_are_apart() -> None:
 
 
 def test_a_time_that_was_not_measured_is_unknown() -> None:
-    outcome = made("p", True, seconds=0.0).model_copy(update={"grading_seconds": float("nan")})
-    found = measured([outcome])
+    one = made("p", True, seconds=0.0).model_copy(update={"grading_seconds": float("nan")})
+    found = measured([one])
     assert (found.model_median.value, found.infrastructure_median.value, found.answer_p95.value) == (None, None, None)
 
 

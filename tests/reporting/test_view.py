@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,11 +14,8 @@ from codegate.reporting import (
     ReportView,
     bug,
     build_view,
-    render_comment,
     render_console,
-    render_csv,
     render_html,
-    render_json,
     render_junit,
     render_markdown,
 )
@@ -28,6 +26,7 @@ from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import altered, example, example_view, run_of
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_plain import inert
+from tests.reporting.test_said import plainly
 
 
 def strings(value: Any) -> list[str]:
@@ -179,84 +178,66 @@ def test_statement_and_reference_fix_stand_beside_the_answers() -> None:
     assert '<span class="d-del">-    share = self.cents // parts' in text
 
 
-def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_format() -> None:
+def _used(*used: str, **refused: int) -> dict[str, Any]:
+    return {"attempt": {"agent": AgentRecord(exit_code=0, used=used, refused=refused)}}
+
+
+OF_A_HARNESS = CandidateSpec.model_validate({
+    "agent": "claude-code", "version": "2.1.330", "model": "anthropic:m-2025-01-01",
+    "harness": {"models": {"small": "tiny-1"}, "laid": [
+        {"path": "CLAUDE.md", "text": "Be brief."},
+        {"path": ".mcp.json", "text": json.dumps({"mcpServers": {"good": {}, "broken": {}}})},
+        {"path": ".claude/settings.json",
+         "text": json.dumps({"hooks": {"Stop": [{}], "PreToolUse": [{}], "SessionEnd": [{}]}})},
+        {"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."},
+    ]},
+})  # fmt: skip
+UNDATED = CandidateSpec(provider="openai").model_copy(update={"model": "gpt-6.1-sol"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "changes", "field", "said"),
+    [
+        (None, ({"grade": {"controlled": True}}, {"grade": {"controlled": False}},
+                {"grade": {"suspicious": ("<b>.py touches frames",)}}), "doubts",
+         ("1 of 2 passes could not be cross-checked (a fail-to-pass test has no control, which is no fault): b",
+          "c: <b>.py touches frames")),
+        (UNDATED, [{"attempt": {"models": (f"gpt-6.1-sol-{name}",)}} for name in "aba"], "doubts",
+         ("2 models answered, so these are results of no single one: gpt-6.1-sol-a (2 attempts), gpt-6.1-sol-b "
+          "(1 attempt)",)),
+        (UNDATED, [{"attempt": {"models": (f"gpt-6.1-sol-{name}",)}} for name in "aba"], "served",
+         ("gpt-6.1-sol: its provider gives no dated name, so the model behind it may change; served as gpt-6.1-sol-a, "
+          "gpt-6.1-sol-b",)),
+        (None, ({"recall": 0.9}, {"recall": 0.2, "recited": True}), "contamination",
+         ("it recites the suite's canary (on b)",
+          "1 of 2 answers to long fixes repeat at least 80% of them word for word")),
+        (None, ({"harness_recall": 0.6}, {"harness_recall": 0.1}), "contamination",
+         ("its harness holds at least 50% of the fix word for word (of a)",)),
+        (OF_A_HARNESS, (_used("CLAUDE.md", "MCP server good"), _used("hook Stop")), "harness",
+         ("Harness: 3 of 7 parts used; never: hook PreToolUse, MCP server broken, skill spells, small model tiny-1",)),
+        (None, (_used(**{"the model haiku": 2}), _used(**{"the tool web_search": 9})), "refused",
+         (("the tool web_search", 9), ("the model haiku", 2))),
+    ],
+    ids=["assurance", "models", "undated", "recited", "harness has the fix", "harness", "refused"],
+)  # fmt: skip
+def test_what_is_noted_of_a_candidate_is_in_every_report_for_people(
+    spec: CandidateSpec | None, changes: Sequence[dict[str, Any]], field: str, said: tuple[Any, ...]
+) -> None:
     run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
-    marks = ({"controlled": True}, {"controlled": False}, {"suspicious": ("<b>.py touches frames",)})
-    found = build_view([altered(run, *({"grade": mark} for mark in marks))])
-    assert found.candidates[0].doubts == (
-        "1 of 2 passes could not be cross-checked (a fail-to-pass test has no control, which is no fault): b",
-        "c: <b>.py touches frames",
-    )
-    pages = [render_console(found), render_markdown(found), render_html(found), render_junit(found), render_csv(found)]
-    for page in [*pages, render_json(found)]:
-        assert "touches frames" in " ".join(page.split())
-        assert "not be cross-checked" in " ".join(page.split()) or '"false"' in page
-    assert "<b>.py" not in pages[2]
-    assert build_view([run]).candidates[0].doubts == ()
+    view = build_view([altered(run, *changes, spec=spec)])
+    found = getattr(view.candidates[0], field)
+    assert ((found,) if isinstance(found, str) else found) == said
+    for page in (render_console(view, width=400), render_markdown(view), render_html(view)):
+        for one in said:
+            assert plainly(one if isinstance(one, str) else one[0]) in plainly(page.replace("\\", "")), page
+    (bare,) = build_view([run]).candidates
+    assert (bare.doubts, bare.served, bare.contamination, bare.harness, bare.refused) == ((), (), (), "", ())
 
 
-def test_what_answered_to_a_name_without_a_date_is_in_every_page() -> None:
-    run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
-    [before] = run.manifest.candidates
-
-    def served(model: str, *names: str) -> ReportView:
-        spec = before.model_copy(update={"provider": "openai", "model": model})
-        return build_view([altered(run, *({"attempt": {"models": (name,)}} for name in names), spec=spec)])
-
-    found = served("gpt-6.1-sol", "gpt-6.1-sol-a", "gpt-6.1-sol-b", "gpt-6.1-sol-a")
-    note = "gpt-6.1-sol: its provider gives no dated name, so the model behind it may change"
-    assert found.candidates[0].served == (f"{note}; served as gpt-6.1-sol-a, gpt-6.1-sol-b",)
-    doubt = "2 models answered, so these are results of no single one: gpt-6.1-sol-a (2 attempts), gpt-6.1-sol-b"
-    assert found.candidates[0].doubts == (f"{doubt} (1 attempt)",)
-    for page in (render_console(found), render_markdown(found), render_html(found)):
-        text = " ".join(page.split())
-        assert "gives no dated name" in text
-        assert "2 models answered" in text
-    dated = served("gpt-4o-2024-08-06", *["gpt-4o-2024-08-06"] * 3)
-    assert (dated.candidates[0].served, dated.candidates[0].doubts) == ((), ())
-
-
-def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
-    run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
-    told = altered(run, {"recall": 0.9}, {"recall": 0.2, "recited": True})
-    found = build_view([told])
-    signs = found.candidates[0].contamination
-    assert signs == (
-        "it recites the suite's canary (on b)",
-        "1 of 2 answers to long fixes repeat at least 80% of them word for word",
-    )
-    for page in (render_console(found), render_markdown(found), render_html(found)):
-        assert "word for word" in " ".join(page.split())
-    assert build_view([run]).candidates[0].contamination == ()
-    reference = altered(told, spec=CandidateSpec(provider="reference"))
+def test_the_reference_fix_is_no_sign_of_contamination() -> None:
+    run = run_of({"new": {"a": [True]}})
+    reference = altered(run, {"recall": 0.9, "recited": True}, spec=CandidateSpec(provider="reference"))
     assert build_view([reference]).candidates[0].contamination == ()
-
-
-def test_parts_of_a_harness_that_no_attempt_used_are_in_every_report() -> None:
-    run = run_of({"a": {"p1": [True], "p2": [False]}})
-    servers = json.dumps({"mcpServers": {"good": {}, "broken": {}}})
-    laid = [{"path": "CLAUDE.md", "text": "Be brief."}, {"path": ".mcp.json", "text": servers}]
-    hooks = json.dumps({"hooks": {"Stop": [{}], "PreToolUse": [{}], "SessionEnd": [{}]}})
-    laid.append({"path": ".claude/settings.json", "text": hooks})
-    laid.append({"path": ".claude/skills/spells/SKILL.md", "text": "---\nname: spells\n---\nRead me."})
-    spec = CandidateSpec.model_validate({
-        "agent": "claude-code", "version": "2.1.330", "model": "anthropic:m-2025-01-01",
-        "harness": {"laid": laid, "models": {"small": "tiny-1"}},
-    })  # fmt: skip
-    records = [AgentRecord(exit_code=0, used=used) for used in (("CLAUDE.md", "MCP server good"), ("hook Stop",))]
-    view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in records), spec=spec)])
-    never = "hook PreToolUse, MCP server broken, skill spells, small model tiny-1"
-    for page in (render_console(view, width=200), render_markdown(view), render_html(view), render_comment(view)):
-        assert f"Harness: 3 of 7 parts used; never: {never}" in page
-
-
-def test_what_an_agent_was_refused_is_in_every_report() -> None:
-    run = run_of({"a": {"p1": [True], "p2": [False]}})
-    helper = AgentRecord(exit_code=0, refused={"a request: only the model m can be called here, not haiku": 2})
-    tool = AgentRecord(exit_code=0, refused={"the tool web_search": 9})
-    view = build_view([altered(run, *({"attempt": {"agent": agent}} for agent in (helper, tool)))])
-    for page in (render_console(view, width=160), render_markdown(view), render_html(view)):
-        assert page.index("the tool web_search") < page.index("not haiku")
 
 
 def test_the_difference_of_a_harness_from_the_baselines_is_in_every_report_as_text_alone() -> None:
@@ -269,12 +250,6 @@ def test_the_difference_of_a_harness_from_the_baselines_is_in_every_report_as_te
         "+++ b/new.md", "@@ -0,0 +1 @@", "+new", "--- a/old.md", "@@ -1 +0,0 @@", "-gone",
     )  # fmt: skip
     assert harness_changes(before, before) == harness_changes(None, None) == ()
-
-
-def test_a_harness_that_holds_the_fix_is_a_sign_of_contamination() -> None:
-    run = run_of({"new": {"a": [True], "b": [True]}})
-    found = build_view([altered(run, {"harness_recall": 0.6}, {"harness_recall": 0.1})])
-    assert found.candidates[0].contamination == ("its harness holds at least 50% of the fix word for word (of a)",)
 
 
 def test_how_many_problems_a_sign_of_contamination_does_not_name_is_said() -> None:
