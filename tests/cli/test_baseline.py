@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.gating import load_lock
 from codegate.suite import Suite, git
-from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
+from tests.cli.run_folders import SPEC, pattern, write_run
 from tests.cli.test_commands import refused
 from tests.running.world import codegate
 
@@ -71,30 +70,10 @@ def test_git_says_who_and_on_what(tmp_path: Path) -> None:
     assert (event["who"], event["commit"]) == ("Ada L.", head)
 
 
-def test_pin_refuses(tmp_path: Path) -> None:
-    write_run(tmp_path / "few", pattern(4, 4))
-    write_run(tmp_path / "lost", {**pattern(3, 5), "p-99": [True, True, None, True, True]})
-    write_run(tmp_path / "r-1", pattern(4, 5))
-    write_run(tmp_path / "copy", pattern(4, 5), run="r-1")
-    write_run(tmp_path / "other", pattern(4, 5), conditions={**CONDITIONS, "grader": "2"})
-    for words, *runs in (
-        ("pass --min-samples 4", "few"),
-        ("p-99: sample 2 was lost to provider.timeout", "lost"),
-        ("run r-1 is given twice", "r-1", "copy"),
-        ("grader (1 in run r-1, 2 in run other)", "r-1", "other"),
-    ):
-        refused(2, words, "baseline", "pin", *runs, "--json", cwd=tmp_path)
-    assert not (tmp_path / "codegate.lock").exists()
-    assert not (tmp_path / "baseline.json").exists()
-
-
 @pytest.mark.requirement("C4")
 def test_a_new_snapshot_is_accepted_by_a_reset_only(home: Path) -> None:
     write_run(home / "r-3", pattern(20, 5), spec=NEWER)
     refused(2, "Only `codegate baseline reset` accepts", "baseline", "pin", "r-3", "--replace", cwd=home)
-    refused(2, "'m-other' is not what is pinned",
-            "baseline", "reset", "r-3", "--from", "m-other", "--reason", "x", cwd=home)  # fmt: skip
-    refused(2, "needs a reason", "baseline", "reset", "r-3", "--from", SPEC.model, "--reason", " ", cwd=home)
     old = json.loads((home / "codegate.lock").read_text())["digest"]
     done = codegate("baseline", "reset", "r-3", "--from", SPEC.model, "--reason", "half the price", "--json", cwd=home)
     assert done.code == 0, done.stderr
@@ -167,15 +146,3 @@ def test_a_real_run_is_pinned_and_verified(finished: Path, suite: Suite, tmp_pat
     assert codegate(*pin, cwd=tmp_path).code == 0
     done = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=tmp_path)
     assert (done.code, done.document["faults"]) == (0, []), done.stderr
-
-
-def test_lines_appended_to_a_run_do_not_turn_a_regression_into_a_pass(tmp_path: Path) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    perfect = {f"p-{i:02}": [True] * 10 for i in range(30)}
-    write_run(tmp_path / "good", perfect, at=now)
-    write_run(tmp_path / "bad", {problem: [False] * 10 for problem in perfect}, at=now)
-    assert codegate("baseline", "pin", "good", cwd=tmp_path).code == 0
-    assert codegate("gate", "bad", cwd=tmp_path).code == 1
-    with (tmp_path / "bad" / "outcomes.jsonl").open("ab") as file:
-        file.write((tmp_path / "good" / "outcomes.jsonl").read_bytes())
-    refused(2, "outcomes.jsonl line 301 grades sample 0 of p-00 again", "gate", "bad", cwd=tmp_path)

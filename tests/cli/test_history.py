@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import CandidateSpec, Prices
-from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
+from tests.cli.run_folders import SPEC, pattern, write_run
 from tests.cli.test_commands import refused
 from tests.running.world import codegate
 
@@ -110,19 +110,6 @@ def test_the_watch_pages_about_a_drop_and_not_before(home: Path) -> None:
     assert "PAGE: m-2025-06-01 has become worse in the last 4 nights" in paged.stderr
 
 
-def test_the_watch_pages_about_another_snapshot(home: Path) -> None:
-    name = nightly(home, 1, pattern(20, 1), model="m-2025-09-09")
-    other = nightly(home, 2, pattern(20, 1), conditions={**CONDITIONS, "grader": "2"})
-    assert codegate("history", "append", name, cwd=home).code == 0
-    done = codegate("history", "watch", cwd=home)
-    assert done.code == 1
-    assert "m-2025-06-01 is pinned, but m-2025-09-09 answered in run night-01" in done.stdout
-    assert codegate("history", "append", other, cwd=home).code == 0
-    done = codegate("history", "watch", cwd=home)
-    assert done.code == 3, "neither night could be compared"
-    assert "left out: night-02: made under other conditions: grader 2, pinned 1" in done.stdout
-
-
 def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Path) -> None:
     longer = SPEC.model_copy(update={"sampling": SPEC.sampling.model_copy(update={"max_output_tokens": 9000})})
     write_run(home / "other", pattern(20, 1), at=datetime.now(UTC).isoformat(), spec=longer)
@@ -135,13 +122,6 @@ def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Pat
     done = codegate("history", "watch", "--json", cwd=home)
     assert done.code == 0, done.stderr
     assert [alarm["kind"] for alarm in done.document["alarms"]] == ["stale"], "the pinned candidate's run is old"
-
-
-def test_a_broken_history_is_one_line(home: Path) -> None:
-    refused(2, "history.jsonl does not exist", "history", "show", "--json", cwd=home)
-    (home / "history.jsonl").write_text("[]\n")
-    for command in (("watch",), ("append", "pinned")):
-        refused(2, "history.jsonl line 1 is broken at top level", "history", *command, cwd=home)
 
 
 @pytest.mark.sandbox

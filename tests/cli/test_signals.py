@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,20 +147,26 @@ HANGING = """
 """
 
 
+@contextlib.contextmanager
+def ready(program: str, *words: str, line: str = "ready") -> Iterator["subprocess.Popen[str]"]:
+    """Yield a process of ``program`` that has printed ``line``; it is killed at the end."""
+    command = [sys.executable, "-c", textwrap.dedent(program), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == f"{line}\n"
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.bwrap
 @pytest.mark.parametrize("name", [pytest.param("base_image", marks=pytest.mark.full), "_open"])
 def test_a_sandbox_that_never_starts_keeps_no_run_alive(suite: Suite, tmp_path: Path, name: str) -> None:
     """``_open``: of the sandboxes, the first of which is checked."""
     words = ["run", str(suite.folder), "--candidate", "reference", "--sandbox", "bwrap", "--out", str(tmp_path / "r")]
-    command = [sys.executable, "-c", textwrap.dedent(HANGING), name, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "hanging\n"
-            process.send_signal(signal.SIGTERM)
-            _, said = process.communicate(timeout=120)
-        finally:
-            process.kill()
+    with ready(HANGING, name, *words, line="hanging") as process:
+        said = interrupted(process, signal.SIGTERM)
     assert process.returncode == 130, said
     assert "interrupted" in said
 
@@ -168,18 +174,13 @@ def test_a_sandbox_that_never_starts_keeps_no_run_alive(suite: Suite, tmp_path: 
 @pytest.mark.parametrize(("signals", "code"), [("once", 130), ("twice", -signal.SIGINT)])
 def test_a_daemon_that_never_answers_keeps_no_process_alive(signals: str, code: int) -> None:
     """A second signal ends it at once; after one it ends in order."""
-    command = [sys.executable, "-c", textwrap.dedent(NEVER_CLOSED), signals]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with ready(NEVER_CLOSED, signals) as process:
         process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
         assert process.stdout.readline() == "stopping\n"
         if signals == "twice":
             process.send_signal(signal.SIGINT)
-        try:
-            assert process.wait(120) == code
-        finally:
-            process.kill()
+        assert process.wait(120) == code
 
 
 AT_ONCE = """
@@ -272,39 +273,11 @@ WAITING = """
 
 @pytest.mark.parametrize("program", [WAITING, NEVER_CLOSED], ids=["anywhere", "in a run"])
 def test_two_signals_at_once_end_a_command_without_a_word(program: str) -> None:
-    command = [sys.executable, "-c", textwrap.dedent(program), "twice"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with ready(program, "twice") as process:
         for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
             process.send_signal(number)
-        try:
-            _, said = process.communicate(timeout=60)
-        finally:
-            process.kill()
+        _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (-signal.SIGTERM, "")
-
-
-@pytest.mark.bwrap
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
-def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, number: signal.Signals) -> None:
-    bundle = Path(__file__).parents[2] / "suites" / "quickstart" / "history.fast-export"
-    if not bundle.exists():
-        pytest.skip("the bundled history is not here")
-    from codegate.suite import git
-
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    git(repository, "init", "--quiet", "--initial-branch=main", ".")
-    git(repository, "fast-import", "--quiet", stdin=bundle.read_bytes())
-    out = tmp_path / "suite"
-    with start("mine", repository, "--out", out, "--sandbox", "bwrap", cwd=tmp_path) as process:
-        wait_until(lambda: bool(children(process.pid)), 60)
-        time.sleep(1.0)
-        said = interrupted(process, number)
-    assert process.returncode == 130, said
-    assert "Traceback" not in said
-    assert not out.exists()
 
 
 SLOW_REMOVAL = """#!/bin/sh
@@ -347,6 +320,8 @@ def test_mining_stopped_in_a_set_up_waits_for_no_removal_of_files(tmp_path: Path
         finally:
             held.unlink(missing_ok=True)
             process.kill()
+    assert "Traceback" not in said
+    assert out.exists() is suite_there
     ending = "the suite is as it was" if suite_there else "no suite was written"
     assert f"mining was stopped; {ending}. The same command goes on from here." in said
     wait_until(lambda: not any((tmp_path / "cache" / "builds").iterdir()))

@@ -178,48 +178,31 @@ MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "text",
     [
-        ("candidates: ['openai:m-1-2025-01-01']\n", 'candidates: ["openai:m-2-2026-01-01"]\n'),
-        (
-            "candidates:\n- provider: openai\n  matrix:\n    model: [m-1-2025-01-01, x-1]  # both\n",
-            "candidates:\n- provider: openai\n  matrix:\n    model: [m-2-2026-01-01, x-1]  # both\n",
-        ),
-        (
-            "prices: {m-1-2025-01-01: {input: 1, output: 2}}\n"
-            "candidates:\n- {provider: anthropic, model: m-1-2025-01-01}\n"
-            "- openai:m-1-2025-01-01\n- {provider: openai, model: m-1-2025-01-01, base_url: 'http://127.0.0.1:1'}\n",
-            "prices: {m-1-2025-01-01: {input: 1, output: 2}}\n"
-            "candidates:\n- {provider: anthropic, model: m-1-2025-01-01}\n"
-            "- openai:m-2-2026-01-01\n- {provider: openai, model: m-1-2025-01-01, base_url: 'http://127.0.0.1:1'}\n",
-        ),
-        (
-            "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1',\n"
-            "   harness: {models: {small: m-1-2025-01-01}}}\n",
-            "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1',\n"
-            "   harness: {models: {small: m-2-2026-01-01}}}\n",
-        ),
-        (
-            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
-            "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
-            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key], protocol: responses}\n"
-            "- {provider: openai, model: m-1-2025-01-01, name: our m-1-2025-01-01}\n",
-            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
-            "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
-            "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key], protocol: responses}\n"
-            "- {provider: openai, model: m-2-2026-01-01, name: our m-2-2026-01-01}\n",
-        ),
-        (
-            "candidates:\n- {provider: openai, model: m-1-2025-01-01, prompt: a.md}\n"
-            "- {provider: openai, model: m-2-2026-01-01, prompt: b.md}\n",
-            "candidates:\n- {provider: openai, model: m-2-2026-01-01, prompt: a.md}\n"
-            "- {provider: openai, model: m-2-2026-01-01, prompt: b.md}\n",
-        ),
+        "candidates:\n- provider: openai\n  matrix:\n    model: [PINNED, x-1]  # both\n",
+        "prices: {m-1-2025-01-01: {input: 1, output: 2}}\n"
+        "candidates:\n- {provider: anthropic, model: m-1-2025-01-01}\n"
+        "- openai:PINNED\n- {provider: openai, model: m-1-2025-01-01, base_url: 'http://127.0.0.1:1'}\n",
+        "candidates:\n- {agent: opencode, version: '1', model: 'openai:x-1', harness: {models: {small: PINNED}}}\n",
+        "candidates:\n- {provider: openai, model: m-1-2025-01-01, prices: {input: 1, output: 2}}\n"
+        "- {provider: openai, model: m-1-2025-01-01, snapshot: m-1}\n"
+        "- {provider: openai, model: m-1-2025-01-01, api_key_command: [key], protocol: responses}\n"
+        "- {provider: openai, model: PINNED, name: our PINNED}\n",
+        "candidates:\n- {provider: openai, model: PINNED, prompt: a.md}\n"
+        "- {provider: openai, model: m-2-2026-01-01, prompt: b.md}\n",
     ],
-    ids=["quoted", "matrix", "others", "helper", "by hand", "prompts"],
+    ids=["matrix", "others", "helper", "by hand", "prompts"],
 )
-def test_only_what_the_proposal_is_about_is_replaced(before: str, after: str) -> None:
-    assert upgraded(before, MINI, "codegate.yml") == after
+def test_only_what_the_proposal_is_about_is_replaced(text: str) -> None:
+    """``PINNED`` stands for what is replaced."""
+    assert upgraded(text.replace("PINNED", MINI.now), MINI, "codegate.yml") == text.replace("PINNED", str(MINI.to))
+
+
+def test_what_was_quoted_stays_quoted() -> None:
+    assert upgraded("candidates: ['openai:m-1-2025-01-01']\n", MINI, "codegate.yml") == (
+        'candidates: ["openai:m-2-2026-01-01"]\n'
+    )
 
 
 def test_a_version_that_yaml_takes_for_a_number_is_quoted() -> None:
