@@ -37,10 +37,12 @@ def init(*words: str) -> int:
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one and where a cache would be."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "cache"))
-    return tmp_path
+    """An empty folder, which is the current one and where a cache would be; the one above is this test's, too."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CODEGATE_CACHE", str(folder / "cache"))
+    return folder
 
 
 def enter(folder: Path, files: Mapping[str, str]) -> None:
