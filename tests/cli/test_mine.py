@@ -76,29 +76,3 @@ def test_a_smaller_suite_can_be_run(own_suite: Suite, tmp_path: Path) -> None:
     more = codegate("mine", "choose", own_suite.folder, "--size", "9", "--out", tmp_path / "all", cwd=tmp_path)
     assert "fewer than 9" in more.stdout
     refused(2, "is the suite to choose from", "mine", "choose", out, "--size", "1", "--out", out, cwd=tmp_path)
-
-
-@pytest.mark.sandbox
-def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path) -> None:
-    done = codegate("mine", "export", own_suite.folder, "--format", "swe-bench", "--out", "rows.jsonl", cwd=tmp_path)
-    assert done.code == 0, done.stderr
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
-    assert len(rows) == len(own_suite.problems)
-    (tmp_path / "rows.jsonl").write_text(json.dumps(rows[0]))
-    repository = own_suite.folder / (own_suite.manifest.repository or "..")
-    back = codegate(
-        "mine", "import", "rows.jsonl", "--format", "swe-bench", "--out", "back", "--repository", repository,
-        "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path,
-    )  # fmt: skip
-    assert back.code == 0, back.stderr
-    [imported] = load_suite(tmp_path / "back").problems
-    assert (imported.fix, imported.tests.FAIL_TO_PASS) == (
-        own_suite.problems[0].fix,
-        own_suite.problems[0].tests.FAIL_TO_PASS,
-    )
-    (tmp_path / "broken.jsonl").write_text('{"instance_id": 1}\n')
-    refused(
-        2, "instance_id", "mine", "import", "broken.jsonl", "--format", "swe-bench", "--out", "no",
-        "--repository", repository, "--sandbox", "bwrap", cwd=tmp_path,
-    )  # fmt: skip
-    assert not (tmp_path / "no").exists()
