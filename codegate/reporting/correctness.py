@@ -45,15 +45,20 @@ class Correctness:
 
 def graded_baseline(baseline: CandidateSamples) -> Samples:
     """Return the graded samples of a baseline by problem."""
-    graded = {
-        problem: tuple(
-            Graded(sample.passed, sample.score, one_line(sample.failure) if sample.failure else None)
-            for sample in samples
-            if sample.passed is not None
-        )
+    return by_problem(
+        (problem, Graded(sample.passed, sample.score, one_line(sample.failure) if sample.failure else None))
         for problem, samples in baseline.samples.items()
-    }
-    return {problem: samples for problem, samples in graded.items() if samples}
+        for sample in samples
+        if sample.passed is not None
+    )
+
+
+def by_problem(graded: Iterable[tuple[str, Graded]]) -> Samples:
+    """Group graded samples by problem, in their order."""
+    found: dict[str, list[Graded]] = {}
+    for problem, sample in graded:
+        found.setdefault(problem, []).append(sample)
+    return found
 
 
 def common_k(sides: Iterable[Samples]) -> int:
