@@ -82,11 +82,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the bytes of a regular file.
-
-    Raises:
-        UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes.
-    """
+    """Return the bytes of a regular file; raises as ``open_regular``."""
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew, or it is one of those whose size the system does not say
@@ -97,11 +93,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
     """Yield a regular file's lines with their ends.
 
-    Only one line is in memory.
-
-    Raises:
-        UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes; or a line is over ``longest``
-            bytes.
+    Only one line is in memory. Raises as ``open_regular``, and UsageError for a line of more than ``longest`` bytes.
     """
     with open_regular(path, limit) as file:
         number = 0
@@ -115,8 +107,7 @@ def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
 def read_text(path: Path, limit: int) -> str:
     """Return the UTF-8 text of a regular file.
 
-    Raises:
-        UsageError: the file is missing, a link, no regular file, over ``limit`` bytes, or not UTF-8.
+    Raises as ``open_regular``, and UsageError for text that is not UTF-8.
     """
     try:
         return read_bytes(path, limit).decode("utf-8")
