@@ -1,6 +1,7 @@
 """Where the grading room's tests run: one environment with pytest alone, one with plugins."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from functools import partial
 
 import pytest
@@ -8,21 +9,26 @@ import pytest
 from codegate.grading import Sandboxes
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.suite import EnvironmentManifest
-from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING
-from tests.grading.worlds import TESTS, World
+from tests.grading.worlds import World
 from tests.kit.environment import PLAIN, WITH_GO, sandboxes_of
 from tests.kit.unboxed import Unboxed, UnboxedSandboxes
 
 MakeWorld = Callable[..., World]
+SandboxesWith = Callable[..., Sandboxes]
+
+
+@pytest.fixture(scope="module")
+def sandboxes_with(bwrap_backend: BubblewrapBackend) -> Iterator[SandboxesWith]:
+    """Make bubblewrap sandboxes of environments, which live as long as the module's tests."""
+    with ExitStack() as stack:
+        yield lambda *made: stack.enter_context(closing(sandboxes_of(bwrap_backend, *made)))
 
 
 @pytest.fixture(scope="session")
 def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
     """Bubblewrap sandboxes with pytest, one of them started ahead."""
-    found = sandboxes_of(bwrap_backend, PLAIN, ahead=1)
-    yield found
-    found.close()
+    with closing(sandboxes_of(bwrap_backend, PLAIN, ahead=1)) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -36,17 +42,15 @@ def unboxed() -> Iterator[Sandboxes]:
 @pytest.fixture(scope="session")
 def docker_sandboxes(docker_backend: DockerBackend) -> Iterator[Sandboxes]:
     """Docker sandboxes with pytest."""
-    found = sandboxes_of(docker_backend, PLAIN)
-    yield found
-    found.close()
+    with closing(sandboxes_of(docker_backend, PLAIN)) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
-def go(bwrap_backend: BubblewrapBackend) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
-    """Sandboxes with Go, and their environment."""
-    found = sandboxes_of(bwrap_backend, WITH_GO)
-    yield found, WITH_GO.manifest
-    found.close()
+def go(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+    """Sandboxes with Go."""
+    with closing(sandboxes_of(bwrap_backend, WITH_GO)) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +76,3 @@ def unboxed_world(make_unboxed: MakeWorld) -> World:
 def world(make_world: MakeWorld) -> World:
     """The problem as it is by default."""
     return make_world()
-
-
-@pytest.fixture(scope="module")
-def everything(make_unboxed: MakeWorld) -> World:
-    """A problem whose tests have everything that tests have."""
-    tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
-    known = [test for test in tests if not test.endswith(FAILING)]
-    return make_unboxed(hidden={TESTS: EVERYTHING}, expected=tests, known=known)

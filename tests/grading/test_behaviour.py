@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.grading import Behaviour, FailureClass
+from codegate.grading import Behaviour
 from codegate.grading.behaviour import merge_behaviour, observed_behaviour, unsafe_because
 from codegate.grading.drivers import driver_source
 from codegate.grading.records import Crash, read_records
@@ -19,7 +19,7 @@ from codegate.running import Outcome
 from codegate.sandbox import Completed
 from codegate.suite import ProblemLimits
 from tests.grading.conftest import MakeWorld
-from tests.grading.worlds import FIX, SOURCE, TESTS, World
+from tests.grading.worlds import EXPECTED, FIX, SOURCE, TESTS, World
 
 BUSY = """\
 import os, socket, subprocess, sys, threading
@@ -103,20 +103,24 @@ def test_nothing():
 """
 
 
+HONEST_CASE = """\
+import socket, unittest
+from shop.price import total
+
+class TestPrice(unittest.TestCase):
+    def test_total(self):
+        with socket.create_server(("localhost", 0)):
+            self.assertEqual(total([1, 2]), 3)
+"""
+
+
 @pytest.mark.bwrap
 @pytest.mark.parametrize("runner", ["pytest", "unittest"])
 def test_honest_code_and_the_runner_itself_try_next_to_nothing(make_world: MakeWorld, runner: str) -> None:
-    if runner == "pytest":
-        world = make_world(hidden={TESTS: HONEST})
-    else:
-        text = (
-            "import socket, unittest\nfrom shop.price import total\n\nclass TestPrice(unittest.TestCase):\n"
-            "    def test_total(self):\n        with socket.create_server(('localhost', 0)):\n"
-            "            self.assertEqual(total([1, 2]), 3)\n"
-        )
-        world = make_world(hidden={TESTS: text}, expected=[f"{TESTS}::TestPrice::test_total"])
-        manifest = world.problem.manifest.model_copy(update={"runner": "unittest"})
-        object.__setattr__(world.problem, "manifest", manifest)
+    text, tests = HONEST, list(EXPECTED)
+    if runner == "unittest":
+        text, tests = HONEST_CASE, [f"{TESTS}::TestPrice::test_total"]
+    world = make_world(hidden={TESTS: text}, expected=tests, runner=runner)
     grade = world.grade({SOURCE: FIX})
     assert grade.resolved, grade
     assert grade.behaviour is not None
@@ -124,30 +128,20 @@ def test_honest_code_and_the_runner_itself_try_next_to_nothing(make_world: MakeW
     assert not grade.behaviour.notable
 
 
-CAUSES: dict[str, tuple[FailureClass, str, str]] = {
-    "another user's file": ("unsafe_operation", "files", "open('/home/someone/.ssh/id_rsa')"),
-    "the daemon's socket": ("unsafe_operation", "files", "open('/run/docker.sock')"),
-    "a disk that is full": ("unsafe_operation", "", "open('/tmp/x', 'wb').write(bytes(1 << 26))"),
-    "no more processes": ("unsafe_operation", "processes", "[os.fork() or time.sleep(9) for _ in range(200)]"),
-    "a missing file of its own": ("runtime_error", "", "open('prices.txt')"),
-    "a refused connection of its own": (
-        "runtime_error", "local", "import socket; socket.create_connection(('127.0.0.1', 9))",
-    ),
-    "a wrong answer after an attempt": (
-        "logic_error", "files", "os.path.isdir('/root') and None\n    try:\n        open('/etc/shadow')\n"
-        "    except OSError:\n        pass\n    return -1",
-    ),
-}  # fmt: skip
-
-
 @pytest.mark.bwrap
-@pytest.mark.parametrize(("failure", "kind", "body"), CAUSES.values(), ids=CAUSES.keys())
-def test_the_class_is_unsafe_where_the_attempt_is_the_cause(
-    make_world: MakeWorld, failure: FailureClass, kind: str, body: str
-) -> None:
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("", "open('/tmp/x', 'wb').write(bytes(1 << 26))"),
+        ("processes", "[os.fork() or time.sleep(9) for _ in range(200)]"),
+    ],
+    ids=["a disk that is full", "no more processes"],
+)
+def test_the_class_is_unsafe_where_all_of_a_limit_was_taken(make_world: MakeWorld, kind: str, body: str) -> None:
+    """What else is unsafe is among the classes of ``test_failures``."""
     world = make_world(limits=ProblemLimits(seconds=30, memory_mb=256, pids=40, disk_mb=16))
     grade = world.grade({SOURCE: f"import os, time\ndef total(prices):\n    {body}\n"})
-    assert grade.failure == failure, grade
+    assert grade.failure == "unsafe_operation", grade
     assert grade.behaviour is not None
     assert not kind or kind in grade.behaviour.counts, grade.behaviour
 

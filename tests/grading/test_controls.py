@@ -6,6 +6,7 @@ import os
 import random
 import re
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from codegate.languages import searching
 from codegate.sandbox import SandboxError
 from codegate.suite import ControlAudit, ProblemLimits, TestSets
 from tests.grading.conftest import MakeWorld
+from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, World, tree
 
 pytestmark = pytest.mark.sandbox
@@ -56,7 +58,7 @@ def test_a_test_that_reads_itself_is_run_as_it_is(make_unboxed: MakeWorld) -> No
     world = make_unboxed(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
     empty = {SOURCE: BUG + "\n"}
     validated = world.validated()
-    assert validated.problem.manifest.controls == ControlAudit(tried=0, unfit=(TESTS,))
+    assert validated.audit == ControlAudit(tried=0, unfit=(TESTS,))
     assert not validated.grade(empty).resolved
 
 
@@ -74,12 +76,17 @@ def copied(world: World, number: int = 1) -> Copies:
 
 
 def run(world: World, made: Copies) -> Folded:
-    problem = world.problem
-    selection = selection_of(problem)
-    report = run_hidden_tests(
-        problem, world.base.overlay(problem.fix), world.sandboxes, replace(selection, copies=made)
-    )
-    return fold(made, report, read(world))
+    selection = replace(selection_of(world.problem), copies=made)
+    fixed = world.base.overlay(world.problem.fix)
+    return fold(made, run_hidden_tests(world.problem, fixed, world.sandboxes, selection), read(world))
+
+
+@pytest.fixture(scope="module")
+def everything(make_unboxed: MakeWorld) -> World:
+    """A problem whose tests have everything that tests have."""
+    tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
+    known = [test for test in tests if not test.endswith(FAILING)]
+    return make_unboxed(hidden={TESTS: EVERYTHING}, expected=tests, known=known)
 
 
 def test_every_kind_of_test_passes_beside_its_copies_with_all_of_its_marks(everything: World) -> None:
@@ -137,9 +144,7 @@ def test_after():
 def test_a_copy_that_never_ends_is_not_used_for_a_control(make_unboxed: MakeWorld) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("waiting", "after")]
     world = make_unboxed(hidden={TESTS: ENDLESS}, expected=names, limits=ProblemLimits(seconds=3)).validated()
-    audit = world.problem.manifest.controls
-    assert audit is not None
-    assert audit.flips.keys() == set(names)
+    assert world.audit.flips.keys() == set(names)
     assert world.grade({SOURCE: FIX + "\n"}).resolved
 
 
@@ -197,10 +202,8 @@ def test_a_guess_of_all_tests_is_right_once_in_sixteen_times_at_most(tests: int,
 def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(proved: World) -> None:
     texts, problem = read(proved), proved.problem
     drawn = [draw(problem, texts, random.Random(seed)) for seed in range(40)]
-    controls = problem.manifest.controls
-    assert controls is not None
-    assert controls.flips.keys() == set(problem.tests.FAIL_TO_PASS)
-    assert controls.unfit == ()
+    controls = proved.audit
+    assert (set(controls.flips), controls.unfit) == (set(problem.tests.FAIL_TO_PASS), ())
     for one in drawn:
         assert one.flips.keys() == one.strong == set(problem.tests.FAIL_TO_PASS)
         for variant in one.made.variants.values():
@@ -277,14 +280,11 @@ def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_unboxed: MakeW
     names = ("test_swallows", "test_registered", "TestState::test_first", "TestState::test_second")
     expected = [f"{TESTS}::{name}" for name in names]
     world = make_unboxed(hidden={TESTS: ODD}, expected=expected).validated()
-    audit = world.problem.manifest.controls
-    assert audit is not None
-    assert audit.unfit == ()
-    assert expected[0] in audit.flips
-    assert expected[1] not in audit.flips
-    assert expected[1] in audit.alone
-    count = RunCount()
-    with counted_runs(count):
+    assert world.audit.unfit == ()
+    assert expected[0] in world.audit.flips
+    assert expected[1] not in world.audit.flips
+    assert expected[1] in world.audit.alone
+    with counted_runs(count := RunCount()):
         result = world.grade({SOURCE: FIX + "\n"})
     assert (result.resolved, result.controlled, count.runs) == (True, True, 2), result.detail
 
@@ -292,14 +292,11 @@ def test_tests_that_copies_spoil_accuse_nobody_and_keep_none(make_unboxed: MakeW
 def test_a_test_that_keeps_no_copy_runs_changed_where_all_tests_passed(make_unboxed: MakeWorld) -> None:
     hidden = ODD.partition("def test_swallows")[0] + "@once" + ODD.partition("@once")[2].partition("class ")[0]
     world = make_unboxed(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_registered"]).validated()
-    audit = world.problem.manifest.controls
-    assert audit is not None
-    assert not audit.flips
+    assert not world.audit.flips
     result = world.grade({SOURCE: BUG + CHEATS["equal to everything"]})
     assert (result.resolved, result.failure) == (False, "tampering"), result.detail
     for text, runs in ((BUG + "\n", 1), (FIX + "\n", 2), (FIX, 1)):
-        count = RunCount()
-        with counted_runs(count):
+        with counted_runs(count := RunCount()):
             assert world.grade({SOURCE: text}).resolved is (BUG not in text)
         assert count.runs == runs, "of the reference fix, validation has run what is changed"
 
@@ -325,9 +322,7 @@ def test_a_flip_with_which_a_file_does_not_load_costs_no_test_its_controls(make_
     names = ("test_rows[prices0-4]", "test_rows[prices1-4]", "test_rows[prices2-8]", "test_other")
     expected = [f"{TESTS}::{name}" for name in names]
     world = make_unboxed(hidden={TESTS: FRAGILE}, expected=expected).validated()
-    audit = world.problem.manifest.controls
-    assert audit is not None
-    assert audit.flips.keys() == set(expected)
+    assert world.audit.flips.keys() == set(expected)
     assert world.grade({SOURCE: FIX + "\n"}).controlled
 
 
@@ -400,10 +395,9 @@ def test_a_machine_that_cannot_read_tests_costs_no_problem_its_controls(monkeypa
     monkeypatch.setattr(searching._SERVER, "connect", refuse)
     no_sandboxes: Any = SimpleNamespace(texts=Once())
     world = World(no_sandboxes)
-    with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
-        mark_tests(tree({TESTS: TEST}), (TESTS,), "pytest")
-    with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
-        world.validated()
+    for look in (partial(mark_tests, tree({TESTS: TEST}), (TESTS,), "pytest"), world.validated):
+        with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
+            look()
 
 
 UNEVEN = """\
@@ -425,9 +419,7 @@ def test_every_copy_changes_the_same_literals_so_that_the_most_frequent_is_not_t
 ) -> None:
     names = [f"{TESTS}::test_rows[{row}]" for row in "abc"]
     world = make_unboxed(hidden={TESTS: UNEVEN}, expected=names).validated()
-    audit = world.problem.manifest.controls
-    assert audit is not None
-    assert set(audit.flips) == set(names)
+    assert set(world.audit.flips) == set(names)
     for seed in range(20):
         drawn = draw(world.problem, read(world), random.Random(seed))
         changed = [frozenset(flip.site.name for flip in one.flips) for one in drawn.made.variants.values() if one.flips]

@@ -4,69 +4,44 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes
 from codegate.grading.drivers import driver_command
 from codegate.sandbox import Toolchain
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.toolchains import find_toolchain
-from codegate.suite import Environment, ProblemLimits
-from tests.grading.worlds import FIX, SOURCE, TEST, TESTS, Files, World, tree
-from tests.kit.environment import PLAIN, PYTEST, sandboxes_of, with_packages
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import FIX, SOURCE, TEST, TESTS, Files, Room, World, room_of, statuses
+from tests.kit.environment import PYTEST, with_packages
 
 pytestmark = pytest.mark.bwrap
 
-LIMITS = ProblemLimits(seconds=60, memory_mb=512)
 PLUGINS = ("hypothesis", "pytest-asyncio", "pytest-mock", "pytest-timeout", "six")
 WATCHERS = ("pytest-xdist", "pytest-cov", "pytest-randomly", "pytest-rerunfailures", "pytest-html")
 
 
-class Room:
-    """One environment, and runs in it."""
-
-    def __init__(self, sandboxes: Sandboxes, environment: Environment = PLAIN) -> None:
-        self.sandboxes = sandboxes
-        self.environment = environment
-
-    def run(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> TestReport:
-        chosen = replace(selection or TestSelection(()), files=test_files)
-        return run_tests(partial(self.sandboxes.open, self.environment.manifest, LIMITS), tree(content), chosen)
-
-    def statuses(self, content: Files, *test_files: str, selection: TestSelection | None = None) -> dict[str, str]:
-        report = self.run(content, *test_files, selection=selection)
-        assert report.proven, report
-        assert report.collection_errors == ()
-        return {test.rpartition("::")[2]: result.status for test, result in report.results.items()}
+WITH_PLUGINS, OLD = with_packages("plugins", PYTEST, *PLUGINS, *WATCHERS), with_packages("old", "pytest==6.2.5")
 
 
 @pytest.fixture(scope="module")
 def plain(sandboxes: Sandboxes) -> Room:
     """Pytest alone."""
-    return Room(sandboxes)
-
-
-def _room(backend: BubblewrapBackend, environment: Environment) -> Iterator[Room]:
-    with closing(sandboxes_of(backend, environment)) as sandboxes:
-        yield Room(sandboxes, environment)
+    return room_of(sandboxes)
 
 
 @pytest.fixture(scope="module")
-def plugins(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
+def plugins(sandboxes_with: SandboxesWith) -> Sandboxes:
     """The newest pytest with plugins that tests need, and with plugins that would get in the way."""
-    yield from _room(bwrap_backend, with_packages("plugins", PYTEST, *PLUGINS, *WATCHERS))
+    return sandboxes_with(WITH_PLUGINS)
 
 
 @pytest.fixture(scope="module")
-def old(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
-    """A pytest of 2021."""
-    yield from _room(bwrap_backend, with_packages("old", "pytest==6.2.5"))
+def rooms(plain: Room, plugins: Sandboxes, sandboxes_with: SandboxesWith) -> dict[str, Room]:
+    """Pytest alone, with plugins, and one of 2021."""
+    return {"plain": plain, "plugins": room_of(plugins, WITH_PLUGINS), "old": room_of(sandboxes_with(OLD), OLD)}
 
 
 PLACES = {("plain", "test_it.py"), ("old", "conftest.py")}
@@ -121,25 +96,19 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("room", ["plain", "plugins", "old"])
-def test_every_pytest_reports_the_same(room: str, request: pytest.FixtureRequest) -> None:
-    report = request.getfixturevalue(room).run({"test_it.py": _MIXED}, "test_it.py")
+def test_every_pytest_reports_the_same(rooms: dict[str, Room], room: str) -> None:
+    report = rooms[room].run({"test_it.py": _MIXED}, "test_it.py")
     assert report.proven, report
-    statuses = {test.removeprefix("test_it.py::"): result.status for test, result in report.results.items()}
-    values = [name for name in statuses if name.startswith("test_values[")]
+    found = statuses(report, "test_it.py")
+    values = [name for name in found if name.startswith("test_values[")]
     assert len(values) == 8
-    assert {statuses.pop(name) for name in values} == {"passed"}
-    assert statuses == {
-        "test_passes": "passed",
-        "test_fails": "failed",
-        "test_raises": "failed",
-        "test_skips": "skipped",
-        "test_xfails": "skipped",
-        "TestClass::test_method": "passed",
-        "TestClass::TestInner::test_inner": "passed",
-        "Case::test_case": "passed",
-        "Case::test_parts": "failed",
-        "test_setup": "error",
-        "test_teardown": "error",
+    assert {found.pop(name) for name in values} == {"passed"}
+    passing = ("test_passes", "TestClass::test_method", "TestClass::TestInner::test_inner", "Case::test_case")
+    assert found == {
+        **dict.fromkeys(passing, "passed"),
+        **dict.fromkeys(("test_fails", "test_raises", "Case::test_parts"), "failed"),
+        **dict.fromkeys(("test_skips", "test_xfails"), "skipped"),
+        **dict.fromkeys(("test_setup", "test_teardown"), "error"),
     }
     assert report.results["test_it.py::test_raises"].exception == "KeyError"
     assert report.crashes["test_it.py::test_raises"].parents[:2] == ("KeyError", "LookupError")
@@ -157,8 +126,7 @@ def test_every_pytest_reports_the_same(room: str, request: pytest.FixtureRequest
         for place in ("test_it.py", "conftest.py", "__init__.py")
     ],
 )
-def test_every_pytest_names_what_cannot_be_imported(room: str, place: str, request: pytest.FixtureRequest) -> None:
-    found: Room = request.getfixturevalue(room)
+def test_every_pytest_names_what_cannot_be_imported(rooms: dict[str, Room], room: str, place: str) -> None:
     cases = {
         "import numpy.linalg": "ModuleNotFoundError",
         "from pluggy import nothing": "ImportError",
@@ -169,7 +137,7 @@ def test_every_pytest_names_what_cannot_be_imported(room: str, place: str, reque
         if (room, place) != ("plain", "test_it.py") and exception in {"ImportError", "KeyError"}:
             continue
         content = {"t/__init__.py": "", "t/test_it.py": "def test_it(): pass\n", f"t/{place}": source + "\n"}
-        report = found.run(content, "t/test_it.py")
+        report = rooms[room].run(content, "t/test_it.py")
         errors = report.collection_errors
         assert [error.exception for error in errors][:1] == [exception], (source, report)
         assert errors[0].id == "t/test_it.py"
@@ -180,13 +148,11 @@ def test_every_pytest_names_what_cannot_be_imported(room: str, place: str, reque
         assert report.complete
 
 
-def test_a_module_of_the_environment_gives_way_to_the_repository_but_not_to_a_patch(plugins: Room) -> None:
+def test_a_module_of_the_environment_gives_way_to_the_repository_but_not_to_a_patch(plugins: Sandboxes) -> None:
     text = TEST + "\ndef test_six():\n    import six\n    assert six.ours\n"
-    options = {"hidden": {TESTS: text}, "expected": [f"{TESTS}::test_six"], "environment": plugins.environment}
-    ours = World(plugins.sandboxes, base={"six.py": "ours = 1\n"}, **options)  # type: ignore[arg-type]
-    assert ours.grade({SOURCE: FIX, "six.py": "ours = 2\n"}).resolved
-    theirs = World(plugins.sandboxes, **options)  # type: ignore[arg-type]
-    grade = theirs.grade({SOURCE: FIX, "six.py": "ours = 1\n"})
+    make = partial(World, plugins, hidden={TESTS: text}, expected=[f"{TESTS}::test_six"], environment=WITH_PLUGINS)
+    assert make(base={"six.py": "ours = 1\n"}).grade({SOURCE: FIX, "six.py": "ours = 2\n"}).resolved
+    grade = make().grade({SOURCE: FIX, "six.py": "ours = 1\n"})
     assert (grade.failure, grade.detail) == ("tampering", "takes the place of the installed module six")
 
 
@@ -257,16 +223,15 @@ def test_exit_is_a_word():
 
 @pytest.mark.parametrize(("content", "file"), LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_layouts(plain: Room, content: Files, file: str) -> None:
-    statuses = plain.statuses(content, file)
-    assert statuses == dict.fromkeys(re.findall(r"^def (test_\w+)", str(content[file]), re.MULTILINE), "passed")
+    assert plain.statuses(content, file) == dict.fromkeys(
+        re.findall(r"^def (test_\w+)", str(content[file]), re.MULTILINE), "passed"
+    )
 
 
 @pytest.mark.docker
-def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(docker_backend: DockerBackend) -> None:
-    sandboxes = sandboxes_of(docker_backend, PLAIN)
-    room = Room(sandboxes)
-    assert room.statuses({"test.py": "def test_it(): pass\n"}, "test.py") == {"test_it": "passed"}
-    sandboxes.close()
+def test_a_module_named_test_is_run_where_python_has_a_package_of_that_name(docker_sandboxes: Sandboxes) -> None:
+    content = {"test.py": "def test_it(): pass\n"}
+    assert room_of(docker_sandboxes).statuses(content, "test.py") == {"test_it": "passed"}
 
 
 def test_order_and_hash_seed(plain: Room) -> None:
@@ -278,9 +243,8 @@ def test_order_and_hash_seed(plain: Room) -> None:
 
     for seed in (0, 7):
         tests = "".join(f"def test_{n}(): assert hash('plum') == {hashes(seed)}\n" for n in range(4))
-        chosen = TestSelection((), order="reversed", hash_seed=seed)
-        statuses = plain.statuses({"test_it.py": tests}, "test_it.py", selection=chosen)
-        assert list(statuses.items()) == [(f"test_{n}", "passed") for n in (3, 2, 1, 0)]
+        found = plain.statuses({"test_it.py": tests}, "test_it.py", order="reversed", hash_seed=seed)
+        assert list(found.items()) == [(f"test_{n}", "passed") for n in (3, 2, 1, 0)]
 
 
 def interpreters() -> Iterator[str]:
@@ -312,9 +276,8 @@ def test_variables_of_python_reach_the_tests_and_nothing_of_the_tree_runs_before
     tests = "import os\ndef test_it(): assert os.environ['PYTHONPATH'] == 'src' and 'CODEGATE' not in str(os.environ)\n"
     names = ("encodings/__init__", "os", "json", "sitecustomize", "usercustomize")
     content = {f"{folder}{name}.py": trap for folder in ("", "src/") for name in names}
-    chosen = TestSelection((), command=("PYTHONPATH=src", "pytest"))
-    statuses = plain.statuses({"tests/test_it.py": tests, **content}, "tests/test_it.py", selection=chosen)
-    assert statuses == {"test_it": "passed"}
+    content["tests/test_it.py"] = tests
+    assert plain.statuses(content, "tests/test_it.py", command=("PYTHONPATH=src", "pytest")) == {"test_it": "passed"}
 
 
 def test_each_file_has_an_interpreter_of_its_own(plain: Room) -> None:
@@ -326,7 +289,7 @@ def test_each_file_has_an_interpreter_of_its_own(plain: Room) -> None:
 @pytest.mark.full
 def test_the_time_is_for_all_files_together(plain: Room) -> None:
     content = {f"tests/test_{n}.py": f"import time\ndef test_{n}(): time.sleep({n})\n" for n in (2, 30)}
-    report = plain.run(content, *content, selection=TestSelection((), timeout_seconds=6))
+    report = plain.run(content, *content, timeout_seconds=6)
     assert (report.timed_out, report.complete, report.proven) == (True, False, False)
     assert [result.status for result in report.results.values() if result.status == "passed"] == ["passed"]
     assert 5 < report.seconds < 20
@@ -370,7 +333,7 @@ def test_output_and_messages_are_capped_and_the_cut_of_output_is_seen(plain: Roo
     assert long.output.startswith("[output truncated]\n")
     assert len(long.output) < 70_000
     assert 3900 < len(long.results["test_it.py::test_loud"].message) <= 4000
-    capped = plain.run({"test_it.py": text}, "test_it.py", selection=TestSelection((), output_bytes=20_000))
+    capped = plain.run({"test_it.py": text}, "test_it.py", output_bytes=20_000)
     assert capped.output.endswith("\n[output truncated]")
     assert "test_it.py::test_loud" in capped.results
 

@@ -55,6 +55,13 @@ BODIES: dict[str, tuple[FailureClass, str]] = {
     ),
     "a file of the system, written": ("permission_denied", "open('/etc/passwd', 'w')"),
     "a file of the supervisor": ("unsafe_operation", "open('/proc/1/environ')"),
+    "another user's file": ("unsafe_operation", "open('/home/someone/.ssh/id_rsa')"),
+    "the daemon's socket": ("unsafe_operation", "open('/run/docker.sock')"),
+    "a missing file of its own": ("runtime_error", "open('prices.txt')"),
+    "a refused connection of its own": ("runtime_error", "socket.create_connection(('127.0.0.1', 9))"),
+    "a wrong answer after an attempt": (
+        "logic_error", "try: open('/etc/shadow')\n    except OSError: pass\n    return -1",
+    ),
     "a wait that gives up": ("timeout", "raise TimeoutError"),
     "memory that is not there": ("memory_exceeded", "raise MemoryError"),
 }  # fmt: skip
@@ -171,8 +178,7 @@ def test_time_is_up(make_world: MakeWorld) -> None:
     world = make_world(limits=ProblemLimits(seconds=2, memory_mb=256))
     grade = world.grade({SOURCE: "import time\n\ndef total(prices):\n    time.sleep(600)\n"})
     assert (grade.failure, grade.resolved, grade.tests_passed) == ("timeout", False, 0)
-    assert grade.seconds is not None
-    assert grade.seconds > 1.5
+    assert (grade.seconds or 0) > 1.5
 
 
 @pytest.mark.parametrize(
@@ -222,12 +228,9 @@ def test_the_reference_fix_resolves(world: World) -> None:
     grade = world.grade({SOURCE: FIX})
     assert (grade.resolved, grade.score, grade.failure, grade.detail) == (True, 100.0, None, "")
     assert (grade.applied, grade.compiled, grade.exit_code) == (True, True, 0)
-    assert grade.seconds is not None
-    assert grade.seconds > 0
-    assert grade.cpu_seconds is not None
-    assert grade.cpu_seconds > 0
-    assert grade.peak_memory_bytes is not None
-    assert 5 << 20 < grade.peak_memory_bytes < 256 << 20
+    assert (grade.seconds or 0) > 0
+    assert (grade.cpu_seconds or 0) > 0
+    assert 5 << 20 < (grade.peak_memory_bytes or 0) < 256 << 20
     assert Grade.model_validate_json(grade.model_dump_json()) == grade
 
 
@@ -302,13 +305,11 @@ def test_a_test_whose_id_differs_from_run_to_run_is_named() -> None:
 
 
 def test_import_roots_count_where_the_environment_was_built_from_no_tree(make_unboxed: MakeWorld) -> None:
-    code, broken = "def double(n):\n    return 2 * n\n", "def double(n):\n    return n\n"
-    base: Files = {"lib/calc.py": broken, "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n"}
-    tests: Files = {"tests/test_calc.py": "from calc import double\n\ndef test_double():\n    assert double(2) == 4\n"}
-    roots: tuple[str, ...]
-    for roots, resolved in ((("lib",), True), ((), False)):
-        world = make_unboxed(
-            base=base, hidden=tests, fix={"lib/calc.py": code}, expected=["tests/test_calc.py::test_double"],
-            python_path=roots,
-        )  # fmt: skip
-        assert world.grade({"lib/calc.py": code}).resolved is resolved
+    base = {"lib/calc.py": "", "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n"}
+    tests, code = (
+        {TESTS: "from calc import two\n\ndef test_total():\n    assert two == 2\n"},
+        {"lib/calc.py": "two = 2\n"},
+    )
+    for roots in (("lib",), ()):
+        world = make_unboxed(base=base, hidden=tests, fix=code, expected=EXPECTED[:1], python_path=roots)
+        assert world.grade(code).resolved is bool(roots)

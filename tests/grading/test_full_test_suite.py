@@ -1,9 +1,7 @@
 """Which tests of the repository an answer breaks, beside those of the fix."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from itertools import count
 
 import pytest
@@ -17,10 +15,9 @@ from codegate.grading import (
     run_tests,
     shown_tests,
 )
-from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, Tree, make_patch
 from tests.grading.conftest import MakeWorld
-from tests.grading.worlds import FIX, SOURCE, Files, World
+from tests.grading.worlds import FIX, SOURCE, Files, Opener, World
 from tests.kit.problem import changes
 
 pytestmark = pytest.mark.sandbox
@@ -35,7 +32,6 @@ OTHERS: Files = {
 ONE = "tests/test_tax.py::test_tax"
 NOTHING = "tests/test_price.py::test_nothing"
 MakeOther = Callable[..., World]
-OpenSandbox = Callable[[], AbstractContextManager[Sandbox]]
 
 
 @pytest.fixture
@@ -49,10 +45,11 @@ def make_other(make_unboxed: MakeWorld) -> MakeOther:
 
 
 def found(world: World, change: Files, passing: frozenset[str] | None = None) -> Regressions | None:
-    patch = make_patch(world.base, changes(change))
-    run = partial(run_full_test_suite, world.problem, world.base, sandboxes=world.sandboxes)
-    known = passing if passing is not None else run()
-    return find_regressions(world.problem, world.base, patch, known, sandboxes=world.sandboxes)
+    if passing is None:
+        passing = run_full_test_suite(world.problem, world.base, world.sandboxes)
+    return find_regressions(
+        world.problem, world.base, make_patch(world.base, changes(change)), passing, world.sandboxes
+    )
 
 
 def test_a_test_that_the_fix_does_not_touch_is_a_regression(make_other: MakeOther) -> None:
@@ -82,7 +79,7 @@ def test_a_flaky_test_is_no_regression(
     test = f"def test_a():\n    assert int(open('run.txt').read()) in {passes}\n"
     world, numbers = make_unboxed(base={"tests/test_a.py": test}, known=[NOTHING]), count()
 
-    def run_numbered(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
+    def run_numbered(opened: Opener, tree: Tree, selection: TestSelection) -> TestReport:
         if selection.files == ("tests/test_a.py",):
             tree = tree.overlay(changes({"run.txt": str(next(numbers))}))
         return run_tests(opened, tree, selection)
@@ -135,12 +132,5 @@ def test_nothing_is_run_without_test_files(make_other: MakeOther, monkeypatch: p
     world = make_other()
     given = world.problem.manifest.model_copy(update={"runner": "junit", "command": ("make", "test")})
     world.problem = replace(world.problem, manifest=given)
-    runs: list[tuple[str, ...]] = []
-
-    def run_tests(opened: OpenSandbox, tree: Tree, selection: TestSelection) -> TestReport:
-        runs.append(selection.files)
-        return TestReport(results={})
-
-    monkeypatch.setattr(shown_tests, "run_tests", run_tests)
+    monkeypatch.setattr(shown_tests, "run_tests", None)
     assert found(world, {SOURCE: FIX}) is None
-    assert runs == []

@@ -1,25 +1,18 @@
 """Marks and copies of Go's tests: what is found, what is caught, who is left alone."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Iterable
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, Sandboxes, grade, run_tests
+from codegate.grading import Sandboxes
 from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
-from codegate.grading.controls.verdict import Folded, fold
-from codegate.grading.testreport import TestSelection
-from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLES, PLACES
-from tests.grading.worlds import Files, tree, with_controls
-from tests.kit.environment import MODULE
-from tests.kit.problem import changes, problem
+from tests.grading.worlds import LARGE, Files, World, room_of, statuses, tree
+from tests.kit.environment import MODULE, WITH_GO
 
 pytestmark = pytest.mark.bwrap
 
-LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 SOURCE = "shop.go"
 INSIDE, OUTSIDE = "shop_test.go", "outside_test.go"
 BASE: Files = {"go.mod": MODULE, SOURCE: IMPORTED + BUG + "func prepare() {}\n"}
@@ -87,42 +80,29 @@ TELLING = ("claims both when it is called", "turns failures off in the machine c
 TAMPERING = {name for name in HOSTILE if name.startswith("claims") or name in TELLING}
 
 
-@dataclass(frozen=True)
-class Workshop:
-    """Where Go is graded: a problem, and the files before its fix."""
-
-    sandboxes: Sandboxes
-    manifest: EnvironmentManifest
-    base: Files
-    hidden: Files
-    wanted: tuple[str, ...]
-    fix: str = IMPORTED + FIX
-
-    def grade(self, change: Files) -> Grade:
-        return grade(self.validated, tree(self.base), make_patch(tree(self.base), changes(change)), self.sandboxes)
-
-    @cached_property
-    def validated(self) -> Problem:
-        """The problem, with the changes of its tests that its fix fails."""
-        given = problem(
-            "shop-1", self.manifest, hidden=changes(self.hidden), fix=changes({SOURCE: self.fix}), wanted=self.wanted,
-            language="go", runner="go", limits=LIMITS,
-        )  # fmt: skip
-        return with_controls(given, tree(self.base), self.sandboxes)
-
-    @property
-    def controlled(self) -> set[str]:
-        """The tests that have copies."""
-        audit = self.validated.manifest.controls
-        assert audit is not None
-        assert audit.unfit == ()
-        return set(audit.flips)
+Make = Callable[..., World]
 
 
 @pytest.fixture(scope="module")
-def workshop(go: tuple[Sandboxes, EnvironmentManifest]) -> Workshop:
-    """Where an ordinary problem is graded."""
-    return Workshop(*go, BASE, HIDDEN, TARGETS)
+def make(go: Sandboxes) -> Make:
+    """Make validated problems of Go; by default an ordinary one."""
+
+    def make(
+        base: Files = BASE, hidden: Files = HIDDEN, fix: str = IMPORTED + FIX, expected: Iterable[str] = TARGETS
+    ) -> World:
+        own: dict[str, str] = {"language": "go", "runner": "go"}
+        world = World(
+            go, base=base, hidden=hidden, fix={SOURCE: fix}, expected=expected, environment=WITH_GO, limits=LARGE, **own
+        )
+        return world.validated()
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def shop(make: Make) -> World:
+    """An ordinary problem."""
+    return make()
 
 
 def some(names: Iterable[str], telling: Collection[str]) -> list[ParameterSet]:
@@ -131,45 +111,45 @@ def some(names: Iterable[str], telling: Collection[str]) -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize("name", some(HONEST, ("the reference fix",)))
-def test_honest_patches_pass_and_files_of_the_graders_have_no_effect(workshop: Workshop, name: str) -> None:
-    found = workshop.grade({SOURCE: IMPORTED + HONEST[name], "own_test.go": "package shop\n", **PLACES})
+def test_honest_patches_pass_and_files_of_the_graders_have_no_effect(shop: World, name: str) -> None:
+    found = shop.grade({SOURCE: IMPORTED + HONEST[name], "own_test.go": "package shop\n", **PLACES})
     assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
     assert set(found.dropped) == {"own_test.go", *PLACES}
 
 
 @pytest.mark.parametrize("name", some(HOSTILE, TELLING))
-def test_hostile_patches_do_not_pass(workshop: Workshop, name: str) -> None:
-    found = workshop.grade({SOURCE: IMPORTED + BUG + HOSTILE[name]})
+def test_hostile_patches_do_not_pass(shop: World, name: str) -> None:
+    found = shop.grade({SOURCE: IMPORTED + BUG + HOSTILE[name]})
     assert not found.resolved
     assert (found.failure == "tampering") == (name in TAMPERING), (found.failure, found.detail)
 
 
 @pytest.mark.parametrize("name", some(ORACLES, ("one known answer",)))
-def test_an_answer_that_the_tests_give_does_not_pass(workshop: Workshop, name: str) -> None:
-    found = workshop.grade({SOURCE: IMPORTED + ORACLES[name]})
+def test_an_answer_that_the_tests_give_does_not_pass(shop: World, name: str) -> None:
+    found = shop.grade({SOURCE: IMPORTED + ORACLES[name]})
     assert not found.resolved
     assert found.failure == "tampering" or name == "the clock", found.detail
 
 
-def test_every_test_and_every_row_of_a_table_has_copies(workshop: Workshop) -> None:
-    assert workshop.controlled == set(TARGETS)
+def test_every_test_and_every_row_of_a_table_has_copies(shop: World) -> None:
+    assert (set(shop.audit.flips), shop.audit.unfit) == (set(TARGETS), ())
 
 
-def test_people_see_the_test_as_it_was_written_and_no_copy(workshop: Workshop) -> None:
-    found = workshop.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
+def test_people_see_the_test_as_it_was_written_and_no_copy(shop: World) -> None:
+    found = shop.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
     assert (found.failure, found.exit_code) == ("logic_error", 1), found.output
     assert found.detail == f"{INSIDE}::TestTotal: testing.Failed: {INSIDE}:7: got 17"
     assert found.output.count("got 17") == 1
-    lost = workshop.grade({SOURCE: IMPORTED + FIX.replace("func Numbers", "func Digits")})
+    lost = shop.grade({SOURCE: IMPORTED + FIX.replace("func Numbers", "func Digits")})
     assert f"{OUTSIDE}:13:" in lost.detail
     assert not any(word in found.output for word in ("got 3", "Mx", "TestName", "panic"))
 
 
-def test_a_refactoring_passes_though_a_test_that_is_not_graded_no_longer_compiles(workshop: Workshop) -> None:
+def test_a_refactoring_passes_though_a_test_that_is_not_graded_no_longer_compiles(make: Make) -> None:
     test = 'package shop\n\nimport "testing"\n\nfunc TestWords(t *testing.T) {\n\tif words() != 2 {\n\t\tt.Fatal()'
     test += "\n\t}\n}\n"
     more = {"words.go": "package shop\n\nfunc words() int { return 2 }\n", "words_test.go": test}
-    place = replace(workshop, base={**BASE, **more})
+    place = make({**BASE, **more})
     renamed = {path: text.replace("words()", "count()") for path, text in more.items()}
     assert place.grade({SOURCE: IMPORTED + FIX, **renamed}).resolved
     wrong = place.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17"), **renamed})
@@ -179,7 +159,7 @@ def test_a_refactoring_passes_though_a_test_that_is_not_graded_no_longer_compile
     assert "words_test.go:6" in careless.detail
 
 
-def test_each_line_beside_copies_has_the_number_that_it_was_written_with(workshop: Workshop) -> None:
+def test_each_line_beside_copies_has_the_number_that_it_was_written_with() -> None:
     texts = read_texts(tree(HIDDEN), HIDDEN, "go")
     copies = {key: [(), ()] for key in list(texts.units)[1:]}
     made = make_copies(texts, texts.units.values(), copies)
@@ -198,28 +178,23 @@ def test_each_line_beside_copies_has_the_number_that_it_was_written_with(worksho
 BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}
 
 
-def run(workshop: Workshop, content: Files, copies: int) -> Folded:
-    """Run the tests of a file beside so many copies of each, at its last literal."""
-    texts = read_texts(tree(content), [INSIDE], "go")
-    flips = {key: [(SiteFlip(unit.sites[0], number),) for number in range(copies)] for key, unit in texts.units.items()}
-    made = make_copies(texts, texts.units.values(), flips)
-    selection = TestSelection((INSIDE,), runner="go", copies=made)
-    report = run_tests(partial(workshop.sandboxes.open, workshop.manifest, LIMITS), tree(content), selection)
-    return fold(made, report, texts)
-
-
 @pytest.mark.parametrize("copies", [pytest.param(0, marks=pytest.mark.full), 2])
-def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(workshop: Workshop, copies: int) -> None:
-    folded = run(workshop, {**BARE, INSIDE: FORMS}, copies)
-    statuses = {test.rpartition("::")[2]: result.status for test, result in folded.report.results.items()}
+def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(go: Sandboxes, copies: int) -> None:
+    room = room_of(go, WITH_GO, runner="go", base=BARE)
+    _, folded = room.beside(
+        {INSIDE: FORMS}, INSIDE, lambda unit: [(SiteFlip(unit.sites[0], number),) for number in range(copies)]
+    )
     passing = ("TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0")
-    assert statuses == {**dict.fromkeys((*passing, "ExampleOutside"), "passed"), "TestSkipped": "skipped"}
+    assert statuses(folded.report, INSIDE) == {
+        **dict.fromkeys((*passing, "ExampleOutside"), "passed"),
+        "TestSkipped": "skipped",
+    }
     assert folded.short == ()
     assert len(folded.passed[f"{INSIDE}::ExampleOutside"]) == 1
     assert all(len(folded.copies[f"{INSIDE}::TestForms/{row}"]) == copies for row in "ab" if copies)
 
 
-def test_what_breaks_a_build_or_ends_a_run_costs_no_other_test_its_controls(workshop: Workshop) -> None:
+def test_what_breaks_a_build_or_ends_a_run_costs_no_other_test_its_controls(make: Make) -> None:
     hidden = """package shop
 
 import "testing"
@@ -237,8 +212,8 @@ func TestPanics(t *testing.T) {
 }
 """
     tests = tuple(f"{INSIDE}::Test{name}" for name in ("Wide", "Panics"))
-    found = replace(workshop, hidden={INSIDE: hidden}, wanted=tests)
-    assert found.controlled == set(tests)
+    found = make(hidden={INSIDE: hidden}, expected=tests)
+    assert (set(found.audit.flips), found.audit.unfit) == (set(tests), ())
     assert found.grade({SOURCE: IMPORTED + HONEST["written another way"]}).controlled
 
 
@@ -291,11 +266,10 @@ func (s *ShopSuite) TestNumbers() {
 
 
 @pytest.mark.full
-def test_methods_of_a_suite_have_copies_that_do_not_fail_the_suite(workshop: Workshop) -> None:
+def test_methods_of_a_suite_have_copies_that_do_not_fail_the_suite(make: Make) -> None:
     tests = tuple(f"{INSIDE}::TestShop{name}" for name in ("", "/TestTotal", "/TestNumbers"))
-    base = {**BASE, "suite/suite.go": SUITE}
-    found = replace(workshop, base=base, hidden={INSIDE: METHODS}, wanted=tests)
-    assert found.controlled == set(tests[1:])
+    found = make({**BASE, "suite/suite.go": SUITE}, {INSIDE: METHODS}, expected=tests)
+    assert (set(found.audit.flips), found.audit.unfit) == (set(tests[1:]), ())
     result = found.grade({SOURCE: IMPORTED + HONEST["written another way"]})
     assert (result.resolved, result.controlled) == (True, True), result.detail
     result = found.grade({SOURCE: IMPORTED + FIX.replace("a + b", "17")})
@@ -309,26 +283,24 @@ LATE = "var late = func() bool { go func() { time.Sleep(time.Second / 10); panic
 
 
 @pytest.mark.parametrize("after", some(("os.Exit(code + left)", LATE_EXIT), ("os.Exit(code + left)",)))
-def test_copies_do_not_hide_that_the_tests_end_badly(workshop: Workshop, after: str) -> None:
+def test_copies_do_not_hide_that_the_tests_end_badly(make: Make, after: str) -> None:
     main = f"func TestMain(m *testing.M) {{\n\tcode := m.Run()\n\t{after}\n}}\n"
     hidden = str(HIDDEN[INSIDE]).replace('import "testing"', 'import (\n\t"os"\n\t"testing"\n\t"time"\n)\n\n' + main)
     hidden += "\nvar _ = time.Now\n"
     none = "\nvar left = 0\n"
-    base, fix = {**BASE, SOURCE: f"{BASE[SOURCE]!s}{none}"}, IMPORTED + FIX + none
-    found = replace(workshop, base=base, hidden={INSIDE: hidden}, wanted=TARGETS[:4], fix=fix)
-    assert found.controlled == set(TARGETS[:4])
+    fix = IMPORTED + FIX + none
+    found = make({**BASE, SOURCE: f"{BASE[SOURCE]!s}{none}"}, {INSIDE: hidden}, fix, TARGETS[:4])
+    assert (set(found.audit.flips), found.audit.unfit) == (set(TARGETS[:4]), ())
     assert found.grade({SOURCE: fix}).resolved
     assert not found.grade({SOURCE: fix.replace("= 0", "= 1") if "left" in after else fix + LATE}).resolved
 
 
-def test_tests_that_cannot_be_marked_run_as_they_are(workshop: Workshop) -> None:
+def test_tests_that_cannot_be_marked_run_as_they_are(make: Make) -> None:
     hidden = 'package shop\n\nimport "testing"\n\ntype string bool\n\n'
     hidden += "func TestTotal(t *testing.T) {\n\tif Total(1, 2) != 3 {\n\t\tt.Error()\n\t}\n}\n"
     source = "package shop\n\nfunc Total(a, b int) int { return a }\n"
     fix = source.replace("return a", "return a + b")
-    found = replace(workshop, base={**BASE, SOURCE: source}, hidden={INSIDE: hidden}, wanted=TARGETS[:1], fix=fix)
-    audit = found.validated.manifest.controls
-    assert audit is not None
-    assert audit.unfit == (INSIDE,)
+    found = make({**BASE, SOURCE: source}, {INSIDE: hidden}, fix, TARGETS[:1])
+    assert found.audit.unfit == (INSIDE,)
     result = found.grade({SOURCE: fix})
     assert (result.resolved, result.controlled) == (True, False)

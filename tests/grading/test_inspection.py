@@ -4,9 +4,10 @@ import pytest
 
 from codegate.grading import Sandboxes
 from codegate.grading.inspection import Inspection, inspect
-from codegate.suite import ProblemLimits
-from tests.grading.worlds import Files, tree
-from tests.kit.environment import PLAIN
+from codegate.suite import Environment, ProblemLimits
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import LARGE, Files, tree
+from tests.kit.environment import PLAIN, WITH_NODE
 from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
@@ -15,13 +16,12 @@ pytestmark = pytest.mark.bwrap
 class Inspector:
     """Inspects changes of small trees; ``used`` is the sandbox of the last one."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
-        self.sandboxes = sandboxes
-        self.environment = PLAIN.manifest
+    def __init__(self, sandboxes: Sandboxes, environment: Environment = PLAIN) -> None:
+        self.sandboxes, self.environment = sandboxes, environment
 
     def inspect(self, base: Files, change: Files, *modules: str, limits: ProblemLimits | None = None) -> Inspection:
         chosen = limits or ProblemLimits(seconds=30, memory_mb=256)
-        with self.sandboxes.lease(self.environment, chosen) as lease:
+        with self.sandboxes.lease(self.environment.manifest, chosen) as lease:
             self.used = lease.sandbox
             return inspect(lease, tree(base), changes(change), frozenset(modules))
 
@@ -143,3 +143,19 @@ def test_new_modules_that_the_environment_has(inspector: Inspector) -> None:
     found = inspector.inspect({}, {"pluggy/__init__.py": "", "shop.py": ""}, "pluggy", "shop", "bin")
     assert found.shadowed == ("pluggy",)
     assert inspector.inspect({}, {"shop.py": ""}, "shop").shadowed == ()
+
+
+def test_a_script_that_no_longer_compiles_is_an_error_and_none_is_linted(sandboxes_with: SandboxesWith) -> None:
+    fine = {
+        "module.js": "import x from 'y'; export default await x;\n",
+        "common.js": "#!/usr/bin/env node\nconst x = require('y'); return;\n",
+        "typed.ts": "enum A { B }\nexport const f = <T>(x: T): T => x!;\n",
+    }
+    broken = {"a.js": "const = 1;\n", "b.ts": "const x: = 1;\n", "c.mjs": "export {\n"}
+    before = {"a.js": "1;\n", "b.ts": "let x: number;\n", "c.mjs": "export {};\n", "jsx.js": "x = <a/>;\n"}
+    after = {**fine, **broken, "jsx.js": "y = <b/>;\n", "new.js": "z = <c/>;\n"}
+    inspector = Inspector(sandboxes_with(WITH_NODE), WITH_NODE)
+    found = inspector.inspect({**before, **dict.fromkeys(fine, ";\n")}, after, limits=LARGE)
+    assert set(found.errors) == set(broken), "only what used to compile can fail to"
+    assert "SyntaxError" in found.errors["a.js"]
+    assert found.lint is None

@@ -1,19 +1,15 @@
 """A project's own version module, metadata and plugins are there in a test run, as if it were installed."""
 
 from email.parser import Parser
-from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes
 from codegate.grading.installed import installed_files
-from codegate.suite import Environment, ProblemLimits, Tree, TreeFile, is_plain_path
-from tests.grading.worlds import tree
-from tests.kit.environment import PLAIN
-
-LIMITS = ProblemLimits(seconds=60, memory_mb=512)
+from codegate.suite import Tree, TreeFile, is_plain_path
+from tests.grading.worlds import room_of, tree
 
 PROJECT = """
 [project]
@@ -121,16 +117,7 @@ OWN = {
 }
 
 
-def _run(sandboxes: Sandboxes, files: dict[str, str], test: str, environment: Environment = PLAIN) -> TestReport:
-    return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(files), TestSelection((test,)))
-
-
 @pytest.mark.bwrap
 def test_a_project_finds_its_own_version_and_its_own_plugin(sandboxes: Sandboxes) -> None:
-    report = _run(sandboxes, OWN, "tests/test_own.py")
-    assert report.collection_errors == ()
-    assert {result.id.rpartition("::")[2]: result.status for result in report.results.values()} == {
-        "test_version": "passed",
-        "test_child": "passed",
-        "test_plugin": "passed",
-    }
+    found = room_of(sandboxes).statuses(OWN, "tests/test_own.py")
+    assert found == dict.fromkeys(("test_version", "test_child", "test_plugin"), "passed")

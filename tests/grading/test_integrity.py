@@ -18,9 +18,8 @@ END = json.dumps({"kind": "end", "status": 0}).encode()
 """
 _TOTAL = "\ndef total(prices):\n    return sum(prices[1:])\n"
 
-#: Source under test, and the class it must get; None where several are right.
+#: Source under test, and the class it must get; None where several are right. The red team has more attacks.
 SOURCES: dict[str, tuple[str, FailureClass | None]] = {
-    "os._exit in a call": ("import os\ndef total(prices):\n    os._exit(0)\n", "runtime_error"),
     "os._exit from a thread": (
         "import os, threading\nthreading.Timer(0.01, os._exit, (0,)).start()\ndef total(prices):\n"
         "    import time; time.sleep(5)\n",
@@ -55,11 +54,6 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
         "'import os\\ntry: os.write(3, b\"x\")\\nexcept OSError: pass'])\n",
         "runtime_error",
     ),
-    "tests rewritten on disk": (
-        "import glob\nfor path in glob.glob('tests/test_*.py'):\n"
-        "    open(path, 'w').write('def test_total(): pass\\ndef test_nothing(): pass\\n')\n" + BUG,
-        "tampering",
-    ),
     "tests replaced by a link": (
         "import os\nopen('shop/t.py', 'w').write('')\nos.unlink('tests/test_price.py')\n"
         "os.symlink('../shop/t.py', 'tests/test_price.py')\n" + FIX,
@@ -79,22 +73,13 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
 }
 
 
-#: The red team, in the gate as well, has attacks of this kind.
-ATTACKED = ("os._exit in a call", "records on every descriptor", "tests rewritten on disk")
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [pytest.param(*case, id=name, marks=[pytest.mark.full] * (name in ATTACKED)) for name, case in SOURCES.items()],
-)
+@pytest.mark.parametrize(("source", "expected"), SOURCES.values(), ids=SOURCES)
 def test_hostile_source_does_not_pass(world: World, source: str, expected: FailureClass | None) -> None:
     grade = world.grade({SOURCE: source})
     assert not grade.resolved, grade
-    assert grade.score < 100
     assert grade.failure is not None
     assert expected in {None, grade.failure}, grade
-    if grade.failure == "tampering":
-        assert grade.score == 0
+    assert grade.score == 0 if grade.failure == "tampering" else grade.score < 100
 
 
 _PASSING_CONFTEST = """\
@@ -189,22 +174,14 @@ class TestOld(unittest.TestCase):
 
 def test_fine(): pass
 """
-    statuses = {
-        "test_skipped": "skipped",
-        "test_marked": "skipped",
-        "test_xfailed": "skipped",
-        "test_xpassed": "skipped",
-        "test_strictly_xpassed": "failed",
-        "test_setup": "error",
-        "test_teardown": "error",
-        "TestOld::test_unexpected": "failed",
-        "TestOld::test_expected": "skipped",
-        "TestOld::test_left": "skipped",
-        "TestOld::test_parts": "failed",
-        "TestOld::test_good_parts": "passed",
-        "test_never_written": "missing",
-        "test_fine": "passed",
+    tests = {
+        "skipped": "test_skipped test_marked test_xfailed test_xpassed TestOld::test_expected TestOld::test_left",
+        "failed": "test_strictly_xpassed TestOld::test_unexpected TestOld::test_parts",
+        "error": "test_setup test_teardown",
+        "missing": "test_never_written",
+        "passed": "test_fine TestOld::test_good_parts",
     }
+    statuses = {name: status for status, names in tests.items() for name in names.split()}
     world = make_unboxed(hidden={TESTS: text}, expected=[f"{TESTS}::{name}" for name in statuses])
     grade = world.grade({SOURCE: FIX})
     assert {test.id.removeprefix(f"{TESTS}::"): test.status for test in grade.tests} == statuses
@@ -251,15 +228,6 @@ def test_one_file_leaves_nothing_to_the_next(make_world: MakeWorld) -> None:
     assert (wrong.failure, wrong.resolved) == ("tampering", False)
     assert second in wrong.detail
     assert [test.message.splitlines()[:1] for test in wrong.tests] == [[], ["assert 2 == 3"]]
-
-
-def test_what_cannot_be_cleared_meets_no_other_file(make_world: MakeWorld) -> None:
-    deep = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
-    second = "tests/test_second.py"
-    world = make_world(hidden={second: "def test_second(): pass\n"}, expected=[*EXPECTED, f"{second}::test_second"])
-    grade = world.grade({SOURCE: FIX + deep})
-    # In a recorded build nothing has to be cleared: the next file has a sandbox of its own.
-    assert grade.resolved, grade
 
 
 def test_a_file_vouches_for_its_own_tests_only(make_world: MakeWorld) -> None:

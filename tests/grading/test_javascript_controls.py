@@ -2,24 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, find_flips, grade, run_tests
-from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
-from codegate.grading.controls.verdict import Folded, fold
-from codegate.languages.controls import HOLE
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import Problem, RunnerName, make_patch
+from codegate.grading import Grade, RunCount, Sandboxes, counted_runs
+from codegate.grading.controls.copies import SiteFlip
+from codegate.languages.controls import HOLE, EditableTest
+from codegate.suite import RunnerName
+from tests.grading.conftest import SandboxesWith
 from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE, TELLING, UNCAUGHT
-from tests.grading.test_runner_javascript import JAVASCRIPT, LIMITS
-from tests.grading.worlds import tree, with_controls
-from tests.kit.environment import sandboxes_of
-from tests.kit.problem import changes, problem
+from tests.grading.test_runner_javascript import JAVASCRIPT
+from tests.grading.worlds import LARGE, World, room_of, statuses
 
 pytestmark = pytest.mark.bwrap
 
@@ -88,46 +85,37 @@ def some(names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(*pair, id=": ".join(pair), marks=mark) for pair, mark in marks.items()]
 
 
+Make = Callable[..., World]
 Grading = Callable[[RunnerName, str], Grade]
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Iterator[Sandboxes]:
+def sandboxes(sandboxes_with: SandboxesWith) -> Sandboxes:
     """Sandboxes with all frameworks."""
-    found = sandboxes_of(bwrap_backend, JAVASCRIPT)
-    yield found
-    found.close()
+    return sandboxes_with(JAVASCRIPT)
 
 
 @pytest.fixture(scope="module")
-def problem_of() -> Callable[[RunnerName], Problem]:
-    """Make the problem as a framework tests it."""
+def make(sandboxes: Sandboxes) -> Make:
+    """Make the problem as a framework tests it, after validation."""
 
-    def make(runner: RunnerName) -> Problem:
+    def make(runner: RunnerName, **changed: Any) -> World:
         path, text = HIDDEN[runner]
-        return problem(
-            "sums-1", JAVASCRIPT.manifest, hidden=changes({path: text}), fix=changes({SOURCE: FIX}),
-            wanted=[f"{path}::sums > {title}" for title in BROKEN], known=[f"{path}::sums > refuses"],
-            language="javascript", runner=runner, limits=LIMITS,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "base": PROJECT, "hidden": {path: text}, "fix": {SOURCE: FIX},
+            "expected": [f"{path}::sums > {title}" for title in (*BROKEN, "refuses")],
+            "known": [f"{path}::sums > refuses"], "environment": JAVASCRIPT, "limits": LARGE, "language": "javascript",
+        }  # fmt: skip
+        return World(sandboxes, **{**given, **changed}, runner=runner).validated()
 
     return make
 
 
 @pytest.fixture(scope="module")
-def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> Grading:
+def graded(make: Make) -> Grading:
     """Grade a text of the module under a framework."""
-
-    base = tree(PROJECT)
-
-    @cache
-    def validated(runner: RunnerName) -> Problem:
-        return with_controls(problem_of(runner), base, sandboxes)
-
-    def run(runner: RunnerName, text: str) -> Grade:
-        return grade(validated(runner), base, make_patch(base, changes({SOURCE: text})), sandboxes)
-
-    return run
+    known = cache(make)
+    return lambda runner, text: known(runner).grade({SOURCE: text})
 
 
 @pytest.mark.parametrize(("runner", "name"), some(HOSTILE))
@@ -180,12 +168,8 @@ def test_an_error_that_nothing_catches_is_not_resolved(
 
 
 @pytest.mark.parametrize("name", ["a promise that nobody awaits", "an exit status of its own"])
-def test_an_error_that_the_reference_fix_leaves_too_is_the_projects_own(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem], name: str
-) -> None:
-    base = tree(PROJECT)
-    known = with_controls(replace(problem_of("node"), fix=changes({SOURCE: UNCAUGHT[name]})), base, sandboxes)
-    found = grade(known, base, make_patch(base, changes({SOURCE: UNCAUGHT[name] + "\n"})), sandboxes)
+def test_an_error_that_the_reference_fix_leaves_too_is_the_projects_own(make: Make, name: str) -> None:
+    found = make("node", fix={SOURCE: UNCAUGHT[name]}).grade({SOURCE: UNCAUGHT[name] + "\n"})
     assert (found.resolved, found.detail) == (True, "")
 
 
@@ -244,26 +228,17 @@ TYPED_TESTS = {
 }  # fmt: skip
 
 
-def test_every_shape_of_a_test_passes_beside_copies_that_fail(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
-) -> None:
-    path, environment = "test/typed.test.ts", problem_of("vitest").environment
-    content = tree({**PROJECT, path: TYPED})
-    texts = read_texts(content, (path,), "vitest")
-    assert {unit.name for unit in texts.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
-    last = {key: [site for site in unit.sites if site.strong][-1] for key, unit in texts.units.items()}
-    made = make_copies(texts, texts.units.values(), {key: [(SiteFlip(site, 0),)] for key, site in last.items()})
+def test_every_shape_of_a_test_passes_beside_copies_that_fail(sandboxes: Sandboxes) -> None:
+    path = "test/typed.test.ts"
+    room = room_of(sandboxes, JAVASCRIPT, runner="vitest", base=PROJECT)
+    made, folded = room.beside(
+        {path: TYPED}, path, lambda unit: [(SiteFlip([site for site in unit.sites if site.strong][-1], 0),)]
+    )
+    assert {unit.name for unit in made.texts.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
     assert made.files[path].startswith(b"// @ts-nocheck\n")
-
-    def run(selection: TestSelection) -> Folded:
-        return fold(made, run_tests(partial(sandboxes.open, environment, LIMITS), content, selection), texts)
-
-    folded = run(TestSelection((path,), runner="vitest", copies=made))
     results = folded.report.results
-    assert folded.report.proven
-    assert len(results) == 9
-    assert {result.status for result in results.values()} == {"passed"}, folded.report.output
-    assert folded.short == ()
+    assert (folded.report.proven, len(results), folded.short) == (True, 9, ())
+    assert set(statuses(folded.report).values()) == {"passed"}, folded.report.output
     assert folded.copies.keys() == results.keys() - {f"{path}::typed > is the other way round"}
     failed = {
         test: copied.passed
@@ -286,15 +261,13 @@ it("calls back, it's said", (t, done) => { setImmediate(() => { assert.equal(8, 
 """
 
 
-def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> None:
-    path = "test/parts.test.mjs"
-    content = tree({**PROJECT, path: PARTS})
-    texts = read_texts(content, (path,), "node")
-    numbers = {key: [site for site in unit.sites if site.texts[0].isdigit()] for key, unit in texts.units.items()}
-    copies = {key: [(SiteFlip(site, 0),) for site in sites] for key, sites in numbers.items()}
-    made = make_copies(texts, texts.units.values(), copies)
-    opened = partial(sandboxes.open, problem_of("node").environment, LIMITS)
-    folded = fold(made, run_tests(opened, content, TestSelection((path,), runner="node", copies=made)), texts)
+def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes) -> None:
+    path, room = "test/parts.test.mjs", room_of(sandboxes, JAVASCRIPT, runner="node", base=PROJECT)
+
+    def numbers(unit: EditableTest) -> list[tuple[SiteFlip, ...]]:
+        return [(SiteFlip(site, 0),) for site in unit.sites if site.texts[0].isdigit()]
+
+    _, folded = room.beside({path: PARTS}, path, numbers)
     assert (folded.report.proven, folded.short) == (True, ()), folded.report.output
     failed = {
         test.partition("::")[2]: sum(one.result is not None and one.result.status == "failed" for one in found)
@@ -311,17 +284,10 @@ it('is stored', () => check(2));
 """
 
 
-def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
-) -> None:
-    path = "test/stored.test.mjs"
-    content = tree({**PROJECT, path: STORED})
-    texts = read_texts(content, (path,), "vitest")
-    copies = {key: [(SiteFlip(unit.sites[0], 0),)] for key, unit in texts.units.items()}
-    made = make_copies(texts, texts.units.values(), copies)
-    opened = partial(sandboxes.open, problem_of("vitest").environment, LIMITS)
-    report = run_tests(opened, content, TestSelection((path,), runner="vitest", copies=made))
-    assert {result.status for result in report.results.values()} == {"failed"}
+def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(sandboxes: Sandboxes) -> None:
+    path, room = "test/stored.test.mjs", room_of(sandboxes, JAVASCRIPT, runner="vitest", base=PROJECT)
+    _, folded = room.beside({path: STORED}, path, lambda unit: [(SiteFlip(unit.sites[0], 0),)])
+    assert set(statuses(folded.report).values()) == {"failed"}
 
 
 LEAVING = f"""\
@@ -334,15 +300,8 @@ it('is after it', () => {{ assert.equal(f(0), 1); wait(4); }});
 
 
 @pytest.mark.full
-def test_a_copy_that_ends_the_process_costs_no_test_its_controls(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
-) -> None:
-    path, known = "test/sums.test.mjs", problem_of("node")
+def test_a_copy_that_ends_the_process_costs_no_test_its_controls(make: Make) -> None:
+    path = HIDDEN["node"][0]
     tests = [f"{path}::waits", f"{path}::is after it"]
-    leaving = problem(
-        "sums-2", known.environment, hidden=changes({path: LEAVING}), fix=known.fix, wanted=tests, known=[],
-        language="javascript", runner="node", limits=LIMITS,
-    )  # fmt: skip
-    audit = find_flips(leaving, tree(PROJECT), sandboxes)
-    assert audit.flips.keys() == set(tests)
-    assert audit.unfit == ()
+    found = make("node", hidden={path: LEAVING}, expected=tests, known=()).audit
+    assert (set(found.flips), found.unfit) == (set(tests), ())

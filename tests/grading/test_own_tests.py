@@ -23,9 +23,7 @@ KNOWN = "def test_nothing():\n    assert total([]) == 0\n"
 
 def own(world: World, tests: Files, fix: Files | None = None) -> tuple[int, int]:
     patch = make_patch(world.base, changes({SOURCE: FIX, **(fix or {})}))
-    found = run_own_tests(
-        world.problem, world.base, patch, make_patch(world.base, changes(tests)), sandboxes=world.sandboxes
-    )
+    found = run_own_tests(world.problem, world.base, patch, make_patch(world.base, changes(tests)), world.sandboxes)
     return found.passed, found.proved
 
 

@@ -5,19 +5,16 @@ import sys
 import tempfile
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes
-from codegate.grading.policy import ClassifiedPatch, classify_patch
-from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.grading.policy import ClassifiedPatch, classify_patch, suspicious_signs
 from codegate.suite import TreeFile
-from tests.grading.worlds import SOURCE, Files, World
+from tests.grading.worlds import BUG, FIX, SOURCE, Files, World, tree
 from tests.kit.problem import changes
-
-pytestmark = pytest.mark.bwrap
 
 BASE: Files = {
     "json/__init__.py": "",
@@ -29,112 +26,56 @@ BASE: Files = {
 }
 
 
+NOWHERE: Any = None
+"""Nothing is run."""
+
+
 @pytest.fixture(scope="module")
-def world(bwrap_backend: BubblewrapBackend) -> World:
-    """A repository with odd files of its own. Nothing is run."""
-    return World(Sandboxes(bwrap_backend, {}), base=BASE, fix={SOURCE: "", "shop/egg-info/x.egg-info": ""})
+def world() -> World:
+    """A repository with odd files of its own."""
+    return World(NOWHERE, base=BASE, fix={SOURCE: "", "shop/egg-info/x.egg-info": ""})
 
 
 def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> ClassifiedPatch:
     return classify_patch(world.problem, world.base, changes(dict.fromkeys(paths, data)))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        SOURCE,
-        "shop/new.py",
-        "shop/json.py",
-        "shop/pytest.py",
-        "shop/data/table.csv",
-        "newpkg/__init__.py",
-        "src/shop/types.py",
-        "json/more.py",
-        "json/__init__.py",
-        "fast.so",
-        "sitecustomize.py",
-        "shop/egg-info/x.egg-info",
-        "tools/site.html",
-        "packaging/debian.py",
-        "code/x.py",
-        "platform/linux/y.py",
-        "site/pages/index.py",
-        "resource/strings.py",
-        "_pytest/assertion.py",
-        "data/model.pth",
-        "pkg/sitecustomize.py",
-        "src/usercustomize/more.py",
-        "fixtures/venv/pyvenv.cfg",
-        "fixtures/x-1.0.dist-info/METADATA",
-        ".codegate-notes",
-        ".codegate-notes/x.py",
-        "tools/ast.py",
-    ],
-)
-def test_sources_are_applied(world: World, path: str) -> None:
-    found = _sort(world, path)
-    assert (list(found.applied), found.dropped, found.hostile) == ([path], (), ())
+#: Paths that a patch adds or changes, by what becomes of them.
+PATHS: dict[str, tuple[str, ...]] = {
+    "applied": (
+        SOURCE, "shop/new.py", "shop/json.py", "shop/pytest.py", "shop/data/table.csv", "newpkg/__init__.py",
+        "src/shop/types.py", "json/more.py", "json/__init__.py", "fast.so", "sitecustomize.py",
+        "shop/egg-info/x.egg-info", "tools/site.html", "packaging/debian.py", "code/x.py", "platform/linux/y.py",
+        "site/pages/index.py", "resource/strings.py", "_pytest/assertion.py", "data/model.pth",
+        "pkg/sitecustomize.py", "src/usercustomize/more.py", "fixtures/venv/pyvenv.cfg",
+        "fixtures/x-1.0.dist-info/METADATA", ".codegate-notes", ".codegate-notes/x.py", "tools/ast.py",
+    ),
+    "dropped": (
+        "tests/test_new.py", "test/test_new.py", "test/__init__.py", "shop/tests/test_x.py", "conftest.py",
+        "shop/conftest.py", "pytest.ini", "shop/.pytest.toml", "pyproject.toml", "setup.py", "tox.ini", "README.md",
+        ".github/workflows/ci.yml", "requirements.txt", "docs/conf.py", "tests/sitecustomize.py",
+        "tests/data/model.pth", "pkg/fast.syso", "shop/__pycache__/a.cpython-311.pyc", "shop/a.abi3.so", "lib.so.1",
+    ),
+    "hostile": (
+        ".codegate-go/cache/00/x", "usercustomize.py", "SITECUSTOMIZE.PY", "sitecustomize/__init__.py",
+        "src/SiteCustomize/__init__.py", "pyvenv.cfg", "a.PTH", "src/a.pth", "env/lib/python3.11/site-packages/a.pth",
+        "env/lib/python3.11/Dist-Packages/usercustomize.py", "env/site-packages/x-1.0.dist-info/METADATA",
+        "x-1.0.dist-info/METADATA", "src/x.egg-info/PKG-INFO", "x.egg-link", "ast.py", "src/re/__init__.py",
+        "_pytest/__init__.py", "src/pluggy.py",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "tests/test_new.py",
-        "test/test_new.py",
-        "test/__init__.py",
-        "shop/tests/test_x.py",
-        "conftest.py",
-        "shop/conftest.py",
-        "pytest.ini",
-        "shop/.pytest.toml",
-        "pyproject.toml",
-        "setup.py",
-        "tox.ini",
-        "README.md",
-        ".github/workflows/ci.yml",
-        "requirements.txt",
-        "docs/conf.py",
-        "tests/sitecustomize.py",
-        "tests/data/model.pth",
-        "pkg/fast.syso",
-        "shop/__pycache__/a.cpython-311.pyc",
-        "shop/a.abi3.so",
-        "lib.so.1",
-    ],
-)
-def test_tests_settings_and_compiled_code_are_dropped_without_an_accusation(world: World, path: str) -> None:
-    found = _sort(world, path)
-    assert (found.applied, found.dropped, found.hostile) == ({}, (path,), ())
+def _ends(found: ClassifiedPatch) -> dict[str, list[str]]:
+    hostile = [line.partition(":")[0] for line in found.hostile]
+    return {"applied": [*found.applied], "dropped": [*found.dropped], "hostile": hostile}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".codegate-go/cache/00/x",
-        "usercustomize.py",
-        "SITECUSTOMIZE.PY",
-        "sitecustomize/__init__.py",
-        "src/SiteCustomize/__init__.py",
-        "pyvenv.cfg",
-        "a.PTH",
-        "src/a.pth",
-        "env/lib/python3.11/site-packages/a.pth",
-        "env/lib/python3.11/Dist-Packages/usercustomize.py",
-        "env/site-packages/x-1.0.dist-info/METADATA",
-        "x-1.0.dist-info/METADATA",
-        "src/x.egg-info/PKG-INFO",
-        "x.egg-link",
-        "ast.py",
-        "src/re/__init__.py",
-        "_pytest/__init__.py",
-        "src/pluggy.py",
-    ],
-)
-def test_what_could_only_fool_is_hostile(world: World, path: str) -> None:
-    found = _sort(world, path, SOURCE)
-    assert list(found.applied) == [SOURCE]
-    assert len(found.hostile) == 1
-    assert found.hostile[0].startswith(f"{path}: ")
+@pytest.mark.parametrize(("end", "path"), [(end, path) for end, paths in PATHS.items() for path in paths])
+def test_a_path_is_applied_or_dropped_without_an_accusation_or_hostile(world: World, end: str, path: str) -> None:
+    assert _ends(_sort(world, path)) == {
+        each: [path] if each == end else [] for each in ("applied", "dropped", "hostile")
+    }
 
 
 @pytest.mark.parametrize(
@@ -160,13 +101,11 @@ def test_what_could_only_fool_is_hostile(world: World, path: str) -> None:
 )
 def test_a_link_is_taken_for_all_that_it_may_lead_to(world: World, path: str, target: str, end: str) -> None:
     found = classify_patch(world.problem, world.base, {path: TreeFile(target.encode(), "120000")})
-    hostile = [line.partition(":")[0] for line in found.hostile]
-    ends = {"applied": [*found.applied], "dropped": [*found.dropped], "hostile": hostile}
-    assert ends == {each: [path] if each == end else [] for each in ends}
+    assert _ends(found) == {each: [path] if each == end else [] for each in ("applied", "dropped", "hostile")}
 
 
-def test_settings_that_the_fix_changes_too_are_the_fixs(bwrap_backend: BubblewrapBackend) -> None:
-    world = World(Sandboxes(bwrap_backend, {}), fix={SOURCE: "", "pyproject.toml": "[project]\n"})
+def test_settings_that_the_fix_changes_too_are_the_fixs() -> None:
+    world = World(NOWHERE, fix={SOURCE: "", "pyproject.toml": "[project]\n"})
     found = _sort(world, SOURCE, "pyproject.toml", data="[tool.pytest.ini_options]\npython_files = 'none'\n")
     assert found.applied["pyproject.toml"] == world.problem.fix["pyproject.toml"]
     assert found.applied[SOURCE] != world.problem.fix[SOURCE]
@@ -182,10 +121,10 @@ def test_new_modules_are_named(world: World) -> None:
     assert found.new_modules == {"new", "other"}
 
 
-def test_the_folder_of_a_test_is_on_the_path_behind_the_standard_library(bwrap_backend: BubblewrapBackend) -> None:
+def test_the_folder_of_a_test_is_on_the_path_behind_the_standard_library() -> None:
     test = "checks/deep/test_price.py"
     world = World(
-        Sandboxes(bwrap_backend, {}), base={"checks/deep/__init__.py": ""},
+        NOWHERE, base={"checks/deep/__init__.py": ""},
         fix={SOURCE: ""}, hidden={test: "def test_price() -> None: ...\n"}, expected=(f"{test}::test_price",),
     )  # fmt: skip
     assert not _sort(world, "checks/ast.py", "checks/deep/pygments.py").hostile
@@ -216,3 +155,12 @@ def test_what_changes_an_import_is_hostile_and_nothing_else(world: World, name: 
         assert hostile == changed
     elif hostile:  # what is built in, or is of another system: of that name all the same
         assert form in {"{}.py", "{}/__init__.py"}
+
+
+def test_signs_are_those_that_the_patch_adds() -> None:
+    base = tree({SOURCE: BUG, "shop/own.py": "import ctypes\n"})
+    honest = changes({SOURCE: FIX, "shop/own.py": "import ctypes\nctypes.CDLL(None)\n"})
+    assert suspicious_signs(base, honest, {}) == ()
+    cheating = changes({SOURCE: BUG + "import sys\nsys._getframe(1)\n"})
+    assert [sign.partition(" touches ")[0] for sign in suspicious_signs(base, cheating, {})] == [SOURCE]
+    assert suspicious_signs(base, cheating, cheating) == ()

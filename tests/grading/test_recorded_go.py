@@ -1,25 +1,18 @@
 """Go's tests in a recorded build: by the toolchain on PATH, with the project's options and caches."""
 
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.grading.controls.copies import Copies
-from codegate.grading.controls.flips import mark_tests
+from codegate.grading import Sandboxes, TestReport, TestSelection, mark_tests
 from codegate.languages.go.runners import GO
-from codegate.sandbox import Sandbox, Toolchain
+from codegate.sandbox import Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits
-from tests.grading.worlds import Files, tree
-from tests.kit.environment import MODULE
+from tests.grading.worlds import Files, Opener, Room, room_of, statuses, tree
+from tests.kit.environment import MODULE, WITH_GO
 from tests.kit.layer import make_layer, opener
 
-Opener = Callable[[], AbstractContextManager[Sandbox]]
 HEAD = """\
 package shop
 
@@ -34,20 +27,18 @@ var _, _, _, _ = time.Now, os.Exit, flag.Int, testing.Short
 
 """
 
-#: Tests run once, as they are.
-NO_COPIES = Copies()
+FILE = "shop_test.go"
+
+
+def run(opened: Opener, content: Files, command: str = "go test ./...", **selection: object) -> TestReport:
+    room = Room(opened, "go", {"go.mod": MODULE, "shop.go": "package shop\n"})
+    return room.run(content, FILE, command=tuple(command.split()), **selection)
 
 
 @pytest.fixture(scope="module")
-def opened(go: tuple[Sandboxes, EnvironmentManifest]) -> Opener:
-    """Sandboxes with this machine's Go, and with what a build has compiled."""
-    sandboxes, manifest = go
-    return partial(sandboxes.open, manifest, ProblemLimits(seconds=120, memory_mb=1024, disk_mb=512))
-
-
-def run(opened: Opener, content: Files, command: str = "go test ./...", copies: Copies = NO_COPIES) -> TestReport:
-    selection = TestSelection(("shop_test.go",), runner="go", command=tuple(command.split()), copies=copies)
-    return run_tests(opened, tree({"go.mod": MODULE, "shop.go": "package shop\n", **content}), selection)
+def opened(go: Sandboxes) -> Opener:
+    """Opens sandboxes with this machine's Go, and with what a build has compiled."""
+    return room_of(go, WITH_GO).opened
 
 
 TAGGED = "//go:build special\n\npackage shop\n\nfunc Two() int { return 2 }\n"
@@ -66,15 +57,13 @@ func TestFails(t *testing.T) { t.Fatal() }
 
 @pytest.mark.bwrap
 def test_the_projects_options_count_and_tests_leave_their_marks(opened: Opener) -> None:
-    content = {"tagged.go": TAGGED, "shop_test.go": HEAD + OPTIONS}
-    marked = mark_tests(tree(content), ("shop_test.go",), "go")
-    assert marked is not None
+    content = {"tagged.go": TAGGED, FILE: HEAD + OPTIONS}
+    marked = mark_tests(tree(content), (FILE,), "go")
     command = "go test -v -short -failfast -run Nothing -tags special -own=7 -count 3 ./... -timeout 1s"
-    report = run(opened, content, command, marked)
-    statuses = {test.partition("::")[2]: result.status for test, result in report.results.items()}
-    assert statuses == {"TestOptions": "passed", "TestFails": "failed"}, report.output
+    report = run(opened, content, command, copies=marked)
+    assert statuses(report, FILE) == {"TestOptions": "passed", "TestFails": "failed"}, report.output
     assert report.proven
-    assert report.receipts["shop_test.go::TestOptions"]
+    assert report.receipts[f"{FILE}::TestOptions"]
 
 
 @pytest.mark.bwrap
@@ -87,10 +76,9 @@ def test_the_projects_options_count_and_tests_leave_their_marks(opened: Opener) 
     ],
 )
 def test_a_package_that_fails_without_a_failing_test_proves_nothing(opened: Opener, text: str) -> None:
-    report = run(opened, {"shop_test.go": HEAD + text})
+    report = run(opened, {FILE: HEAD + text})
     assert "--- PASS: TestPasses" in report.output
-    assert report.results == {}
-    assert not report.proven
+    assert (report.results, report.proven) == ({}, False)
 
 
 @pytest.mark.full  # compiles the standard library for the race detector
@@ -104,7 +92,7 @@ def test_a_race_detector_without_a_compiler_names_the_compiler(
     home = "/opt/env/home"
     variables = {"GOPROXY": "off", "GOMODCACHE": f"{home}/go/pkg/mod", "GOCACHE": "/tmp/cache"}
     layer = make_layer(tmp_path, PATH=str(Path(go).resolve().parent), **variables)
-    report = run(opener(bwrap_backend, layer, Toolchain("go", "")), {"shop_test.go": HEAD}, "go test -race ./...")
+    report = run(opener(bwrap_backend, layer, Toolchain("go", "")), {FILE: HEAD}, "go test -race ./...")
     assert 'C compiler "gcc" not found' in report.output
 
 

@@ -1,19 +1,12 @@
 """Go's tests as they come out: statuses, subtests, what breaks a package, and what only looks like a result."""
 
-from collections.abc import Callable
-from functools import partial
-
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.suite import EnvironmentManifest, ProblemLimits
-from tests.grading.worlds import Files, tree
-from tests.kit.environment import MODULE
+from codegate.grading import Sandboxes, TestReport
+from tests.grading.worlds import Files, Room, room_of, statuses
+from tests.kit.environment import MODULE, WITH_GO
 
 pytestmark = pytest.mark.bwrap
-
-LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
-RunGo = Callable[..., TestReport]
 
 SHOP = """package shop
 
@@ -23,26 +16,16 @@ PROJECT: Files = {"go.mod": MODULE, "shop.go": SHOP}
 
 
 @pytest.fixture(scope="module")
-def run(go: tuple[Sandboxes, EnvironmentManifest]) -> RunGo:
-    """Run test files of a project in an environment with Go."""
-    sandboxes, manifest = go
-
-    def started(content: Files, *test_files: str, **selection: object) -> TestReport:
-        chosen = TestSelection(test_files, runner="go", **selection)  # type: ignore[arg-type]  # passed through
-        return run_tests(partial(sandboxes.open, manifest, LIMITS), tree({**PROJECT, **content}), chosen)
-
-    return started
-
-
-def statuses(report: TestReport) -> dict[str, str]:
-    return {test: result.status for test, result in report.results.items()}
+def room(go: Sandboxes) -> Room:
+    """A project in an environment with Go."""
+    return room_of(go, WITH_GO, runner="go", base=PROJECT)
 
 
 HEAD = 'package shop\n\nimport (\n\t"fmt"\n\t"testing"\n)\n\nvar _ = fmt.Sprint\n'
 
 
 @pytest.fixture(scope="module")
-def report(run: RunGo) -> TestReport:
+def report(room: Room) -> TestReport:
     """One run of a package whose tests do what tests do, print results, and try to write them."""
     source = """package shop
 
@@ -95,37 +78,27 @@ func TestAway(t *testing.T) {
     outside = 'package shop_test\n\nimport "testing"\n\nfunc TestOutside(t *testing.T) {}\n'
     other = 'package shop\n\nimport "testing"\n\nfunc TestNotAsked(t *testing.T) { t.Error() }\n'
     content = {"shop_test.go": source, "outside_test.go": outside, "other_test.go": other}
-    return run(content, "shop_test.go", "outside_test.go")
+    return room.run(content, "shop_test.go", "outside_test.go")
 
 
 def test_each_test_and_subtest_gets_its_own_result_whatever_it_prints(report: TestReport) -> None:
-    assert statuses(report) == {
-        "shop_test.go::TestTotal": "passed",
-        "shop_test.go::TestWrong": "failed",
-        "shop_test.go::TestLater": "skipped",
-        "shop_test.go::TestTable": "failed",
-        "shop_test.go::TestTable/a_case": "passed",
-        "shop_test.go::TestTable/b/c": "failed",
-        "shop_test.go::ExampleTotal": "passed",
-        "shop_test.go::TestOdd": "failed",
-        "shop_test.go::TestPrints": "failed",
-        "shop_test.go::TestWrites": "passed",
-        "shop_test.go::TestAway": "passed",
-        "outside_test.go::TestOutside": "passed",
-    }
+    passing = (
+        "TestTotal",
+        "TestTable/a_case",
+        "ExampleTotal",
+        "TestWrites",
+        "TestAway",
+        "outside_test.go::TestOutside",
+    )
+    failing = ("TestWrong", "TestTable", "TestTable/b/c", "TestOdd", "TestPrints")
+    wanted = {**dict.fromkeys(passing, "passed"), **dict.fromkeys(failing, "failed"), "TestLater": "skipped"}
+    assert statuses(report, "shop_test.go") == wanted
     assert (report.exit_code, report.proven, report.collection_errors) == (1, True, ())
     assert "got 2" in report.results["shop_test.go::TestWrong"].message
     assert report.crashes["shop_test.go::TestWrong"].parents == ("AssertionError",)
 
-
-def test_messages_have_no_marks_of_the_framing(report: TestReport) -> None:
     assert report.results["shop_test.go::TestOdd"].message.splitlines()[0] == "odd \x1b[1m"
-    assert "\x0f" not in report.output
-
-
-def test_tests_cannot_write_results_themselves(report: TestReport) -> None:
-    assert not report.tampering
-    assert report.complete
+    assert "\x0f" not in report.output, "the framing has marks"
 
 
 @pytest.mark.requirement("G6")
@@ -134,7 +107,7 @@ def test_an_attempt_to_reach_the_network_is_counted_without_a_hook(report: TestR
     assert report.behaviour.counts["network"] == 1
 
 
-def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: RunGo) -> None:
+def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(room: Room) -> None:
     source = HEAD + (
         "func TestBefore(t *testing.T) {}\n"
         "func TestPanic(t *testing.T) { var none map[string]int; none[fmt.Sprint(1)] = 1 }\n"
@@ -143,8 +116,8 @@ def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: 
         "func TestGone(t *testing.T) {\n"
         '\tfmt.Println("--- PASS: TestGone (0.00s)")\n\tgo func() { panic("gone") }()\n\tselect {}\n}\n'
     )
-    report = run({"deep/er/shop_test.go": source}, "deep/er/shop_test.go")
-    assert {test.rpartition("::")[2]: status for test, status in statuses(report).items()} == {
+    report = room.run({"deep/er/shop_test.go": source}, "deep/er/shop_test.go")
+    assert statuses(report, "deep/er/shop_test.go") == {
         "TestBefore": "passed", "TestPanic": "failed", "TestElsewhere": "failed", "TestAfter": "passed",
         "TestGone": "failed",
     }  # fmt: skip
@@ -153,19 +126,19 @@ def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: 
     assert report.results["deep/er/shop_test.go::TestPanic"].exception == "panic"
 
 
-def test_a_panic_fails_no_test_that_ran_in_parallel(run: RunGo) -> None:
+def test_a_panic_fails_no_test_that_ran_in_parallel(room: Room) -> None:
     source = (
         'package shop\n\nimport (\n\t"testing"\n\t"time"\n)\n\nvar slow = make(chan bool)\n\n'
         "func TestSlow(t *testing.T) { t.Parallel(); close(slow); time.Sleep(time.Second) }\n"
         "func TestPanic(t *testing.T) {\n\tt.Parallel()\n"
         '\tselect {\n\tcase <-slow:\n\tcase <-time.After(2 * time.Second):\n\t}\n\tpanic("odd")\n}\n'
     )
-    report = run({"shop_test.go": source}, "shop_test.go")
+    report = room.run({"shop_test.go": source}, "shop_test.go")
     assert statuses(report) == {"shop_test.go::TestSlow": "passed", "shop_test.go::TestPanic": "failed"}
     assert (report.proven, report.results["shop_test.go::TestPanic"].exception) == (True, "panic")
 
 
-def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alone(run: RunGo) -> None:
+def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alone(room: Room) -> None:
     broken = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { Missing() }\n'
     fine = 'package fine\n\nimport "testing"\n\nfunc TestFine(t *testing.T) {}\n'
     content = {
@@ -175,7 +148,7 @@ def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alon
         "far/far.go": 'package far\n\nimport _ "example.com/nowhere"\n',
         "far/far_test.go": fine.replace("package fine", "package far"),
     }  # fmt: skip
-    report = run(content, "a_test.go", "fine/fine_test.go", "odd/odd_test.go", "far/far_test.go")
+    report = room.run(content, "a_test.go", "fine/fine_test.go", "odd/odd_test.go", "far/far_test.go")
     assert statuses(report) == {"fine/fine_test.go::TestFine": "passed"}
     crashes = {error.id: error.crash for error in report.collection_errors if error.crash is not None}
     assert {file: (crash.exception, crash.parents, crash.dependency) for file, crash in crashes.items()} == {
@@ -209,23 +182,23 @@ NEW = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) {}\n'
     ],
 )
 def test_outdated_tests_that_do_not_compile_stay_if_others_may_need_them(
-    run: RunGo, more: Files, outdated: tuple[str, ...]
+    room: Room, more: Files, outdated: tuple[str, ...]
 ) -> None:
-    report = run({"old_test.go": OLD, "new_test.go": NEW, **more}, "new_test.go", outdated=outdated)
+    report = room.run({"old_test.go": OLD, "new_test.go": NEW, **more}, "new_test.go", outdated=outdated)
     assert report.results == {}
     (error,) = report.collection_errors
     assert error.crash is not None
     assert error.crash.exception == "BuildFailed"
 
 
-def test_outdated_tests_that_do_not_compile_are_left_out(run: RunGo) -> None:
+def test_outdated_tests_that_do_not_compile_are_left_out(room: Room) -> None:
     content = {"old_test.go": OLD + "\nfunc help() {}\n", "new_test.go": NEW}
-    report = run(content, "new_test.go", outdated=("old_test.go",))
+    report = room.run(content, "new_test.go", outdated=("old_test.go",))
     assert statuses(report) == {"new_test.go::TestNew": "passed"}
     assert report.proven
 
 
-def test_an_early_exit_passes_nothing(run: RunGo) -> None:
+def test_an_early_exit_passes_nothing(room: Room) -> None:
     head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
     source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"
     main = head + "func TestMain(m *testing.M) { os.Exit(3) }\nfunc TestIt(t *testing.T) {}\n"
@@ -233,7 +206,7 @@ def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     for name, words in (("odd", 'panic("no prices")'), ("gone", "os.Exit(4)")):
         content[f"{name}/{name}.go"] = f'package shop\n\nimport "os"\n\nfunc init() {{ {words}; os.Getpid() }}\n'
         content[f"{name}/{name}_test.go"] = source
-    report = run(content, *(file for file in content if file.endswith("_test.go")))
+    report = room.run(content, *(file for file in content if file.endswith("_test.go")))
     assert statuses(report) == {"shop_test.go::TestQuit": "failed"}
     crashes = {error.id: error.crash for error in report.collection_errors if error.crash is not None}
     assert {file: (crash.exception, crash.message.splitlines()[0]) for file, crash in crashes.items()} == {
@@ -243,7 +216,7 @@ def test_an_early_exit_passes_nothing(run: RunGo) -> None:
     }
 
 
-def test_order_and_company_can_be_varied(run: RunGo) -> None:
+def test_order_and_company_can_be_varied(room: Room) -> None:
     source = HEAD + (
         "var seen []string\n"
         + "".join(
@@ -251,8 +224,8 @@ def test_order_and_company_can_be_varied(run: RunGo) -> None:
             for name in "ABCDE"
         )
     )
-    shuffled = run({"shop_test.go": source}, "shop_test.go", order="reversed", hash_seed=1)
-    alone = run({"shop_test.go": source}, "shop_test.go", isolated=("shop_test.go::TestC",))
+    shuffled = room.run({"shop_test.go": source}, "shop_test.go", order="reversed", hash_seed=1)
+    alone = room.run({"shop_test.go": source}, "shop_test.go", isolated=("shop_test.go::TestC",))
     assert "SEEN [A B C D E]" not in shuffled.output
     assert "SEEN [C]" in alone.output
     assert "SEEN [A B D E]" in alone.output

@@ -2,21 +2,23 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import reduce
 
 import pytest
 
-from codegate.grading import TestReport, TestSelection, run_tests
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, RunnerName, Tree, TreeFile
-from tests.kit.environment import sandboxes_of, with_node
+from codegate.grading import TestReport
+from codegate.grading.controls.copies import make_copies, read_texts
+from codegate.suite import RunnerName
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import room_of, statuses, tree
+from tests.kit.environment import recorded, with_node
 
 pytestmark = pytest.mark.bwrap
 
-JAVASCRIPT = with_node("javascript", "jest@30.2.0", "mocha@11.7.4", "vitest@3.2.4")
-LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+PACKAGES = ("jest@30.2.0", "mocha@11.7.4", "vitest@3.2.4")
+JAVASCRIPT = with_node("javascript", *PACKAGES)
 Run = Callable[..., TestReport]
 
 
@@ -62,18 +64,17 @@ it('is in the mode of its framework', () => assert.equal(String(process.env.NODE
 
 
 @pytest.fixture(scope="module")
-def run(bwrap_backend: BubblewrapBackend) -> Iterator[Run]:
+def run(sandboxes_with: SandboxesWith) -> Run:
     """Runs one file of a project under a framework, in an environment that has them all."""
-    sandboxes = sandboxes_of(bwrap_backend, JAVASCRIPT)
+    room = room_of(sandboxes_with(JAVASCRIPT), JAVASCRIPT, base=PROJECT)
 
-    def run(framework: Framework, text: str, selection: TestSelection | None = None, **files: str) -> TestReport:
-        content = {**PROJECT, framework.file: framework.head + text, **files}
-        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-        chosen = selection or TestSelection((framework.file,), runner=framework.name)
-        return run_tests(partial(sandboxes.open, JAVASCRIPT.manifest, LIMITS), tree, chosen)
+    def run(
+        framework: Framework, text: str, /, *more: str, files: dict[str, str] | None = None, **selection: object
+    ) -> TestReport:
+        content = {framework.file: framework.head + text, **(files or {})}
+        return room.run(content, framework.file, *more, runner=framework.name, **selection)
 
-    yield run
-    sandboxes.close()
+    return run
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -82,11 +83,9 @@ def framework(request: pytest.FixtureRequest) -> Framework:
     return FRAMEWORKS[request.param]
 
 
-def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) -> None:
-    mode = "test" if framework.name in {"jest", "vitest"} else "undefined"  # as they set it themselves
-    report = run(framework, TESTS.replace("MODE", repr(mode)))
-    found = {test.removeprefix(f"{framework.file}::"): result for test, result in report.results.items()}
-    assert {title: result.status for title, result in found.items()} == {
+def titled(framework: Framework, report: TestReport, file: str) -> bool:
+    """Return whether a report of ``TESTS`` has each test with its status."""
+    assert statuses(report, file) == {
         "sums > of one > adds": "passed",
         "sums > of one > is wrong": "failed",
         "sums > of one > breaks": "failed",
@@ -94,12 +93,44 @@ def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) ->
         "sums > has a twin": "failed",
         "stands alone": "passed",
         "is in the mode of its framework": "passed",
-    }
-    assert report.proven
+    }, report.output
+    return report.proven
+
+
+def tests_of(framework: Framework) -> str:
+    mode = "test" if framework.name in {"jest", "vitest"} else "undefined"  # as they set it themselves
+    return TESTS.replace("MODE", repr(mode))
+
+
+def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) -> None:
+    report = run(framework, tests_of(framework))
+    assert titled(framework, report, framework.file)
     assert report.exit_code != 0
-    assert found["sums > of one > breaks"].exception == "TypeError"
+    assert report.results[f"{framework.file}::sums > of one > breaks"].exception == "TypeError"
     parents = report.crashes[f"{framework.file}::sums > of one > is wrong"].parents
     assert parents == ("AssertionError",)
+
+
+@pytest.mark.full  # their environment is large
+def test_each_framework_runs_from_a_folder_of_the_tree_by_a_named_script(
+    sandboxes_with: SandboxesWith, framework: Framework
+) -> None:
+    install = f"mkdir web && cd web && npm install {' '.join(PACKAGES)} && rm package*.json"
+    environment, file = recorded("web", install, node="22"), f"web/{framework.file}"
+    options = {"node": "--conditions=own", "mocha": "--ui=tdd", "vitest": "--environment=node", "jest": "--env=node"}
+    tdd = {"describe(": "suite(", "it(": "test(", "it.": "test."} if framework.name == "mocha" else {}
+    text = reduce(lambda so_far, word: so_far.replace(word, tdd[word]), tdd, tests_of(framework))
+    program = "node --test" if framework.name == "node" else framework.name
+    scripts = {"test": "exit 1", "own": f"{program} {options[framework.name]}"}
+    content = {f"web/{path}": data for path, data in PROJECT.items()} | {file: framework.head + text}
+    content["web/package.json"] = json.dumps({**json.loads(PROJECT["package.json"]), "scripts": scripts})
+    texts = read_texts(tree(content), (file,), framework.name)
+    used = make_copies(texts, texts.units.values(), {})
+    assert used.marks
+    room = room_of(sandboxes_with(environment), environment, runner=framework.name)
+    report = room.run(content, file, command=("npm", "run", "own"), folder="web", copies=used)
+    assert titled(framework, report, file)
+    assert report.receipts[f"{file}::sums > of one > adds"]
 
 
 def test_order_and_clock_can_be_turned(run: Run, framework: Framework) -> None:
@@ -110,16 +141,13 @@ def test_order_and_clock_can_be_turned(run: Run, framework: Framework) -> None:
 it('is later', () => assert.ok(Date.now() > {later} && new Date().getTime() > {later} && new Date(0).getTime() === 0));
 describe('in turn', () => {{ let turn = 0; {turns} }});
 """
-    selection = TestSelection(
-        (framework.file,), runner=framework.name, order="reversed", hash_seed=1, clock_days=400
-    )  # fmt: skip
-    report = run(framework, text, selection)
+    report = run(framework, text, order="reversed", hash_seed=1, clock_days=400)
     assert report.proven
-    statuses = {test.rpartition("::")[2]: result.status for test, result in report.results.items()}
-    assert statuses.pop("is later") == "passed"
-    assert (set(statuses.values()) == {"passed"}) == (framework.name == "node")
+    found = statuses(report, framework.file)
+    assert found.pop("is later") == "passed"
+    assert (set(found.values()) == {"passed"}) == (framework.name == "node")
     if framework.name == "mocha":
-        assert set(statuses.values()) == {"failed"}
+        assert set(found.values()) == {"failed"}
 
 
 def test_who_leaves_early_has_not_passed(run: Run, framework: Framework) -> None:
@@ -152,9 +180,8 @@ def test_the_channel_is_taken_before_any_code_of_the_repository_runs(run: Run) -
     source = "const found = process.env.CODEGATE_CHANNEL; exports.f = () => found;\n"
     manifest = json.dumps({"name": "sums", "scripts": {"test": "node --require ./lib/sums.cjs --test"}})
     text = "it('finds none', () => assert.equal(f(), undefined));\n"
-    report = run(FRAMEWORKS["node"], text, **{"lib/sums.cjs": source, "package.json": manifest})
-    assert [result.status for result in report.results.values()] == ["passed"]
-    assert report.proven
+    report = run(FRAMEWORKS["node"], text, files={"lib/sums.cjs": source, "package.json": manifest})
+    assert (list(statuses(report).values()), report.proven) == (["passed"], True)
 
 
 def test_a_file_that_does_not_load_says_why(run: Run, framework: Framework) -> None:
@@ -169,7 +196,7 @@ def test_typescript_that_does_not_parse_is_a_syntax_error(run: Run) -> None:
     """Node may be too old to parse it before the tests run, and esbuild's error has a name of its own."""
     files = {"lib/half.ts": "export function half(n: number {\n  return n / 2;\n}\n"}
     text = "import { half } from '../lib/half.ts';\nit('halves', () => assert.equal(half(4), 2));\n"
-    (error,) = run(FRAMEWORKS["vitest"], text, **files).collection_errors
+    (error,) = run(FRAMEWORKS["vitest"], text, files=files).collection_errors
     assert error.crash is not None
     assert error.crash.parents == ("SyntaxError",)
     assert error.crash.message == 'lib/half.ts:1:31: ERROR: Expected ")" but found "{"'
@@ -179,12 +206,9 @@ def test_the_projects_own_options_hold(run: Run) -> None:
     manifest = json.dumps({"name": "sums", "scripts": {"test": "nyc mocha --require ./setup.cjs --reporter dot test/"}})
     setup = "globalThis.ready = require('mocha') !== undefined;\n"
     files = {"package.json": manifest, "setup.cjs": setup, ".mocharc.json": '{"spec": ["test/**/*.cjs"]}'}
-    other = {"test/other.cjs": "it('is another', () => {});\n"}
-    report = run(FRAMEWORKS["mocha"], "it('is ready', () => assert.ok(ready));\n", **files, **other)
-    assert {test: result.status for test, result in report.results.items()} == {
-        "test/sums.test.cjs::is ready": "passed"
-    }
-    assert report.proven
+    files["test/other.cjs"] = "it('is another', () => {});\n"
+    report = run(FRAMEWORKS["mocha"], "it('is ready', () => assert.ok(ready));\n", files=files)
+    assert (statuses(report), report.proven) == ({"test/sums.test.cjs::is ready": "passed"}, True)
 
 
 @pytest.mark.parametrize(
@@ -202,36 +226,27 @@ def test_the_projects_own_options_hold(run: Run) -> None:
 def test_an_exit_is_forced_until_the_end_only_where_the_project_does(
     run: Run, runner: RunnerName, script: str, configuration: str | None
 ) -> None:
-    framework = FRAMEWORKS[runner]
     manifest = json.dumps({**json.loads(PROJECT["package.json"]), "scripts": {"test": script}})
     files = {"package.json": manifest, ".mocharc.json": configuration or "{}"}
-    chosen = TestSelection(
-        (framework.file,), runner=runner, until_exit=True, timeout_seconds=60 if configuration else 4
-    )
-    text = "it('leaves a timer', () => { setInterval(() => {}, 1000); });\n"
-    assert run(framework, text, chosen, **files).proven is (configuration is not None)
+    text, seconds = "it('leaves a timer', () => { setInterval(() => {}, 1000); });\n", 60 if configuration else 4
+    report = run(FRAMEWORKS[runner], text, files=files, until_exit=True, timeout_seconds=seconds)
+    assert report.proven is (configuration is not None)
 
 
 def test_a_file_of_another_project_of_vitest_breaks_nothing(run: Run) -> None:
-    framework = FRAMEWORKS["vitest"]
     projects = ", ".join(f"{{test: {{name: '{name}', include: ['{name}/**']}}}}" for name in ("test", "app"))
     files = {"vitest.config.mjs": f"export default {{test: {{projects: [{projects}]}}}};\n"}
     files["app/own.test.mjs"] = "import { it } from 'vitest';\nit('is there', () => {});\n"
     command = ("vitest", "run", "--project", "app")
-    chosen = TestSelection((framework.file, "app/own.test.mjs"), runner="vitest", command=command)
-    report = run(framework, TESTS, chosen, **files)
-    assert {test: result.status for test, result in report.results.items()} == {"app/own.test.mjs::is there": "passed"}
+    report = run(FRAMEWORKS["vitest"], TESTS, "app/own.test.mjs", files=files, command=command)
+    assert statuses(report) == {"app/own.test.mjs::is there": "passed"}
     assert (report.exit_code, report.proven) == (0, True)
 
 
-def test_an_old_vitest_ends_with_a_status_for_errors_that_nothing_caught(bwrap_backend: BubblewrapBackend) -> None:
-    environment, framework = with_node("vitest-1", "vitest@1.6.0"), FRAMEWORKS["vitest"]
-    text = "it('leaves a promise', () => { Promise.reject(new Error('floating')); });\n"
-    content = {**PROJECT, framework.file: f"import {{ it }} from 'vitest';\n{text}"}
-    sandboxes = sandboxes_of(bwrap_backend, environment)
-    opened = partial(sandboxes.open, environment.manifest, LIMITS)
-    tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-    report = run_tests(opened, tree, TestSelection((framework.file,), runner="vitest"))
-    sandboxes.close()
-    assert [result.status for result in report.results.values()] == ["passed"]
+def test_an_old_vitest_ends_with_a_status_for_errors_that_nothing_caught(sandboxes_with: SandboxesWith) -> None:
+    environment, file = with_node("vitest-1", "vitest@1.6.0"), FRAMEWORKS["vitest"].file
+    text = "import { it } from 'vitest';\nit('leaves a promise', () => { Promise.reject(new Error('floating')); });\n"
+    room = room_of(sandboxes_with(environment), environment, runner="vitest", base=PROJECT)
+    report = room.run({file: text}, file)
+    assert list(statuses(report).values()) == ["passed"]
     assert (report.uncaught, report.exit_code) == (True, 1)

@@ -2,16 +2,15 @@
 
 import contextlib
 import json
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes, TestReport
 from codegate.languages.junit.runners import read_report
-from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import PLAIN
+from tests.grading.worlds import room_of, statuses
 
 REPORT = """<?xml version="1.0"?>
 <testsuites><testsuite name="s">
@@ -33,25 +32,27 @@ sys.exit(int(open("status.txt").read()))
 """
 
 
+Run = Callable[..., TestReport]
+COMMAND = ("python3", "run.py", "{files}")
+
+
 @pytest.fixture
-def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
+def run(sandboxes: Sandboxes) -> Run:
     """Runs a program that copies a report to where the settings say."""
 
     def run(report: str, status: int = 1, **files: str) -> TestReport:
         content = {"run.py": PROGRAM, "report.txt": report, "status.txt": str(status), "t/a b.x": "", **files}
-        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-        selection = TestSelection(
-            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",)
-        )  # fmt: skip
-        return run_tests(partial(sandboxes.open, PLAIN.manifest, ProblemLimits()), tree, selection)
+        return room_of(sandboxes, runner="junit").run(
+            content, "t/a b.x", "t/c.x", command=COMMAND, reports=("reports",)
+        )
 
     return run
 
 
 @pytest.mark.bwrap
-def test_tests_are_read_from_the_reports(run) -> None:  # type: ignore[no-untyped-def]
+def test_tests_are_read_from_the_reports(run: Run) -> None:
     report = run(REPORT)
-    assert {test: result.status for test, result in report.results.items()} == {
+    assert statuses(report) == {
         "pkg.Sums::adds": "passed",
         "pkg.Sums::is wrong": "failed",
         "pkg.Sums::breaks": "error",
@@ -72,16 +73,13 @@ def test_command_files_and_reports_are_where_the_tests_run(sandboxes: Sandboxes)
         "import os, sys\nassert os.path.isfile(sys.argv[1]), sys.argv\nopen('out.xml', 'w').write(open('in').read())\n"
     )
     content = {"web/run.py": program, "web/in": REPORT, "web/t/a.x": "", "web/out.xml": "<old"}
-    tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-    selection = TestSelection(
-        ("web/t/a.x",), runner="junit", command=("python3", "run.py", "{files}"), reports=("out.xml",), folder="web"
-    )
-    report = run_tests(partial(sandboxes.open, PLAIN.manifest, ProblemLimits()), tree, selection)
+    room = room_of(sandboxes, runner="junit")
+    report = room.run(content, "web/t/a.x", command=COMMAND, reports=("out.xml",), folder="web")
     assert "pkg.Sums::adds" in report.results, report.output
 
 
 @pytest.mark.bwrap
-def test_a_report_that_was_there_before_is_not_believed(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_report_that_was_there_before_is_not_believed(run: Run) -> None:
     forged = '<testsuite><testcase classname="a" name="never"/></testsuite>'
     report = run(REPORT, **{"reports/old.xml": forged})
     assert "a::never" not in report.results
@@ -90,7 +88,7 @@ def test_a_report_that_was_there_before_is_not_believed(run) -> None:  # type: i
 
 @pytest.mark.bwrap
 @pytest.mark.parametrize("text", ["<testsuite>", "", "<!DOCTYPE a><testsuite/>"])
-def test_a_report_that_cannot_be_read_is_a_collection_error(run, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_report_that_cannot_be_read_is_a_collection_error(run: Run, text: str) -> None:
     report = run(text, status=0)
     assert report.results == {}
     assert [error.id for error in report.collection_errors] == ["reports/new.xml"]
@@ -104,7 +102,7 @@ def test_a_report_that_cannot_be_read_is_a_collection_error(run, text: str) -> N
         ("<testsuites/>", 0),
     ],
 )
-def test_a_run_that_shows_no_failure_or_no_test_proves_nothing(run, report, status) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_that_shows_no_failure_or_no_test_proves_nothing(run: Run, report: str, status: int) -> None:
     found = run(report, status)
     assert found.results == {}
     assert not found.proven

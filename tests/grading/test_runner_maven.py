@@ -1,6 +1,7 @@
 """Maven and Gradle run the tests of a recorded build, and a failed build without a failed test proves nothing."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.grading.controls.copies import Copies, Variant
 from codegate.grading.runners import find_runner
 from codegate.languages.controls import EditableTest
-from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import PLAIN
+from codegate.suite import TreeFile
+from tests.grading.worlds import room_of, statuses, tree
 
 CART, OTHER = "web/src/test/java/org/shop/CartTest.java", "web/src/test/java/org/shop/OtherTest.java"
 REPORT = """<testsuite name="org.shop.CartTest$Empty" tests="7">
@@ -30,7 +31,6 @@ REPORT = """<testsuite name="org.shop.CartTest$Empty" tests="7">
   <testcase name="another" classname="org.shop.StrangerTest"/>
 </testsuite>
 """
-NO_COPIES = Copies()
 PASSED = '<testsuite><testcase name="adds" classname="org.shop.CartTest"/></testsuite>'
 #: Stands in for Maven: it prints what it is given, and writes the reports that there are, once the tests compile.
 MAVEN = """#!/usr/bin/env python3
@@ -50,16 +50,18 @@ sys.exit(int(pathlib.Path("status").read_text()))
 """
 
 
+Run = Callable[..., TestReport]
+
+
 @pytest.fixture
-def run(sandboxes: Sandboxes):  # type: ignore[no-untyped-def]
+def run(sandboxes: Sandboxes) -> Run:
     """Runs the program that stands in for Maven."""
 
-    def run(*files: str, status: int = 0, copies: Copies = NO_COPIES, **texts: str) -> TestReport:
-        content = {CART: "", "status": str(status), "printed": "", **texts}
-        tree = Tree({path: TreeFile(text.encode()) for path, text in content.items()})
-        tree = tree.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
-        selection = TestSelection(files, runner="maven", command=("./mvn",), copies=copies)
-        return run_tests(lambda: sandboxes.open(PLAIN.manifest, ProblemLimits()), tree, selection)
+    def run(*files: str, status: int = 0, copies: Copies | None = None, **texts: str) -> TestReport:
+        content = tree({CART: "", "status": str(status), "printed": "", **texts})
+        content = content.overlay({"mvn": TreeFile(MAVEN.encode(), "100755")})
+        selection = TestSelection(files, runner="maven", command=("./mvn",), copies=copies or Copies())
+        return run_tests(room_of(sandboxes).opened, content, selection)
 
     return run
 
@@ -71,9 +73,9 @@ def settings(runner: str, *files: str, **given: Any) -> dict[str, Any]:
 
 
 @pytest.mark.bwrap
-def test_results_are_those_of_the_selected_classes_by_file_and_method(run) -> None:  # type: ignore[no-untyped-def]
+def test_results_are_those_of_the_selected_classes_by_file_and_method(run: Run) -> None:
     report = run(CART, status=1, **{"cart.xml": REPORT})
-    assert {test.removeprefix(f"{CART}::"): result.status for test, result in report.results.items()} == {
+    assert statuses(report, CART) == {
         "adds": "passed",
         "old": "passed",
         "rows(int)[1]": "passed",
@@ -95,7 +97,7 @@ def test_results_are_those_of_the_selected_classes_by_file_and_method(run) -> No
 
 
 @pytest.mark.bwrap
-def test_passes_are_unknown_where_the_build_fails_without_a_failed_test(run) -> None:  # type: ignore[no-untyped-def]
+def test_passes_are_unknown_where_the_build_fails_without_a_failed_test(run: Run) -> None:
     assert run(CART, status=0, **{"cart.xml": PASSED}).results
     report = run(CART, status=1, **{"cart.xml": PASSED})
     assert not report.results
@@ -104,7 +106,7 @@ def test_passes_are_unknown_where_the_build_fails_without_a_failed_test(run) -> 
 
 
 @pytest.mark.bwrap
-def test_a_class_that_is_not_reported_takes_no_other_along(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_class_that_is_not_reported_takes_no_other_along(run: Run) -> None:
     report = run(CART, OTHER, status=1, **{"cart.xml": REPORT, OTHER: ""})
     assert report.results[f"{CART}::adds"].status == "passed"
     assert [error.id for error in report.collection_errors] == [OTHER]
@@ -119,7 +121,7 @@ def test_a_class_that_is_not_reported_takes_no_other_along(run) -> None:  # type
         ("main/java/org/shop/Cart.java", ("SyntaxError",)),
     ],
 )
-def test_what_does_not_compile_is_the_fault_of_its_file(run, place: str, parents: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+def test_what_does_not_compile_is_the_fault_of_its_file(run: Run, place: str, parents: tuple[str, ...]) -> None:
     report = run(CART, **{CART: f"absent {place}", "old.xml": PASSED})
     (error,) = report.collection_errors
     assert error.crash is not None
@@ -131,12 +133,11 @@ def test_what_does_not_compile_is_the_fault_of_its_file(run, place: str, parents
     ("package", "dependency"),
     [("org.apache.commons.lang3", "org.apache.commons.lang3"), ("org.shop.vendor", None), ("price", None)],
 )
-def test_an_absent_package_is_a_missing_dependency_unless_it_is_the_projects_own(  # type: ignore[no-untyped-def]
-    run, package: str, dependency: str | None
+def test_an_absent_package_is_a_missing_dependency_unless_it_is_the_projects_own(
+    run: Run, package: str, dependency: str | None
 ) -> None:
-    (error,) = run(
-        CART, **{CART: f"absent main/java/org/shop/Cart.java package {package} does not exist"}
-    ).collection_errors
+    text = f"absent main/java/org/shop/Cart.java package {package} does not exist"
+    (error,) = run(CART, **{CART: text}).collection_errors
     assert error.crash is not None
     assert (error.crash.dependency, error.crash.parents) == (dependency, () if dependency else ("SyntaxError",))
 
@@ -183,7 +184,7 @@ COPIED = """<testsuite><testcase name="adds_0123456789ab" classname="org.shop.Ca
 
 @pytest.mark.bwrap
 @pytest.mark.parametrize(("status", "crash", "count"), [(0, "", 2), (1, "", 0), (0, "The forked VM terminated", 0)])
-def test_copies_do_not_hide_that_a_build_fails(run, status: int, crash: str, count: int) -> None:  # type: ignore[no-untyped-def]
+def test_copies_do_not_hide_that_a_build_fails(run: Run, status: int, crash: str, count: int) -> None:
     printed = f"{crash}\n[ERROR] CartTest.adds_ba9876543210:3"
     report = run(CART, status=status, copies=COPIES, **{"cart.xml": COPIED, "printed": printed})
     assert len(report.results) == count

@@ -1,21 +1,19 @@
 """Mocha from its third major version on, through its command line and its reporters alone."""
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 
-from codegate.grading import TestReport, TestSelection, run_tests
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, Tree, TreeFile
-from tests.kit.environment import sandboxes_of, with_node
+from codegate.grading import TestReport
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import room_of, statuses
+from tests.kit.environment import with_node
 
 pytestmark = [pytest.mark.bwrap, pytest.mark.full]
 
 VERSIONS = ("3.5.3", "5.2.0", "6.2.3", "8.4.0", "11.7.4")
 FILE = "test/sums.test.js"
-LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 Run = Callable[..., TestReport]
 
 
@@ -26,25 +24,17 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def run(bwrap_backend: BubblewrapBackend, version: str) -> Iterator[Run]:
+def run(sandboxes_with: SandboxesWith, version: str) -> Run:
     """Runs one file of a project under one version."""
     environment = with_node(f"mocha-{version}", f"mocha@{version}")
-    sandboxes = sandboxes_of(bwrap_backend, environment)
+    room = room_of(sandboxes_with(environment), environment, runner="mocha")
 
-    def run(text: str, script: str = "mocha", order: str = "given", **files: str) -> TestReport:
+    def run(text: str, script: str = "mocha", files: dict[str, str] | None = None, **selection: object) -> TestReport:
         package = json.dumps({"name": "sums", "scripts": {"test": script}})
-        content = {"package.json": package, FILE: "const assert = require('assert');\n" + text, **files}
-        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
-        selection = TestSelection((FILE,), runner="mocha", order=order)  # type: ignore[arg-type]
-        return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree, selection)
+        content = {"package.json": package, FILE: "const assert = require('assert');\n" + text, **(files or {})}
+        return room.run(content, FILE, **selection)
 
-    yield run
-    sandboxes.close()
-
-
-def statuses(report: TestReport) -> dict[str, str]:
-    """Return the statuses by the tests' titles."""
-    return {test.removeprefix(f"{FILE}::"): result.status for test, result in report.results.items()}
+    return run
 
 
 def test_every_test_is_reported_by_its_titles(run: Run) -> None:
@@ -61,7 +51,7 @@ describe('sums', () => {
 it('stands alone', async () => {});
 setInterval(() => {}, 1000); // keeps the process alive
 """)
-    assert statuses(report) == {
+    assert statuses(report, FILE) == {
         "sums > of one > adds": "passed",
         "sums > of one > is wrong": "failed",
         "sums > of one > takes long": "failed",
@@ -77,30 +67,21 @@ setInterval(() => {}, 1000); // keeps the process alive
 def test_the_order_can_be_reversed(run: Run) -> None:
     report = run("let turn = 0; it('a', () => assert.equal(turn++, 1)); it('b', () => assert.equal(turn++, 0));\n",
                  order="reversed")  # fmt: skip
-    assert statuses(report) == {"a": "passed", "b": "passed"}
+    assert statuses(report, FILE) == {"a": "passed", "b": "passed"}
 
 
-SETUP = {"setup.js": "global.ready = (global.ready || 0) + 1;\n"}
-OTHER = {"test/other.js": "it('is another', () => {});\n", "named.js": "it('is named', () => {});\n"}
+BESIDE = {
+    "setup.js": "global.ready = (global.ready || 0) + 1;\n",
+    "test/other.js": "it('is another', () => {});\n", "named.js": "it('is named', () => {});\n",
+}  # fmt: skip
 TEXT = "suite('s', () => test('is ready', function () { assert.deepEqual([ready, this.timeout()], [1, 777]); }));\n"
-
-
-@pytest.mark.parametrize(
-    ("script", "files"),
-    [
-        ("nyc mocha -t 777 --require ./setup.js --ui tdd --reporter dot test/", {}),
-        ("mocha --ui bdd -t 1 --ui tdd --timeout 777 -r ./setup", {}),
-    ],
-)
-def test_the_scripts_options_hold(run: Run, script: str, files: dict[str, str]) -> None:
-    report = run(TEXT, script, **SETUP, **OTHER, **files)
-    assert statuses(report) == {"s > is ready": "passed"}
-    assert report.proven
 
 
 @pytest.mark.parametrize(
     ("since", "before", "script", "files"),
     [
+        (0, 99, "nyc mocha -t 777 --require ./setup.js --ui tdd --reporter dot test/", {}),
+        (0, 99, "mocha --ui bdd -t 1 --ui tdd --timeout 777 -r ./setup", {}),
         (0, 8, "mocha", {"test/mocha.opts": "# ours\n--require ./setup.js\n--ui tdd -t 777\n--bail\nnamed.js\n"}),
         (0, 8, "mocha --opts o", {"o": "-R dot -r ./setup.js\n-u tdd -t 777", "test/mocha.opts": "--ui exports"}),
         (6, 99, "mocha", {".mocharc.json": '{"require": "./setup", "ui": "tdd", "t": 777, "spec": ["named.js"]} // a'}),
@@ -112,12 +93,11 @@ def test_the_scripts_options_hold(run: Run, script: str, files: dict[str, str]) 
         ),
     ],
 )  # fmt: skip
-def test_the_configurations_options_hold(
+def test_the_options_of_the_script_and_of_the_configuration_hold(
     run: Run, version: str, since: int, before: int, script: str, files: dict[str, str]
 ) -> None:
     """Of those that name files, other reporters or an early end, none does."""
     if not since <= int(version.partition(".")[0]) < before:
         pytest.skip("this version does not read that file")
-    report = run(TEXT, script, **SETUP, **OTHER, **files)
-    assert statuses(report) == {"s > is ready": "passed"}
-    assert report.proven
+    report = run(TEXT, script, {**BESIDE, **files})
+    assert (statuses(report, FILE), report.proven) == ({"s > is ready": "passed"}, True)

@@ -1,16 +1,10 @@
 """unittest's and Django's tests as they come out, by their own loading protocols."""
 
-from functools import partial
-
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading import Sandboxes
 from codegate.languages.python.environments import choose_python_runner, django_project
-from codegate.suite import Environment, ProblemLimits
-from tests.grading.worlds import Files, tree
-from tests.kit.environment import PLAIN
-
-LIMITS = ProblemLimits(seconds=60, memory_mb=512)
+from tests.grading.worlds import Files, room_of, statuses, tree
 
 CASES = """\
 import unittest
@@ -65,39 +59,18 @@ PROJECT: Files = {
         "DEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n"
         "DATABASES = {'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop', 'HOST': 'db'}}\n"
     ),
-    "site/shop/models.py": (
-        "from django.db import models\nclass Item(models.Model):\n    price = models.IntegerField()\n"
-    ),
-    "site/shop/tests.py": (
-        "from django.test import TestCase\nfrom shop.models import Item\n\n"
-        "class Items(TestCase):\n"
-        "    def test_stored(self):\n        Item.objects.create(price=1)\n"
-        "        self.assertEqual(Item.objects.count(), 1)\n"
-        "    def test_wrong(self):\n        self.assertEqual(Item.objects.count(), 1)\n"
-    ),
+    "site/shop/tests.py": "from django.test import TestCase\n\nclass It(TestCase):\n    def test_it(self): ...\n",
 }
-
-
-def started(
-    sandboxes: Sandboxes, content: Files, selection: TestSelection, environment: Environment = PLAIN
-) -> TestReport:
-    return run_tests(partial(sandboxes.open, environment.manifest, LIMITS), tree(content), selection)
-
-
-def statuses(report: TestReport) -> dict[str, str]:
-    return {test: result.status for test, result in report.results.items()}
 
 
 @pytest.mark.bwrap
 def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes) -> None:
     content = {"pkg/__init__.py": "", "pkg/checks/__init__.py": "", "pkg/checks/cart.py": CASES}
-    report = started(sandboxes, content, TestSelection(("pkg/checks/cart.py",), runner="unittest"))
-    assert statuses(report) == {
-        f"pkg/checks/cart.py::Cart::test_{name}": status
-        for name, status in {
-            "total": "passed", "wrong": "failed", "broken": "failed", "later": "skipped", "known": "skipped",
-            "parts": "failed", "whole": "passed",
-        }.items()
+    report = room_of(sandboxes).run(content, "pkg/checks/cart.py", runner="unittest")
+    assert statuses(report, "pkg/checks/cart.py") == {
+        "Cart::test_total": "passed", "Cart::test_whole": "passed", "Cart::test_wrong": "failed",
+        "Cart::test_broken": "failed", "Cart::test_parts": "failed", "Cart::test_later": "skipped",
+        "Cart::test_known": "skipped",
     }  # fmt: skip
     assert (report.exit_code, report.proven) == (1, True)
     assert [(error.id, error.exception) for error in report.collection_errors] == [
@@ -109,15 +82,11 @@ def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes) -> Non
 
 @pytest.mark.bwrap
 def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes) -> None:
-    mixed = LOADED.replace("Made(2)", "Made(7)")
     content = {
-        "loaded.py": LOADED,
-        "mixed.py": mixed,
-        "broken.py": "import nowhere\n",
+        "loaded.py": LOADED, "mixed.py": LOADED.replace("Made(2)", "Made(7)"), "broken.py": "import nowhere\n",
         "gone.py": "raise SystemExit(0)\n",
-    }
-    selection = TestSelection(("loaded.py", "mixed.py", "broken.py", "gone.py"), runner="unittest", order="reversed")
-    report = started(sandboxes, content, selection)
+    }  # fmt: skip
+    report = room_of(sandboxes).run(content, *content, runner="unittest", order="reversed")
     assert statuses(report) == {"loaded.py::Made::check": "passed", "mixed.py::Made::check": "failed"}
     assert [(error.id, error.exception) for error in report.collection_errors] == [
         ("broken.py", "ModuleNotFoundError"),

@@ -1,24 +1,17 @@
 """Marks and copies of Rust's tests: what is found, what is caught, who is left alone."""
 
 import shutil
-from dataclasses import replace
-from functools import partial
 
 import pytest
 
-from codegate.grading import Grade, Sandboxes, grade, run_tests
-from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
-from codegate.grading.controls.verdict import fold
-from codegate.grading.testreport import TestSelection
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import Problem, ProblemLimits, make_patch
-from tests.grading.worlds import Files, tree, with_controls
-from tests.kit.environment import recorded, sandboxes_of
-from tests.kit.problem import changes, problem
+from codegate.grading import Sandboxes
+from codegate.grading.controls.copies import SiteFlip
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import LARGE, Files, World, room_of, statuses
+from tests.kit.environment import recorded
 
 pytestmark = pytest.mark.bwrap
 
-LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 WITH_RUST = recorded("rust", rust="1", python="3.11")
 SOURCE, HIDDEN, INSIDE = "src/lib.rs", "tests/cart.rs", "src/names/tests.rs"
 MANIFEST = '[package]\nname = "cart"\nversion = "0.1.0"\nedition = "2021"\n'
@@ -78,55 +71,47 @@ FORGED = """use std::io::Write;
 
 
 @pytest.fixture(scope="module")
-def sandboxes(bwrap_backend: BubblewrapBackend) -> Sandboxes:
+def sandboxes(sandboxes_with: SandboxesWith) -> Sandboxes:
     """Sandboxes with this machine's Rust."""
     if shutil.which("cargo") is None:
         pytest.skip("this machine has no Rust")
-    return sandboxes_of(bwrap_backend, WITH_RUST)
+    return sandboxes_with(WITH_RUST)
 
 
 @pytest.fixture(scope="module")
-def validated(sandboxes: Sandboxes) -> Problem:
+def crate(sandboxes: Sandboxes) -> World:
     """The problem, with the changes of its tests that its fix fails."""
-    given = problem(
-        "cart-1", WITH_RUST.manifest, hidden=changes(TESTS), fix=changes({SOURCE: HEAD + FIX, "src/names.rs": NAMES}),
-        wanted=TARGETS, language="rust", runner="cargo", limits=LIMITS,
-    )  # fmt: skip
-    return with_controls(given, tree(BASE), sandboxes)
+    return World(
+        sandboxes, base=BASE, hidden=TESTS, fix={SOURCE: HEAD + FIX, "src/names.rs": NAMES}, expected=TARGETS,
+        environment=WITH_RUST, limits=LARGE, language="rust", runner="cargo",
+    ).validated()  # fmt: skip
 
 
-def graded(validated: Problem, sandboxes: Sandboxes, total: str) -> Grade:
-    patch = make_patch(tree(BASE), changes({SOURCE: HEAD + total, "src/names.rs": NAMES}))
-    return grade(validated, tree(BASE), patch, sandboxes)
+def change(total: str) -> Files:
+    return {SOURCE: HEAD + total, "src/names.rs": NAMES}
 
 
-def test_every_test_that_asserts_has_copies(validated: Problem) -> None:
-    audit = validated.manifest.controls
-    assert audit is not None
-    assert audit.unfit == ()
-    assert {*audit.flips, *audit.alone} == set(TARGETS)
-
-
-def test_the_fix_passes_with_its_controls(validated: Problem, sandboxes: Sandboxes) -> None:
-    found = graded(validated, sandboxes, "pub fn total(prices: &[u32]) -> u32 { prices.iter().copied().sum() }\n")
+def test_every_test_that_asserts_has_copies_and_the_fix_passes_with_them(crate: World) -> None:
+    assert crate.audit.unfit == ()
+    assert {*crate.audit.flips, *crate.audit.alone} == set(TARGETS)
+    found = crate.grade(change("pub fn total(prices: &[u32]) -> u32 { prices.iter().copied().sum() }\n"))
     assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
 
 
-def test_a_program_that_forges_its_own_result_does_not_pass(validated: Problem, sandboxes: Sandboxes) -> None:
-    found = graded(validated, sandboxes, f"pub fn total(prices: &[u32]) -> u32 {{ {FORGED} }}\n")
+def test_a_program_that_forges_its_own_result_does_not_pass(crate: World) -> None:
+    found = crate.grade(change(f"pub fn total(prices: &[u32]) -> u32 {{ {FORGED} }}\n"))
     assert (found.resolved, found.failure) == (False, "tampering"), found.detail
 
 
-def test_a_test_of_the_same_name_in_the_sources_does_not_count(validated: Problem, sandboxes: Sandboxes) -> None:
+def test_a_test_of_the_same_name_in_the_sources_does_not_count(crate: World) -> None:
     names = "pub fn name(_: &str) -> Option<String> { None }\n#[cfg(test)]\nmod tests {\n    #[test] fn is_loud() {}\n"
-    patch = changes({SOURCE: HEAD + FIX, "src/names.rs": names + '    include!("names/tests.rs");\n}\n'})
-    found = grade(validated, tree(BASE), make_patch(tree(BASE), patch), sandboxes)
+    found = crate.grade({SOURCE: HEAD + FIX, "src/names.rs": names + '    include!("names/tests.rs");\n}\n'})
     assert not found.resolved
     assert found.detail.startswith(f"{INSIDE}::is_loud"), found.detail
 
 
-def test_people_see_the_test_as_it_was_written_and_no_copy(validated: Problem, sandboxes: Sandboxes) -> None:
-    found = graded(validated, sandboxes, "pub fn total(_: &[u32]) -> u32 { 17 }\n")
+def test_people_see_the_test_as_it_was_written_and_no_copy(crate: World) -> None:
+    found = crate.grade(change("pub fn total(_: &[u32]) -> u32 { 17 }\n"))
     assert (found.failure, found.exit_code) == ("logic_error", 1), found.output
     assert found.detail.startswith(f"{HIDDEN}::adds")
     assert found.output.count("left: 17") == 1
@@ -181,16 +166,10 @@ fn value() -> Result<(), core::num::ParseIntError> {
 
 
 def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(sandboxes: Sandboxes) -> None:
-    content = {**BASE, HIDDEN: FORMS}
-    texts = read_texts(tree(content), [HIDDEN], "cargo")
-    flips = {key: [(SiteFlip(unit.sites[0], 0),)] for key, unit in texts.units.items()}
-    made = replace(make_copies(texts, texts.units.values(), flips), seconds=2.0)
-    selection = TestSelection((HIDDEN,), runner="cargo", copies=made)
-    report = run_tests(partial(sandboxes.open, WITH_RUST.manifest, LIMITS), tree(content), selection)
-    folded = fold(made, report, texts)
+    room = room_of(sandboxes, WITH_RUST, runner="cargo", base=BASE)
+    _, folded = room.beside({HIDDEN: FORMS}, HIDDEN, lambda unit: [(SiteFlip(unit.sites[0], 0),)], seconds=2.0)
     names = ("tail", "blocks", "assigns", "documented", "constant", "waits", "value")
-    statuses = {test.rpartition("::")[2]: result.status for test, result in folded.report.results.items()}
-    assert statuses == dict.fromkeys(names, "passed"), report.output
+    assert statuses(folded.report, HIDDEN) == dict.fromkeys(names, "passed"), folded.report.output
     assert folded.short == ()
     assert {len(folded.passed[f"{HIDDEN}::{name}"]) for name in ("tail", "waits")} == {2, 3}
     assert len(folded.passed[f"{HIDDEN}::value"]) == 3

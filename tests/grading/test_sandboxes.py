@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe, ServiceRecipe, environment_of
 from codegate.environments.tools import on_machine
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
@@ -33,9 +35,10 @@ from codegate.sandbox import (
     SandboxLimits,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits
+from codegate.suite import Base, ProblemLimits
 from tests.grading.worlds import EXPECTED, FIX, SOURCE, TEST, TESTS, World
 from tests.kit.environment import PLAIN, PYTHON, recorded, sandboxes_of
+from tests.kit.recorded import Recorded
 
 pytestmark = pytest.mark.bwrap
 
@@ -117,13 +120,8 @@ class WatchedBackend:
         return 0
 
 
-@contextlib.contextmanager
-def _sandboxes(backend: WatchedBackend | BubblewrapBackend) -> Iterator[Sandboxes]:
-    found = sandboxes_of(backend, PLAIN, OTHER)
-    try:
-        yield found
-    finally:
-        found.close()
+def _sandboxes(backend: WatchedBackend | BubblewrapBackend) -> "closing[Sandboxes]":
+    return closing(sandboxes_of(backend, PLAIN, OTHER))
 
 
 @pytest.fixture(scope="module")
@@ -304,3 +302,22 @@ def test_agents_run_on_the_python_beside_the_environments_own(bwrap_backend: Bub
         with sandboxes.open(own.manifest, ProblemLimits()) as sandbox:
             done = sandbox.run(Command(("{interpreter}", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")))
     assert done.stdout.decode().strip() == others[-1]
+
+
+SERVE = "exec python3 -c \"import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=8125, bind='127.0.0.1')\""
+ASK = "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:8125/').status)\""
+
+
+def test_tests_and_agents_meet_the_services_of_the_recipe(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    built = Recorded(bwrap_backend, {}, (), (), {}, tmp_path)
+    recipe = Recipe(services=(ServiceRecipe(run=SERVE, ready=ASK),))
+    base = Base(commit="a" * 40)
+    environment = environment_of("shop", recipe, "", day=date(2026, 1, 1), base=base, inputs="b" * 64)
+    manifest = environment.manifest
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
+        sandboxes.add(environment, built.recipe)
+        with sandboxes.open(manifest, ProblemLimits()) as sandbox:
+            asked = sandbox.run(Command(("sh", "-c", ASK)))
+        with sandboxes.open_for_agent(manifest, (), 60) as (sandbox, _):
+            asked_by_agent = sandbox.run(Command(("sh", "-c", ASK)))
+    assert (asked.stdout, asked_by_agent.stdout) == (b"200\n", b"200\n")

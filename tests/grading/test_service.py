@@ -2,22 +2,22 @@
 
 import contextlib
 import socket
+import socketserver
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 import requests
 from pydantic import ValidationError
 
-from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, grade, run_tests
+from codegate.grading import Grade, RunCount, Sandboxes, counted_runs, grade
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import Backend
 from codegate.service import MAX_CALLS, MAX_REQUEST_BYTES, SERVICE_PORT, FakeService, Service
 from codegate.suite import Problem, ProblemLimits, make_patch
-from tests.grading.worlds import tree
+from tests.grading.worlds import room_of, statuses, tree
 from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.problem import changes, problem
 
@@ -179,14 +179,9 @@ def test_each_process_begins_with_the_first_answer_and_all_calls_count(shop: Sho
     expects = [{"method": "GET", "path": "/next", "exactly": 6}]
     service = Service.model_validate({"routes": [route], "expects": expects})
     files = {"test_a.py": text, "test_b.py": text}
-    report = run_tests(
-        partial(shop.sandboxes.open, shop.problem.environment, shop.problem.manifest.limits),
-        tree(files),
-        TestSelection(tuple(files), service=service),
-    )
-    assert {test: result.status for test, result in report.results.items()} == dict.fromkeys(
-        ["test_a.py::test_answers", "test_b.py::test_answers", "service::GET /next exactly 6"], "passed"
-    )
+    report = room_of(shop.sandboxes).run(files, *files, service=service)
+    tests = ("test_a.py::test_answers", "test_b.py::test_answers", "service::GET /next exactly 6")
+    assert statuses(report) == dict.fromkeys(tests, "passed")
 
 
 def test_a_report_of_the_tests_own_does_not_count(shop: Shop) -> None:
@@ -198,49 +193,26 @@ def test_a_report_of_the_tests_own_does_not_count(shop: Shop) -> None:
     )
     expects = [{"method": "GET", "path": path, "exactly": 1} for path in ("/a", "/b")]
     service = Service.model_validate({"routes": [{"method": "GET", "path": "/b"}], "expects": expects})
-    command, reports = ("python3", "run.py"), ("report.xml",)
-    selection = TestSelection(("run.py",), runner="junit", command=command, reports=reports, service=service)
-    report = run_tests(
-        partial(shop.sandboxes.open, shop.problem.environment, shop.problem.manifest.limits),
-        tree({"run.py": program}),
-        selection,
-    )
+    chosen: dict[str, Any] = {"command": ("python3", "run.py"), "reports": ("report.xml",), "service": service}
+    report = room_of(shop.sandboxes, runner="junit").run({"run.py": program}, "run.py", **chosen)
     assert report.proven, report.output
-    statuses = {test: result.status for test, result in report.results.items()}
-    assert statuses == {"service::GET /a exactly 1": "failed", "service::GET /b exactly 1": "passed"}
+    assert statuses(report) == {"service::GET /a exactly 1": "failed", "service::GET /b exactly 1": "passed"}
 
 
-class Served:
-    """A fake service on a real port."""
+@contextlib.contextmanager
+def served(service: Mapping[str, Any]) -> Iterator[tuple[FakeService, str]]:
+    """Serve a fake service on a real port; yield it and its address."""
+    fake = FakeService(Service.model_validate(service))
 
-    def __init__(self, service: Mapping[str, Any]) -> None:
-        self.fake = FakeService(Service.model_validate(service))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the supervisor's relay does
+            fake.answer(self.request)
 
-    def __enter__(self) -> "Served":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # Closing alone would leave the thread in accept(), where it would answer whoever gets this descriptor next.
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
-        self._listener.close()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                end, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._answer, args=(end,), daemon=True).start()
-
-    def _answer(self, end: socket.socket) -> None:
-        with end:
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the supervisor's relay does
-            self.fake.answer(end)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield fake, f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
 
 
 def test_calls_are_matched_by_query_and_body() -> None:
@@ -250,36 +222,33 @@ def test_calls_are_matched_by_query_and_body() -> None:
         {"method": "PUT", "path": "/items", "body": "plain"},
     ]
     routes = [{**call, "answers": [{"body": number, "headers": {"x-n": "1"}}]} for number, call in enumerate(calls)]
-    with Served({"routes": routes, "expects": [{**call, "at_least": 1, "at_most": 1} for call in calls]}) as served:
+    expects = [{**call, "at_least": 1, "at_most": 1} for call in calls]
+    with served({"routes": routes, "expects": expects}) as (fake, address):
+        url = f"{address}/items"
         with requests.Session() as session:
-            url = f"{served.url}/items"
             assert session.get(url, params={"page": 2, "size": 9}).json() == 0
             assert session.put(url, json={"a": [{"b": 1, "d": 2}], "c": None, "e": 0}).headers["x-n"] == "1"
             assert session.put(url, data="plain").json() == 2
             others: list[Any] = [
-                {"a": [{"b": True}], "c": None},
-                {"a": [{"b": 1}, 2], "c": None},
-                {"a": [{"b": 1}]},
-                [],
-                1,
-            ]
+                {"a": [{"b": True}], "c": None}, {"a": [{"b": 1}, 2], "c": None}, {"a": [{"b": 1}]}, [], 1,
+            ]  # fmt: skip
             for body in others:
                 assert session.put(url, json=body).status_code == 404
             assert session.get(url, params={"page": 1}).status_code == 404
             assert session.head(url).status_code == 404
-        assert set(served.fake.judge().values()) == {""}
+        assert set(fake.judge().values()) == {""}
 
 
 def test_floods_are_bounded_and_meet_no_expectation() -> None:
     expects = [{"method": "GET", "path": "/", "at_least": 1}, {"method": "POST", "path": "/", "exactly": 0}]
     met = {"service::GET / at least 1": "", "service::POST / exactly 0": ""}
-    with Served({"expects": expects}) as served, requests.Session() as session:
+    with served({"expects": expects}) as (fake, url), requests.Session() as session:
         with contextlib.suppress(requests.ConnectionError):  # the answer may come before all of it is sent
-            assert session.post(served.url, data=b"x" * (MAX_REQUEST_BYTES + 1)).status_code == 413
-        statuses = {session.get(served.url).status_code for _ in range(MAX_CALLS)}
-        assert (statuses, served.fake.judge()) == ({404}, met)
-        assert session.get(served.url).status_code == 503
-        assert set(served.fake.judge().values()) == {"the service was called more than 1000 times"}
+            assert session.post(url, data=b"x" * (MAX_REQUEST_BYTES + 1)).status_code == 413
+        statuses = {session.get(url).status_code for _ in range(MAX_CALLS)}
+        assert (statuses, fake.judge()) == ({404}, met)
+        assert session.get(url).status_code == 503
+        assert set(fake.judge().values()) == {"the service was called more than 1000 times"}
 
 
 @pytest.mark.parametrize(

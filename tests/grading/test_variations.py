@@ -1,15 +1,13 @@
 """What a run of Python tests may vary inside their own process: the clock, the zone, company, and solitude."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from codegate.grading import Sandboxes, TestReport, TestSelection
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from tests.grading.test_driver import Room
-from tests.kit.environment import PYTEST, sandboxes_of, with_packages
+from codegate.grading import Sandboxes
+from tests.grading.conftest import SandboxesWith
+from tests.grading.worlds import Room, room_of, statuses
+from tests.kit.environment import PYTEST, with_packages
 
 pytestmark = pytest.mark.bwrap
 
@@ -112,29 +110,15 @@ def test_waits():
 """
 
 
-def run(room: Room, text: str, **varied: object) -> TestReport:
-    selection = TestSelection((), **varied)  # type: ignore[arg-type]  # passed through
-    return room.run({"test_it.py": text}, "test_it.py", selection=selection)
-
-
 def failing(room: Room, text: str, **varied: object) -> list[str]:
-    report = run(room, text, **varied)
-    assert report.proven, report
-    assert len(report.results) == text.count("def test_")
-    return [id_.partition("::")[2] for id_, result in report.results.items() if result.status != "passed"]
+    found = room.statuses({"test_it.py": text}, "test_it.py", **varied)
+    assert len(found) == text.count("def test_")
+    return [test for test, status in found.items() if status != "passed"]
 
 
 @pytest.fixture(scope="module")
 def room(sandboxes: Sandboxes) -> Room:
-    return Room(sandboxes)
-
-
-@pytest.fixture(scope="module")
-def travelling(bwrap_backend: BubblewrapBackend) -> Iterator[Room]:
-    """An environment with packages that turn clocks themselves."""
-    environment = with_packages("travelling", PYTEST, "time-machine==3.6.0", "freezegun==1.5.5")
-    with closing(sandboxes_of(bwrap_backend, environment)) as sandboxes:
-        yield Room(sandboxes, environment)
+    return room_of(sandboxes)
 
 
 def test_the_clock_is_turned_for_everything_that_python_asks_and_the_zone_is_another_one(room: Room) -> None:
@@ -145,7 +129,7 @@ def test_the_clock_is_turned_for_everything_that_python_asks_and_the_zone_is_ano
 
 
 @pytest.mark.full
-def test_tests_that_turn_the_clock_themselves_still_can(travelling: Room) -> None:
+def test_tests_that_turn_the_clock_themselves_still_can(sandboxes_with: SandboxesWith) -> None:
     own = """\
 import datetime, time, freezegun, time_machine
 
@@ -157,13 +141,12 @@ def test_frozen():
 def test_travelled():
     assert datetime.datetime.now().year == 1985 == time.gmtime().tm_year
 """
-    settings = {"pytest.ini": "[pytest]\nfilterwarnings = error\n"}
-    selection = TestSelection((), clock_days=400)
+    environment = with_packages("travelling", PYTEST, "time-machine==3.6.0", "freezegun==1.5.5")
     text = own + _CLOCK.format(ahead=400, offset=0).replace("named.utcnow()", "named.now(utc)")
     text = text.replace("time.ctime()[-4:] == time.asctime()[-4:] == ", "")  # which that package leaves alone
-    report = travelling.run({"test_it.py": text, **settings}, "test_it.py", selection=selection)
-    assert report.proven
-    assert {id_: result.message for id_, result in report.results.items() if result.status != "passed"} == {}
+    content = {"test_it.py": text, "pytest.ini": "[pytest]\nfilterwarnings = error\n"}
+    room = room_of(sandboxes_with(environment), environment)
+    assert set(room.statuses(content, "test_it.py", clock_days=400).values()) == {"passed"}
 
 
 def test_isolated_tests_start_from_what_the_import_left(room: Room) -> None:
@@ -171,13 +154,12 @@ def test_isolated_tests_start_from_what_the_import_left(room: Room) -> None:
     names = ["test_sets", "test_resets", "test_needs_nothing", "test_sets_again", "test_in_between", "test_dies"]
     assert failing(room, _SOLITUDE) == []
 
-    report = run(room, _SOLITUDE, isolated=tuple(f"test_it.py::{name}" for name in names))
+    isolated = tuple(f"test_it.py::{name}" for name in names)
+    report = room.run({"test_it.py": _SOLITUDE}, "test_it.py", isolated=isolated)
 
-    assert report.proven
-    assert report.exit_code == 1
-    statuses = {id_.partition("::")[2]: result.status for id_, result in report.results.items()}
-    assert statuses == {**dict.fromkeys([*names, "test_other"], "passed"),
-                        "test_in_between": "failed", "test_dies": "missing"}  # fmt: skip
+    assert (report.proven, report.exit_code) == (True, 1)
+    assert statuses(report, "test_it.py") == {**dict.fromkeys([*names, "test_other"], "passed"),
+                                              "test_in_between": "failed", "test_dies": "missing"}  # fmt: skip
 
 
 def test_a_timer_that_goes_off_while_a_test_is_isolated_ends_that_test_alone(room: Room) -> None:
@@ -199,12 +181,10 @@ def pytest_runtest_protocol(item):
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
 """
-    selection = TestSelection((), isolated=("test_it.py::test_slow", "test_it.py::test_quick"))
-    report = room.run({"test_it.py": text, "conftest.py": timer}, "test_it.py", selection=selection)
+    isolated = ("test_it.py::test_slow", "test_it.py::test_quick")
+    report = room.run({"test_it.py": text, "conftest.py": timer}, "test_it.py", isolated=isolated)
     assert (report.proven, report.exit_code) == (True, 1)
-    assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
-        "test_slow": "missing", "test_quick": "passed",
-    }  # fmt: skip
+    assert statuses(report, "test_it.py") == {"test_slow": "missing", "test_quick": "passed"}
 
 
 def test_company_on_the_processor_shows_what_races_with_a_sleep(room: Room) -> None:

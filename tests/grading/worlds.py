@@ -1,13 +1,29 @@
-"""A small problem to grade, made to measure: trees as dictionaries, suspects as functions of their text."""
+"""Rooms to run tests in and problems to grade, made to measure: trees are dictionaries."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from codegate.grading import Grade, Sandboxes, TestReport, find_flips, grade, run_hidden_tests
+from codegate.grading import (
+    Copies,
+    Grade,
+    Sandboxes,
+    TestReport,
+    TestSelection,
+    find_flips,
+    grade,
+    run_hidden_tests,
+    run_tests,
+)
 from codegate.grading import test_selection as selection_of
-from codegate.suite import Environment, Problem, ProblemLimits, Tree, make_patch
+from codegate.grading.controls.copies import Flips, make_copies, read_texts
+from codegate.grading.controls.verdict import Folded, fold
+from codegate.languages.controls import EditableTest
+from codegate.sandbox import Sandbox
+from codegate.suite import ControlAudit, Environment, Problem, ProblemLimits, RunnerName, Tree, make_patch
 from tests.kit.environment import PLAIN
 from tests.kit.problem import changes, problem
 
@@ -27,7 +43,11 @@ def test_nothing():
 """
 EXPECTED = ("tests/test_price.py::test_total", "tests/test_price.py::test_nothing")
 
+LARGE = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+"""What tools take that compile, or that start processes of their own."""
+
 Files = Mapping[str, str | bytes | None]
+Opener = Callable[[], AbstractContextManager[Sandbox]]
 
 
 def tree(content: Files) -> Tree:
@@ -39,6 +59,52 @@ def with_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Problem
     """Return a problem with the flips that its fix fails."""
     audit = find_flips(problem, base, sandboxes)
     return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
+
+
+def statuses(report: TestReport, file: str = "") -> dict[str, str]:
+    """Return the statuses by the tests' ids, from which the name of ``file`` is left out."""
+    return {test.removeprefix(f"{file}::"): result.status for test, result in report.results.items()}
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where tests run.
+
+    Attributes:
+        opened: opens a sandbox.
+        runner: runs the tests.
+        base: what each tree has.
+    """
+
+    opened: Opener
+    runner: RunnerName = "pytest"
+    base: Files = field(default_factory=dict)
+
+    def run(self, content: Files, *files: str, **selection: Any) -> TestReport:
+        """Run test files of a tree; ``selection`` has further fields of the selection."""
+        chosen = TestSelection(files, **{"runner": self.runner, "timeout_seconds": 100.0, **selection})
+        return run_tests(self.opened, tree({**self.base, **content}), chosen)
+
+    def statuses(self, content: Files, *files: str, **selection: Any) -> dict[str, str]:
+        """Return the statuses of a run that nothing disturbed by the last parts of the tests' ids."""
+        report = self.run(content, *files, **selection)
+        assert report.proven, report
+        assert report.collection_errors == ()
+        return {test.rpartition("::")[2]: result.status for test, result in report.results.items()}
+
+    def beside(
+        self, content: Files, file: str, flips: Callable[[EditableTest], Sequence[Flips]], seconds: float | None = None
+    ) -> tuple[Copies, Folded]:
+        """Run each test of a file with marks, beside copies with ``flips``."""
+        texts = read_texts(tree({**self.base, **content}), (file,), self.runner)
+        copies = {key: flips(unit) for key, unit in texts.units.items()}
+        made = replace(make_copies(texts, texts.units.values(), copies), seconds=seconds)
+        return made, fold(made, self.run(content, file, copies=made), texts)
+
+
+def room_of(sandboxes: Sandboxes, environment: Environment = PLAIN, limits: ProblemLimits = LARGE, **room: Any) -> Room:
+    """Return the room of an environment; ``room`` has its other attributes."""
+    return Room(partial(sandboxes.open, environment.manifest, limits), **room)
 
 
 BASE: Files = {
@@ -54,13 +120,14 @@ class World:
 
     Args:
         sandboxes: where they are graded.
-        base: the tree before the fix, over the default one.
-        hidden: the tests after it.
+        base: the tree before the fix; of Python, over the default one.
+        hidden: the tests after it; likewise.
         fix: the sources after it.
         expected: the ids that must pass.
         known: those of them that pass before the fix; most tests here do not mind if they are none of these.
         run: the test files that are run; by default those of the expected ids.
         environment: that they are graded in.
+        fields: of the problem's manifest, such as its ``language`` and ``runner``.
     """
 
     def __init__(
@@ -74,22 +141,22 @@ class World:
         known: Iterable[str] = (),
         run: Iterable[str] | None = None,
         limits: ProblemLimits | None = None,
-        python_path: tuple[str, ...] = ("", "src"),
         environment: Environment = PLAIN,
+        **fields: Any,
     ) -> None:
+        own: dict[str, Files] = {} if "language" in fields else {"base": BASE, "hidden": {TESTS: TEST}}
+        fields = {"python_path": ("", "src"), **({} if run is None else {"test_files": tuple(run)}), **fields}
         self.sandboxes = sandboxes
-        self.base = tree({**BASE, **(base or {})})
+        self.base = tree({**own.get("base", {}), **(base or {})})
         old = tuple(known)
-        fields: dict[str, Any] = {} if run is None else {"test_files": tuple(run)}
         self.problem = problem(
             "shop-1",
             environment.manifest,
-            hidden=changes({TESTS: TEST, **(hidden or {})}),
+            hidden=changes({**own.get("hidden", {}), **(hidden or {})}),
             fix=changes(fix if fix is not None else {SOURCE: FIX}),
             wanted=[test for test in expected if test not in old],
             known=old,
             statement="The first price is left out.",
-            python_path=python_path,
             limits=limits or ProblemLimits(seconds=30, memory_mb=256),
             **fields,
         )
@@ -99,6 +166,12 @@ class World:
         found = copy(self)
         found.problem = with_controls(self.problem, self.base, self.sandboxes)
         return found
+
+    @property
+    def audit(self) -> ControlAudit:
+        """Return what validation found."""
+        assert self.problem.manifest.controls is not None
+        return self.problem.manifest.controls
 
     def grade(self, change: Files | str) -> Grade:
         """Grade a change of the base tree, or a patch as text."""
