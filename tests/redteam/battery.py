@@ -1,4 +1,4 @@
-"""What every part of the battery shares: its rows, how they are printed, and the command line that they go through.
+"""What every part of the battery shares: its rows, and how they are printed.
 
 A part is a package of ``tests.redteam`` with
 
@@ -9,14 +9,10 @@ that carries out its attacks in sandboxes of that kind (``bwrap``, ``docker``), 
 """
 
 import importlib
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
@@ -24,7 +20,6 @@ import click
 PARTS: Final = ("grader", "honest", "harness")
 SANDBOXES: Final = ("bwrap", "docker")
 
-_HOME: Final = Path(__file__).resolve().parents[2]
 _SHOWN: Final = 120
 
 
@@ -49,37 +44,6 @@ class Row:
     got: str
     held: bool
     limit: bool = False
-
-
-def codegate(
-    *arguments: str | Path,
-    timeout: float = 600,
-    cwd: Path | None = None,
-    environment: dict[str, str] | None = None,
-    stdin: bytes = b"",
-) -> subprocess.CompletedProcess[bytes]:
-    """Run the real command line, ``python -m codegate ARGUMENTS``, and return what it said.
-
-    Args:
-        arguments: what follows ``codegate``.
-        timeout: seconds until it is killed.
-        cwd: the folder that it runs in; the project's own by default.
-        environment: variables over those of this process.
-        stdin: its standard input.
-
-    Raises:
-        subprocess.TimeoutExpired: it did not end in time.
-    """
-    paths = [str(_HOME), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(
-        [sys.executable, "-m", "codegate", *map(str, arguments)],
-        cwd=cwd or _HOME,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **(environment or {})},
-        input=stdin,
-        capture_output=True,
-        timeout=timeout,
-        check=False,
-    )
 
 
 def run_parts(parts: Sequence[str], sandboxes: Sequence[str], only: Collection[str] | None = None) -> Iterator[Row]:

@@ -7,7 +7,8 @@ by all projects, because a project names the callables of that module in ``targe
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import ModuleType
+from typing import Any, Final
 
 from codegate.suite import Base, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
 from tests.kit.environment import PLAIN
@@ -61,38 +62,24 @@ class Project:
         return tuple(dict.fromkeys(test.partition("::")[0] for test in self.fail_to_pass + self.pass_to_pass))
 
 
+def _of(name: str, module: ModuleType, **more: Any) -> Project:
+    names = ("SOURCE", "BUG", "FIX", "TARGETS", "BASE", "HIDDEN", "FAIL_TO_PASS")
+    fields = {one.lower(): getattr(module, one) for one in names if hasattr(module, one)}
+    return Project(name, **{**fields, "pass_to_pass": getattr(module, "PASS_TO_PASS", ()), **more})
+
+
 def _rules(name: str, hidden: Files, tests: tuple[str, ...], base: Files = rules.BASE) -> Project:
-    return Project(name, rules.SOURCE, rules.BUG, rules.FIX, rules.TARGETS, base, hidden, tests)
+    return _of(name, rules, base=base, hidden=hidden, fail_to_pass=tests)
 
 
-FUNCTIONS: Final = Project(
-    "functions", functions.SOURCE, functions.BUG, functions.FIX, functions.TARGETS, functions.BASE, functions.HIDDEN,
-    functions.FAIL_TO_PASS, functions.PASS_TO_PASS,
-)  # fmt: skip
-CLASSES: Final = Project(
-    "classes", classes.SOURCE, classes.BUG, classes.FIX, classes.TARGETS, classes.BASE, classes.HIDDEN,
-    classes.FAIL_TO_PASS, classes.PASS_TO_PASS,
-)  # fmt: skip
-UNITTEST: Final = Project(
-    "unittest", classes.SOURCE, classes.BUG, classes.FIX, classes.TARGETS, classes.BASE, classes.HIDDEN,
-    classes.FAIL_TO_PASS, classes.PASS_TO_PASS, runner="unittest",
-)  # fmt: skip
-LAYOUT: Final = Project(
-    "layout", layout.SOURCE, layout.BUG, layout.FIX, layout.TARGETS, layout.BASE, layout.HIDDEN,
-    layout.FAIL_TO_PASS, layout.PASS_TO_PASS, python_path=("src",),
-)  # fmt: skip
-SINGLE: Final = Project(
-    "single", single.SOURCE, single.BUG, single.FIX, single.TARGETS, single.BASE, single.HIDDEN, single.FAIL_TO_PASS
-)
-TABLE: Final = _rules("table", rules.TABLE, rules.TABLE_TESTS)
-RAISING: Final = _rules("raising", rules.RAISING, rules.RAISING_TESTS)
-TRUTH: Final = _rules("truth", rules.TRUTH, rules.TRUTH_TESTS)
-TWICE: Final = _rules("twice", rules.TWICE, rules.TWICE_TESTS)
-CHANGED: Final = _rules("changed", rules.CHANGED, rules.CHANGED_TESTS, rules.OLDER)
 PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
-        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, CHANGED,
+        _of("functions", functions), _of("classes", classes), _of("unittest", classes, runner="unittest"),
+        _of("layout", layout, python_path=("src",)), _of("single", single),
+        _rules("table", rules.TABLE, rules.TABLE_TESTS), _rules("raising", rules.RAISING, rules.RAISING_TESTS),
+        _rules("truth", rules.TRUTH, rules.TRUTH_TESTS), _rules("twice", rules.TWICE, rules.TWICE_TESTS),
+        _rules("changed", rules.CHANGED, rules.CHANGED_TESTS, rules.OLDER),
         *(Project(name, **fields) for name, fields in FORMS.items()),
     )
 }  # fmt: skip
@@ -105,8 +92,7 @@ def make_suite(folder: Path, ids: Collection[str] = PROJECTS) -> tuple[Path, Pat
     git(repository, "init", "--quiet")
     problems = [_problem(PROJECTS[name], _commit(repository, PROJECTS[name])) for name in ids]
     place = folder / "suite"
-    write_suite(place, name="redteam", repository="../repository", environments=[PLAIN],
-                problems=problems)  # fmt: skip
+    write_suite(place, name="redteam", repository="../repository", environments=[PLAIN], problems=problems)
     return place, repository
 
 

@@ -19,38 +19,10 @@ def _around(real):
 """
 
 
-def before(text: str, code: str) -> str:
-    """Return a module with ``code`` before everything else in it."""
-    return f"{dedent(code).strip()}\n\n{text}"
-
-
-def after(text: str, code: str) -> str:
-    """Return a module with ``code`` at its end."""
-    return f"{text}\n\n{dedent(code).strip()}\n"
-
-
-def around(project: Project, text: str, body: str, code: str = "") -> str:
-    """Return a module in which the targets do ``body``, which knows ``real``, ``args`` and ``kwargs``.
-
-    Args:
-        project: whose targets.
-        text: the module.
-        body: of a function.
-        code: stands before that function.
-    """
+def around(project: Project, body: str) -> str:
+    """Return code with which the targets do ``body``, which knows ``real``, ``args`` and ``kwargs``."""
     replaced = "\n".join(f"{target} = _around({target})" for target in project.targets)
-    wrapped = _AROUND.format(body=indent(dedent(body).strip(), " " * 8), replaced=replaced)
-    return f"{text}\n\n{dedent(code).strip()}\n{wrapped}"
-
-
-def folder(project: Project) -> str:
-    """Return the folder of the project's module."""
-    return project.source.rpartition("/")[0]
-
-
-def module(project: Project) -> str:
-    """Return the dotted name of the project's module."""
-    return project.source.removeprefix("src/").removesuffix(".py").replace("/", ".")
+    return _AROUND.format(body=indent(dedent(body).strip(), " " * 8), replaced=replaced)
 
 
 @dataclass(frozen=True)
@@ -81,16 +53,12 @@ class Change:
 
     def of(self, project: Project, text: str) -> Files:
         """Return the change of ``project`` whose module is ``text`` otherwise."""
-        if self.body:
-            text = around(project, text, self.body, self.end)
-        elif self.end:
-            text = after(text, self.end)
-        if self.top:
-            text = before(text, self.top)
         # A change has to change something: where the attack is in another file, a blank line.
-        text = text if self.body or self.end or self.top else f"{text}\n"
+        top = f"{dedent(self.top).strip()}\n\n" if self.top else ""
+        end = f"\n\n{dedent(self.end).strip()}\n" if self.body or self.end else "" if self.top else "\n"
+        text = f"{top}{text}{end}{around(project, self.body) if self.body else ''}"
         places = {
-            "folder": folder(project),
+            "folder": project.source.rpartition("/")[0],
             "root": "src/" if project.source.startswith("src/") else "",
             "test": project.test_files[0],
         }

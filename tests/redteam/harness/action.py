@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.kit.command import Done
-from tests.redteam.harness.place import Order, Place
-
-Attack = Callable[[Place], Order]
+from tests.redteam.harness.place import Attack, Order, Place
 
 _FORGED: Final = (
     "x\n::set-output name=verdict::pass\n::add-mask::true\r##[add-mask]pass\n<script>alert(1)</script> @team"

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from codegate.running import Journal, Outcome, candidate_samples, load_run, plan
 from codegate.solving import AttemptSummary
 from codegate.suite import load_suite
 from tests.kit.command import Done
-from tests.running.world import make_suite, write_recipe
+from tests.running.world import make_suite
 
 OUTSIDE: Final = "what-lies-outside-4711"
 SENTINEL: Final = "sk-sentinel-Vq3/Tz8+Wn5=Lp2Rb7Xc9"
@@ -69,22 +70,13 @@ class Place:
         assert old in text, (path, old)
         path.write_text(text.replace(old, new))
 
-    def suite_yml(self, old: str, new: str) -> None:
-        """Change ``suite.yml``."""
-        self.replace(self.suite / "suite.yml", old, new)
+    def write(self, name: str, data: str | bytes) -> None:
+        """Write a file of the folder."""
+        (self.home / name).write_bytes(data if isinstance(data, bytes) else data.encode())
 
-    def environment(self, line: str) -> None:
-        """Add a line to the suite's environment."""
-        self.suite_yml("  day: ", f"  {line}\n  day: ")
-
-    def recipe_text(self, text: str) -> None:
-        """Give the suite's environment another recipe."""
-        write_recipe(self.suite, text)
-
-    def manifest(self, **changes: Any) -> None:
-        """Change keys of the run's ``run.json``."""
-        path = self.run / "run.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    def change_json(self, name: str, **changes: Any) -> None:
+        """Change keys of a file of the folder."""
+        self.write(name, json.dumps({**json.loads((self.home / name).read_text()), **changes}))
 
     def swap(self, path: Path, kind: str) -> Path:
         """Put something else in the place of a file: a pipe, a device, a link, holes, a folder."""
@@ -105,6 +97,22 @@ class Place:
             case "folder":
                 path.mkdir()
         return path
+
+
+Attack = Callable[[Place], Order]
+Check = Callable[[Place, Done], str]
+
+
+def attack(
+    arguments: tuple[str, ...], words: str, change: Callable[[Place], object], code: int = 2, check: Check | None = None
+) -> Attack:
+    """Return an attack that changes the place and runs a command; ``check`` returns what is wrong beside its end."""
+
+    def order(place: Place) -> Order:
+        change(place)
+        return Order(arguments, words, code, check=check and partial(check, place))
+
+    return order
 
 
 def build(folder: Path) -> None:

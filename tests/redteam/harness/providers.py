@@ -11,15 +11,17 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Final
 
-from tests.kit.command import FORKER
+from tests.kit.command import FORKER, ROOT
 from tests.kit.http import Reply, Request, Server
-from tests.redteam.battery import Row, codegate
+from tests.redteam.battery import Row
 from tests.redteam.harness.place import Place, build
 
 KEYS: Final = {
@@ -178,13 +180,13 @@ class _Server(Server):
 def run(sandbox: str, only: Collection[str] | None, folder: Path) -> Iterator[Row]:
     """Carry out the run and yield a row for each thing that was asked for, and for each place that was searched."""
     asked = [(kind, sdk) for kind in _KINDS for sdk in _SDKS if only is None or f"provider-{kind}@{sdk}" in only]
-    searches = {name: look for name, look in _SEARCHES.items() if only is None or name in only}
     if not asked:
         return
     folder.mkdir()
     build(folder / "here")
     place = Place(folder / "here")
-    place.suite_yml("problems:\n- calc-double\n- calc-half\n- calc-square\n", "problems:\n- calc-half\n")
+    problems = "problems:\n- calc-double\n- calc-half\n- calc-square\n"
+    place.replace(place.suite / "suite.yml", problems, "problems:\n- calc-half\n")
     server, elsewhere = _Server(), _Server()
     server.there = f"{elsewhere.url}/v1"
     try:
@@ -201,9 +203,10 @@ def run(sandbox: str, only: Collection[str] | None, folder: Path) -> Iterator[Ro
     for kind, sdk in asked:
         expected, got = _KINDS[kind][1], causes.get(f"{kind}@{sdk}", "(no outcome)")
         yield Row("harness", f"provider-{kind}@{sdk}", sandbox, str(expected), str(got), expected == got)
-    for name, look in searches.items():
-        found = look(place, done, elsewhere)
-        yield Row("harness", name, sandbox, "nothing", found[:300] or "nothing", not found)
+    for name, all_found in _searched(place, done, elsewhere).items():
+        if only is None or name in only:
+            found = ", ".join(all_found)
+            yield Row("harness", name, sandbox, "nothing", found[:300] or "nothing", not found)
 
 
 def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
@@ -230,7 +233,9 @@ def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: 
     wrapper.write_text(f'#!/bin/sh\n/usr/bin/env >> {place.home}/git-environment\nexec {shutil.which("git")} "$@"\n')
     wrapper.chmod(0o755)
     environment = {
+        **os.environ,
         **KEYS,
+        "PYTHONPATH": str(ROOT),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "OPENAI_LOG": "debug",
         "ANTHROPIC_LOG": "debug",
@@ -238,9 +243,10 @@ def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: 
         **dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), proxy),
         **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
     }
-    return codegate(
-        "run", "--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--no-gate", "--no-precheck", "--json",
-        cwd=place.home, environment=environment, timeout=240,
+    options = ("--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--no-gate", "--no-precheck", "--json")
+    return subprocess.run(
+        [sys.executable, "-m", "codegate", "run", *options], cwd=place.home, env=environment, input=b"",
+        capture_output=True, timeout=240, check=False,
     )  # fmt: skip
 
 
@@ -251,39 +257,19 @@ def _keys_of(folder: Path) -> dict[str, str]:
     return {c.key(): f"{c.model}@{c.provider}" for c in load_run(folder).manifest.candidates}
 
 
-def _in_files(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
-    found = []
-    for path in sorted((place.home / "out").rglob("*")):
-        if path.is_file():
-            found += [f"{path.name}: {form}" for key in KEYS.values() for form in leaks(path.read_bytes(), key)]
-    return ", ".join(found)
+def _searched(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> dict[str, list[str]]:
+    """Return, by search, what was found that should not be there."""
 
+    def forms(data: bytes) -> list[str]:
+        return [form for key in KEYS.values() for form in leaks(data, key)]
 
-def _in_output(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
     said = done.stdout + done.stderr
-    found = [form for key in KEYS.values() for form in leaks(said, key)]
-    trace = ["a traceback"] if b"Traceback" in said else []
-    return ", ".join(found + trace)
-
-
-def _as_commands(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
-    said = (done.stdout + done.stderr).decode("utf-8", "replace").replace("\r", "\n")
-    return ", ".join(re.findall(r"^\s*::\w.*|.*##\[.*|.*[\x1b\u202e].*", said, re.MULTILINE))
-
-
-def _in_git(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
-    seen = (place.home / "git-environment").read_bytes()
-    return ", ".join(form for key in KEYS.values() for form in leaks(seen, key))
-
-
-def _at_another(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
-    return ", ".join(elsewhere.asked)
-
-
-_SEARCHES: Final[dict[str, Callable[[Place, CompletedProcess[bytes], _Server], str]]] = {
-    "secrets-in-files": _in_files,
-    "secrets-in-output": _in_output,
-    "secrets-in-the-environment-of-git": _in_git,
-    "commands-in-output": _as_commands,
-    "requests-to-another-address": _at_another,
-}
+    lines = said.decode("utf-8", "replace").replace("\r", "\n")
+    files = [path for path in sorted((place.home / "out").rglob("*")) if path.is_file()]
+    return {
+        "secrets-in-files": [f"{path.name}: {form}" for path in files for form in forms(path.read_bytes())],
+        "secrets-in-output": forms(said) + ["a traceback"] * (b"Traceback" in said),
+        "secrets-in-the-environment-of-git": forms((place.home / "git-environment").read_bytes()),
+        "commands-in-output": re.findall(r"^\s*::\w.*|.*##\[.*|.*[\x1b\u202e].*", lines, re.MULTILINE),
+        "requests-to-another-address": elsewhere.asked,
+    }

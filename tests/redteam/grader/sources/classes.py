@@ -1,5 +1,7 @@
 """A class, tested with ``unittest``: fixtures, subtests, and assertions that are methods."""
 
+from tests.redteam.grader.sources import replaced
+
 SOURCE = "bank/account.py"
 TARGETS = ("Account.deposit", "Account.withdraw", "Account.history", "Account.interest")
 
@@ -39,46 +41,22 @@ class Account:
         return self.balance * (1 + rate * years)
 '''
 
-FIX = '''\
-"""Accounts."""
-
-
-class OverdrawnError(Exception):
-    """There is not enough on the account."""
-
-
-class Account:
-    """An account of one owner."""
-
-    def __init__(self, owner, balance=0):
-        self.owner = owner
-        self.balance = balance
-        self._entries = []
-
-    def deposit(self, amount):
-        """Add an amount, which is positive, and return the balance."""
+FIX = replaced(
+    BUG,
+    ("        self.balance += amount\n", """\
         if amount <= 0:
             raise ValueError("a deposit is positive")
         self.balance += amount
         self._entries.append(amount)
-        return self.balance
-
-    def withdraw(self, amount):
-        """Take an amount and return the balance; raises OverdrawnError when there is less."""
+"""),
+    ("        self.balance -= amount\n", """\
         if amount > self.balance:
             raise OverdrawnError(f"{self.balance} is less than {amount}")
         self.balance -= amount
-        self._entries.append(-amount)
-        return self.balance
-
-    def history(self, limit=None):
-        """Return the newest entries, newest first."""
-        return self._entries[::-1][:limit]
-
-    def interest(self, rate, years):
-        """Return what the balance grows to, compounded each year."""
-        return self.balance * (1 + rate) ** years
-'''
+"""),
+    ("self._entries[:limit]", "self._entries[::-1][:limit]"),
+    ("(1 + rate * years)", "(1 + rate) ** years"),
+)  # fmt: skip
 
 BASE = {
     "bank/__init__.py": "from bank.account import Account, OverdrawnError\n\n__all__ = ['Account', 'OverdrawnError']\n",

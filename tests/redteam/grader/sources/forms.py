@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tests.redteam.grader.sources import rules
+from tests.redteam.grader.sources import replaced, rules
 
 _TEST: Final = "tests/test_rules.py::test_"
 
@@ -188,26 +188,27 @@ def test_old():
     "old",
 )
 
-_BOTH: Final = _rules(
-    '''\
+_AREA: Final = '''\
 """Areas."""
 
 
 def area(width, height):
     """Return the area of a rectangle; raises ValueError where a side is not positive."""
     return width * height
-''',
-    '''\
-"""Areas."""
-
-
-def area(width, height):
-    """Return the area of a rectangle; raises ValueError where a side is not positive."""
+'''
+_BOTH: Final = _rules(
+    _AREA,
+    replaced(
+        _AREA,
+        (
+            "    return",
+            """\
     for name, side in (("width", width), ("height", height)):
         if side <= 0:
             raise ValueError(f"{name} is not positive")
-    return width * height
-''',
+    return""",
+        ),
+    ),
     "area",
     """\
 import pytest
@@ -234,27 +235,28 @@ def test_area():
     "area",
 )
 
-_SAYS: Final = _rules(
-    '''\
+_SIZE: Final = '''\
 """Sizes."""
 
 
 def check(size):
     """Return an even size; raises ValueError for what is none."""
     return size + size % 2
-''',
-    '''\
-"""Sizes."""
-
-
-def check(size):
-    """Return an even size; raises ValueError for what is none."""
+'''
+_SAYS: Final = _rules(
+    _SIZE,
+    replaced(
+        _SIZE,
+        (
+            "    return",
+            """\
     if size < 0:
         raise ValueError("is negative")
     if size > 100:
         raise ValueError("is too large")
-    return size + size % 2
-''',
+    return""",
+        ),
+    ),
     "check",
     """\
 import pytest
@@ -282,23 +284,17 @@ def test_even():
     "even",
 )
 
-_WIDE: Final = _rules(
-    """\
-'Estimates.'
+_DISTINCT: Final = '''\
+"""Estimates."""
 
 
 def estimate(values):
-    'Return about how many distinct values there are.'
-    return 1
-""",
-    """\
-'Estimates.'
-
-
-def estimate(values):
-    'Return about how many distinct values there are.'
+    """Return about how many distinct values there are."""
     return len(set(values)) + 0
-""",
+'''
+_WIDE: Final = _rules(
+    replaced(_DISTINCT, ("len(set(values)) + 0", "1")),
+    _DISTINCT,
     "estimate",
     """\
 import pytest

@@ -1,5 +1,7 @@
 """Plain functions, tested with parametrised functions, ``pytest.raises`` and ``pytest.approx``."""
 
+from tests.redteam.grader.sources import replaced
+
 SOURCE = "basket/prices.py"
 TARGETS = ("total", "label", "cheapest", "split")
 
@@ -28,33 +30,18 @@ def split(amount, people):
     return [share] * people
 '''
 
-FIX = '''\
-"""Prices of a basket."""
-
-
-def total(prices, discount=0.0):
-    """Return the sum of the prices, less a discount between 0 and 1."""
+FIX = replaced(
+    BUG,
+    ("    return sum(prices[1:])", """\
     if not 0 <= discount <= 1:
         raise ValueError(f"a discount of {discount} is not between 0 and 1")
-    return sum(prices) * (1 - discount)
-
-
-def label(amount, currency="EUR"):
-    """Return an amount as people read it."""
-    return f"{amount:,.2f} {currency}"
-
-
-def cheapest(prices):
-    """Return the lowest price and its place."""
-    lowest = min(prices)
-    return lowest, prices.index(lowest)
-
-
-def split(amount, people):
-    """Return what each of the people pays: whole cents, nothing lost."""
+    return sum(prices)"""),
+    ("{amount:.1f}", "{amount:,.2f}"),
+    ("    return min(prices), len(prices)", "    lowest = min(prices)\n    return lowest, prices.index(lowest)"),
+    ("    share = amount // people\n    return [share] * people", """\
     share, rest = divmod(amount, people)
-    return [share + 1] * rest + [share] * (people - rest)
-'''
+    return [share + 1] * rest + [share] * (people - rest)"""),
+)  # fmt: skip
 
 _BEFORE = """\
 from basket.prices import cheapest, label, split, total
@@ -81,23 +68,8 @@ BASE = {
 }
 
 HIDDEN = {
-    "tests/test_prices.py": """\
-import pytest
-
-from basket.prices import cheapest, label, split, total
-
-
-def test_nothing_to_pay():
-    assert total([]) == 0
-
-
-def test_currency():
-    assert label(1, "USD").endswith("USD")
-
-
-def test_even_split():
-    assert split(10, 2) == [5, 5]
-
+    "tests/test_prices.py": f"import pytest\n\n{_BEFORE}"
+    + """
 
 @pytest.mark.parametrize(
     ("prices", "expected"),

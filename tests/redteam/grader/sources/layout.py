@@ -1,5 +1,7 @@
 """A package below ``src`` with data, settings of pytest, fixtures in a conftest file, and tests in two files."""
 
+from tests.redteam.grader.sources import replaced
+
 SOURCE = "src/fables/render.py"
 TARGETS = ("render", "outline", "Catalogue.find", "Catalogue.count")
 
@@ -37,41 +39,38 @@ class Catalogue:
         return {title[0]: 1 for title in self.titles}
 '''
 
-FIX = '''\
-"""Fables as text."""
-
-import re
-from collections import Counter
-from importlib import resources
-
-
-def render(template, values):
-    """Return the template with each {name} replaced by its value; raises KeyError for a name without one."""
+FIX = replaced(
+    BUG,
+    ("from importlib import resources\n",
+     "import re\nfrom collections import Counter\nfrom importlib import resources\n"),
+    ("""\
+    for name, value in values.items():
+        template = template.replace(name, str(value))
+    return template
+""", """\
     return re.sub(r"\\{(\\w+)\\}", lambda found: str(values[found.group(1)]), template)
-
-
-def outline(text):
-    """Return the headings of a text by their depth."""
+"""),
+    ("""\
+    return {line: 1 for line in text.splitlines() if line.startswith("#")}
+""", """\
     lines = [line for line in text.splitlines() if line.startswith("#")]
     return {line.lstrip("#").strip(): len(line) - len(line.lstrip("#")) for line in lines}
+"""),
+    ("[title for title in self.titles if word in title]",
+     "sorted(title for title in self.titles if word.casefold() in title.casefold())"),
+    ("{title[0]: 1 for title in self.titles}", "dict(Counter(title[0] for title in self.titles))"),
+)  # fmt: skip
+
+_CONFTEST = """\
+import pytest
+
+from fables import Catalogue
 
 
-class Catalogue:
-    """The fables that come with the package."""
-
-    def __init__(self):
-        text = resources.files("fables").joinpath("data/fables.txt").read_text("utf-8")
-        self.titles = [line.strip() for line in text.splitlines() if line.strip()]
-
-    def find(self, word):
-        """Return the titles with a word in them, whatever its case, in alphabetical order."""
-        return sorted(title for title in self.titles if word.casefold() in title.casefold())
-
-    def count(self):
-        """Return how many titles there are for each first letter."""
-        return dict(Counter(title[0] for title in self.titles))
-'''
-
+@pytest.fixture
+def catalogue():
+    return Catalogue()
+"""
 BASE = {
     "src/fables/__init__.py": '"""Fables."""\n\nfrom fables.render import Catalogue, outline, render\n'
     "\n__all__ = ['Catalogue', 'outline', 'render']\n",
@@ -88,16 +87,7 @@ addopts = "-ra --strict-markers"
 markers = ["shelf: needs the catalogue"]
 """,
     "docs/index.md": "# Fables\n",
-    "tests/conftest.py": """\
-import pytest
-
-from fables import Catalogue
-
-
-@pytest.fixture
-def catalogue():
-    return Catalogue()
-""",
+    "tests/conftest.py": _CONFTEST,
     "tests/test_render.py": """\
 from fables import render
 
@@ -108,16 +98,8 @@ def test_plain():
 }
 
 HIDDEN = {
-    "tests/conftest.py": """\
-import pytest
-
-from fables import Catalogue
-
-
-@pytest.fixture
-def catalogue():
-    return Catalogue()
-
+    "tests/conftest.py": _CONFTEST
+    + """
 
 @pytest.fixture
 def moral(tmp_path):

@@ -1,5 +1,7 @@
 """One module, and several problems of one test each: what a defence has when a test is all of one style."""
 
+from tests.redteam.grader.sources import replaced
+
 SOURCE = "rules/rules.py"
 TARGETS = ("parse", "is_open", "scale", "middle")
 
@@ -28,34 +30,19 @@ def middle(values):
     return sorted(values)[0]
 '''
 
-FIX = '''\
-"""Rules for hours and amounts."""
-
-
-def parse(text):
-    """Return the minutes of a time such as "09:30"; raises ValueError for what is none."""
-    hours, minutes = text.split(":")
+FIX = replaced(
+    BUG,
+    ("    return int(hours) * 60 + int(minutes[:1])", """\
     if not (0 <= int(hours) < 24 and 0 <= int(minutes) < 60):
         raise ValueError(f"{text} is no time")
-    return int(hours) * 60 + int(minutes)
-
-
-def is_open(minutes):
-    """Return whether there is somebody at this time: from 9 to 17, the end excluded."""
-    return 540 <= minutes < 1020
-
-
-def scale(values, top):
-    """Return the values, scaled so that the largest is ``top``."""
-    return [value * top / max(values) for value in values]
-
-
-def middle(values):
-    """Return the median."""
+    return int(hours) * 60 + int(minutes)"""),
+    ("540 < minutes <= 1020", "540 <= minutes < 1020"),
+    ("value * top for", "value * top / max(values) for"),
+    ("    return sorted(values)[0]", """\
     ordered = sorted(values)
     half, odd = divmod(len(ordered), 2)
-    return ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
-'''
+    return ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2"""),
+)  # fmt: skip
 
 BASE = {
     "rules/__init__.py": "",

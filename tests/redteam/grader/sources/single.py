@@ -1,5 +1,7 @@
 """One fail-to-pass test with one assertion: least for a defence to hold on to."""
 
+from tests.redteam.grader.sources import replaced
+
 SOURCE = "slugs/slug.py"
 TARGETS = ("slug",)
 
@@ -14,16 +16,7 @@ def slug(title):
     return re.sub(r"[^a-z0-9]", "-", title.lower())
 '''
 
-FIX = '''\
-"""Names for addresses."""
-
-import re
-
-
-def slug(title):
-    """Return the title in lower case, its words joined by single dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-'''
+FIX = replaced(BUG, ('[^a-z0-9]"', '[^a-z0-9]+"'), ("title.lower())", 'title.lower()).strip("-")'))
 
 BASE = {
     "slugs/__init__.py": "from slugs.slug import slug\n\n__all__ = ['slug']\n",
