@@ -1,6 +1,7 @@
 """Runs a step in this process, and reads its log and files as the runner does, or more strictly; see actions/runner,
 ``ActionCommand.cs``, ``OutputManager.cs`` and ``FileCommandManager.cs``."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -117,6 +118,16 @@ class Step:
 def variables(inputs: Mapping[str, str]) -> dict[str, str]:
     """The environment variables in which the runner gives inputs; ``_`` stands for a hyphen."""
     return {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
+
+
+def event_variables(folder: Path, name: str, payload: object, **more: str) -> dict[str, str]:
+    """Write an event's payload, and return the variables in which the runner tells of it, with ``more``."""
+    path = folder / "event.json"
+    path.write_text(payload if isinstance(payload, str) else json.dumps(payload))
+    return {
+        "GITHUB_EVENT_PATH": str(path), "GITHUB_EVENT_NAME": name, "GITHUB_REPOSITORY": "acme/demo",
+        "GITHUB_SHA": "c" * 40, "GITHUB_RUN_ID": "123", **more,
+    }  # fmt: skip
 
 
 def run_step(

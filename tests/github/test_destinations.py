@@ -14,7 +14,7 @@ from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import ExitCode
 from codegate.operations import baselines
 from tests.cli.run_folders import write_run
-from tests.github.runner import Step, run_step
+from tests.github.runner import Step, event_variables, run_step
 from tests.github.test_event import pull_payload
 from tests.github.workspace import PROBLEMS, write_suite
 from tests.kit.http import Reply, Request, Server, as_json
@@ -47,14 +47,8 @@ class Home:
         payload = pull_payload() if base is not None else {}
         if base is not None:
             payload["pull_request"]["base"]["sha"] = base
-        (self.folder / "event.json").write_text(json.dumps(payload))
-        environment = {
-            "GITHUB_EVENT_NAME": "pull_request" if base is not None else "schedule",
-            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
-            "GITHUB_REPOSITORY": "acme/demo",
-            "GITHUB_SHA": "c" * 40,
-        }
-        return run_step(self.folder, self.capsys, environment, inputs)
+        event = "pull_request" if base is not None else "schedule"
+        return run_step(self.folder, self.capsys, event_variables(self.folder, event, payload), inputs)
 
     def refused(self, step: Step, *fields: str) -> None:
         assert self.received == []

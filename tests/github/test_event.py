@@ -1,7 +1,6 @@
 """What is taken from an event's payload, and what is not done for it."""
 
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from codegate.errors import UsageError
 from codegate.gating import Download
 from codegate.github.event import MAX_PAYLOAD_BYTES, Event, read_event, refusal, with_merged_base
+from tests.github.runner import event_variables
 from tests.kit.repository import HistoryBuilder
 
 BASE, HEAD, MERGE = "b" * 40, "a" * 40, "c" * 40
@@ -40,35 +40,21 @@ def run_payload(head: object = HOME, **changes: Any) -> dict[str, Any]:
 
 
 def event_of(folder: Path, name: str, payload: object, **environment: str) -> Event:
-    path = folder / "event.json"
-    path.write_text(payload if isinstance(payload, str) else json.dumps(payload))
-    return read_event(
-        {
-            "GITHUB_EVENT_PATH": str(path),
-            "GITHUB_EVENT_NAME": name,
-            "GITHUB_REPOSITORY": "acme/demo",
-            "GITHUB_SHA": MERGE,
-            "GITHUB_RUN_ID": "123",
-            "GITHUB_RUN_ATTEMPT": "2",
-            **environment,
-        }
-    )
+    return read_event(event_variables(folder, name, payload, GITHUB_RUN_ATTEMPT="2", **environment))
 
 
 def test_a_pull_request_is_read(tmp_path: Path) -> None:
     event = event_of(tmp_path, "pull_request", pull_payload())
     assert event.pull is not None
     assert (event.pull.number, event.base_sha, event.head_sha, event.sha) == (7, BASE, HEAD, MERGE)
-    assert (event.repository_id, event.default_branch) == (1000, "main")
-    assert not event.fork
+    assert (event.repository_id, event.default_branch, event.fork) == (1000, "main", False)
     assert refusal(event) is None
     assert event.run_url == "https://github.com/acme/demo/actions/runs/123"
 
 
 def test_the_addresses_of_an_enterprise_server_are_its_own(tmp_path: Path) -> None:
-    event = event_of(
-        tmp_path, "push", {}, GITHUB_SERVER_URL="https://git.acme.example:8443", GITHUB_API_URL="https://git.acme.example/api/v3/"
-    )  # fmt: skip
+    own = {"GITHUB_SERVER_URL": "https://git.acme.example:8443", "GITHUB_API_URL": "https://git.acme.example/api/v3/"}
+    event = event_of(tmp_path, "push", {}, **own)
     assert event.run_url == "https://git.acme.example:8443/acme/demo/actions/runs/123"
     assert event.api_url == "https://git.acme.example/api/v3"
 
@@ -114,27 +100,21 @@ def test_without_our_own_id_everything_is_foreign(tmp_path: Path) -> None:
     assert not event_of(tmp_path, "pull_request", payload, GITHUB_REPOSITORY_ID="1000").fork
 
 
-@pytest.mark.parametrize(
-    ("name", "payload", "runs"),
-    [
-        ("pull_request_target", pull_payload(HOME), True),
-        ("workflow_run", run_payload(HOME, event="push"), True),
-        ("workflow_run", run_payload(HOME), False),
-        ("workflow_run", run_payload(FORK), False),
-        ("workflow_run", run_payload(None), False),
-        ("push", {}, True),
-        ("schedule", {}, True),
-        ("workflow_dispatch", {}, True),
-        ("merge_group", {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}, True),
-        ("issue_comment", {}, False),
-        ("issues", {}, False),
-        ("discussion_comment", {}, False),
-        ("fork", {}, False),
-        ("watch", {}, False),
-        ("something_new", {}, False),
+QUEUE = {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}
+RUNS: dict[bool, list[tuple[str, dict[str, Any]]]] = {
+    True: [
+        ("pull_request_target", pull_payload(HOME)), ("workflow_run", run_payload(HOME, event="push")),
+        ("push", {}), ("schedule", {}), ("workflow_dispatch", {}), ("merge_group", QUEUE),
     ],
-)
-def test_suites_are_run_for_those_who_may_push(tmp_path: Path, name: str, payload: dict[str, Any], runs: bool) -> None:
+    False: [
+        *(("workflow_run", run_payload(head)) for head in (HOME, FORK, None)),
+        *((name, {}) for name in ("issue_comment", "issues", "discussion_comment", "fork", "watch", "something_new")),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "name", "payload"), [(runs, *each) for runs, many in RUNS.items() for each in many])
+def test_suites_are_run_for_those_who_may_push(tmp_path: Path, runs: bool, name: str, payload: dict[str, Any]) -> None:
     assert (refusal(event_of(tmp_path, name, payload)) is None) == runs
 
 
@@ -142,15 +122,13 @@ def test_the_end_of_another_run_is_read(tmp_path: Path) -> None:
     event = event_of(tmp_path, "workflow_run", run_payload(FORK))
     run = event.workflow_run
     assert run is not None
-    assert (run.id, run.head_sha, run.head_repository) == (55, HEAD, "mallory/demo")
-    assert run.event == "pull_request"
+    assert (run.id, run.head_sha, run.head_repository, run.event) == (55, HEAD, "mallory/demo", "pull_request")
     assert (event.head_sha, event.pull, event.fork) == (HEAD, None, True)
 
 
 def test_the_base_of_a_merge_queue_is_read(tmp_path: Path) -> None:
-    payload = {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}
-    assert event_of(tmp_path, "merge_group", payload).base_sha == BASE
-    assert event_of(tmp_path, "push", payload).base_sha is None
+    assert event_of(tmp_path, "merge_group", QUEUE).base_sha == BASE
+    assert event_of(tmp_path, "push", QUEUE).base_sha is None
 
 
 class Merged:
@@ -205,12 +183,8 @@ def test_the_base_of_a_merge_that_is_not_githubs_is_the_events(tmp_path: Path) -
     merged.fetched("main", merged.old)
     assert merged.base() == merged.old, "what it merges into is on no base branch: its author could have made it"
     merged.fetched("main", own)
-    for parents in (
-        (merged.head, merged.tip),
-        (merged.tip, merged.old),
-        (merged.tip,),
-        (merged.tip, merged.head, merged.old),
-    ):
+    head, tip, old = merged.head, merged.tip, merged.old
+    for parents in ((head, tip), (tip, old), (tip,), (tip, head, old)):
         assert merged.base(sha=merged.merged(*parents)) == merged.old, "another merge"
     stale = merged.merged(merged.old, merged.head)
     assert merged.base(sha=stale, base=merged.tip) == merged.tip, "a merge older than the event's base"

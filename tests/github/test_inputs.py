@@ -24,55 +24,33 @@ def test_nothing_given(tmp_path: Path) -> None:
     assert read(tmp_path, suite="", candidates=" \n ", samples="", report_path="", on_inconclusive="") == inputs
 
 
+#: By input: what is given, and what the attribute of that name has.
+GIVEN: dict[str, tuple[str, object]] = {
+    "suite": (" suites/own ", "suites/own"),
+    "candidates": (
+        "\n  reference\n\n openai:gpt-5-2025-08-07@https://models.example/v1 \r\n",
+        ("reference", "openai:gpt-5-2025-08-07@https://models.example/v1"),
+    ),
+    "config": ("ci/codegate.yml", "ci/codegate.yml"), "baseline": ("ci/codegate.lock", "ci/codegate.lock"),
+    "samples": ("3", 3), "max_concurrency": ("8", 8), "jobs": ("4", 4), "max_model_calls": ("500", 500),
+    "max_minutes": ("100", 100), "budget_usd": ("7.50", Decimal("7.50")), "cache": ("answers", Path("answers")),
+    "environments": ("environments", "environments"), "resume": ("4711", "4711"),
+    "run_artifact": ("codegate-shard-2-of-3", "codegate-shard-2-of-3"), "repository": (".", "."),
+    "path": ("services/api", "services/api"), "report_path": ("out/gate", Path("out/gate")),
+    "on_inconclusive": ("fail", "fail"), "mode": ("merge", "merge"), "github_token": ("ghs_1", "ghs_1"),
+    "shards": ("3", 3), "shard": ("2/3", ShardChoice(2, 3, "20260101T000000Z-abcdef-0123456789abcdef")),
+    "run_id": ("20260101T000000Z-abcdef-0123456789abcdef",) * 2, "shards_path": ("parts", Path("parts")),
+    "comment": ("regression", "regression"), "check": ("true", True), "issue": ("false", False),
+    "artifact_name": ("gate of the big suite", "gate of the big suite"),
+}  # fmt: skip
+NAMED = {"max_concurrency": "models", "report_path": "reports", "github_token": "token"}
+
+
 def test_everything_given(tmp_path: Path) -> None:
-    inputs = read(
-        tmp_path,
-        suite=" suites/own ",
-        candidates="\n  reference\n\n openai:gpt-5-2025-08-07@https://models.example/v1 \r\n",
-        config="ci/codegate.yml",
-        baseline="ci/codegate.lock",
-        samples="3",
-        max_concurrency="8",
-        jobs="4",
-        max_model_calls="500",
-        max_minutes="100",
-        budget_usd="7.50",
-        cache="answers",
-        environments="environments",
-        resume="4711",
-        run_artifact="codegate-shard-2-of-3",
-        repository=".",
-        path="services/api",
-        report_path="out/gate",
-        on_inconclusive="fail",
-        mode="merge",
-        github_token="ghs_1",
-        shards="3",
-        shard="2/3",
-        run_id="20260101T000000Z-abcdef-0123456789abcdef",
-        shards_path="parts",
-        comment="regression",
-        check="true",
-        issue="false",
-        artifact_name="gate of the big suite",
-    )
-    assert inputs.suite == "suites/own"
-    assert inputs.candidates == ("reference", "openai:gpt-5-2025-08-07@https://models.example/v1")
-    assert inputs.config == "ci/codegate.yml"
-    assert inputs.baseline == "ci/codegate.lock"
-    assert (inputs.samples, inputs.models, inputs.jobs, inputs.max_model_calls) == (3, 8, 4, 500)
-    assert (inputs.repository, inputs.path) == (".", "services/api")
-    assert inputs.reports == tmp_path / "out/gate"
-    assert inputs.on_inconclusive == "fail"
-    assert (inputs.mode, inputs.token) == ("merge", "ghs_1")
-    assert inputs.shard == ShardChoice(2, 3, inputs.run_id or "")
-    assert (inputs.shards, inputs.shards_path) == (3, tmp_path / "parts")
-    assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
-    assert inputs.artifact_name == "gate of the big suite"
-    assert inputs.max_minutes == 100
-    assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
-    assert (inputs.cache, inputs.environments) == (tmp_path / "answers", "environments")
-    assert inputs.run_artifact == "codegate-shard-2-of-3"
+    inputs = read(tmp_path, **{name: text for name, (text, _) in GIVEN.items()})
+    for name, (_, wanted) in GIVEN.items():
+        found = getattr(inputs, NAMED.get(name, name))
+        assert found == (tmp_path / wanted if isinstance(wanted, Path) else wanted), name
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,10 @@
 """What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
 
-import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +16,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
+from codegate.environments import export_built
 from codegate.errors import ExitCode, Interrupted
 from codegate.gating import load_lock
 from codegate.gating.baseline import load_baseline
@@ -27,7 +25,8 @@ from codegate.mining import MineRequest
 from codegate.operations import baselines, suites
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
-from tests.github.runner import Step, outputs, run_step, variables
+from tests.environments.test_travel import built
+from tests.github.runner import Step, event_variables, outputs, run_step, variables
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
 from tests.github.workspace import FLOORS, LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit import http
@@ -37,7 +36,6 @@ from tests.kit.github.artifacts import Artifacts, Run, zipped
 from tests.kit.github.content import Content
 from tests.kit.github.rest import HOME, Rest
 from tests.kit.http import Request
-from tests.kit.kept import own_cache
 from tests.kit.model_server import GREETING, as_json, chat_answer, wire_server
 from tests.kit.repository import commit_all, run_git
 from tests.kit.scripted_model import Say
@@ -53,26 +51,6 @@ from tests.github.conftest import use_quick_sandboxes
 use_quick_sandboxes()
 run(["action"])
 """
-
-
-def poisoned(archive: bytes) -> bytes:
-    """Return a recorded build whose tests see the fixed modules in place of any but the broken ones."""
-    known = {problem.name: (problem.broken, problem.fixed) for problem in PROBLEMS}
-    program = (
-        f"import pathlib, sys, types\nfor name, (broken, fixed) in {known}.items():\n"
-        "    found = pathlib.Path(f'{name}.py')\n    if found.is_file() and found.read_text() != broken:\n"
-        "        sys.modules[name] = types.ModuleType(name)\n        exec(fixed, vars(sys.modules[name]))\n"
-    ).encode()
-    file = io.BytesIO(archive)
-    with tarfile.open(fileobj=file) as tar:
-        (place,) = (name for name in tar.getnames() if name.endswith("/site-packages/_pytest/config/__init__.py"))
-        entry = tar.getmember(place)
-        text = (tar.extractfile(entry) or io.BytesIO()).read() + program
-    entry.size = len(text)
-    file.seek(0)
-    with tarfile.open(fileobj=file, mode="a") as tar:
-        tar.addfile(entry, io.BytesIO(text))
-    return file.getvalue()
 
 
 @dataclass
@@ -106,21 +84,12 @@ class World:
     def given(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> dict[str, str]:
         """Return the variables that the runner sets for one more step; its reports have a folder of their own."""
         self.steps += 1
-        (self.folder / "event.json").write_text(json.dumps(payload))
-        return {
-            "CI": "true",
-            "GITHUB_EVENT_NAME": event,
-            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
-            "GITHUB_REPOSITORY": "acme/demo",
-            "GITHUB_API_URL": self.github.api_url,
-            "GITHUB_SHA": "c" * 40,
-            "GITHUB_RUN_ID": "123",
-            "GITHUB_WORKFLOW": "codegate",
-            "GITHUB_WORKFLOW_REF": f"acme/demo/{NIGHTLY}@refs/heads/main",
-            "GITHUB_JOB": "gate",
-            **self.runtime,
+        given = {
+            "CI": "true", "GITHUB_API_URL": self.github.api_url, "GITHUB_WORKFLOW": "codegate", "GITHUB_JOB": "gate",
+            "GITHUB_WORKFLOW_REF": f"acme/demo/{NIGHTLY}@refs/heads/main", **self.runtime,
             **variables({"github_token": token, "report_path": f"report-{self.steps}", **inputs}),
-        }
+        }  # fmt: skip
+        return event_variables(self.folder, event, payload, **given)
 
     def step(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> Step:
         """Run one step."""
@@ -381,34 +350,61 @@ def test_a_run_that_is_planned_again_has_the_id_of_its_earlier_shards(world: Wor
     assert planned("123", "3") != first
 
 
-def test_an_attempt_that_finds_no_kept_run_warns_before_it_pays(world: World) -> None:
-    world.configure("reference")
-    world.commit()
-    words = "::warning title=codegate::GitHub lists no artifact codegate-run of an earlier attempt: this is a new run"
-    assert words not in world.step("push", pushed(), resume="auto").log
-    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
-    again = world.step("push", pushed(), resume="auto")
-    assert words in again.log
-    assert 'choose "Re-run failed jobs".' in again.log
-
-
-def test_an_attempt_for_a_fork_warns_before_it_pays_again(world: World) -> None:
+@pytest.mark.parametrize(
+    ("event", "head", "words"),
+    [
+        ("push", None, "GitHub lists no artifact codegate-run of an earlier attempt: this is a new run"),
+        ("pull_request", FORK, "a fork's run is not resumed: this is a new run, which pays for every answer"),
+    ],
+)
+def test_an_attempt_without_a_kept_run_warns_before_it_pays(world: World, event: str, head: object, words: str) -> None:
     world.configure("reference", FLOORS)
     base = world.commit()
-    words = "::warning title=codegate::a fork's run is not resumed: this is a new run, which pays for every answer"
-    assert words not in world.step("pull_request", pull(base, FORK), resume="auto").log
+    payload = pull(base, head) if head else pushed()
+    assert words not in world.step(event, payload, resume="auto").log
     world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
-    assert words in world.step("pull_request", pull(base, FORK), resume="auto").log
+    again = world.step(event, payload, resume="auto")
+    assert f"::warning title=codegate::{words}" in again.log
+    assert head or 'choose "Re-run failed jobs".' in again.log
 
 
-def pin_by_hand(world: World) -> None:
-    """Pin a baseline of a model that nothing serves."""
-    gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
-    world.configure(json.dumps(gone))
-    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(gone))
+GONE = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
+"""A model that nothing serves."""
+
+
+def pin_by_hand(world: World, spec: dict[str, Any] = GONE, candidate: str = json.dumps(GONE), more: str = "") -> None:
+    """Configure a candidate, and pin a baseline of ``spec``."""
+    world.configure(candidate, more)
+    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(spec))
     baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
     baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
     world.commit()
+
+
+def test_an_environment_is_taken_only_as_the_base_commits_lock_names_it(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, name = world.github.store(Artifacts), "codegate-environments"
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "of the baseline"))
+    built()
+    ((key, digest),) = export_built(tmp_path / "moved").items()
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "moved").iterdir()}
+    pin_by_hand(world)
+    lock = world.workspace / "codegate.lock"
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"environments": {key: digest}}))
+    base = world.commit()
+
+    def taken(number: int, files: dict[str, bytes], **run: object) -> str:
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / f"of victim {number}"))
+        store.put(name, zipped(files), Run(number, path=NIGHTLY, **run))  # type: ignore[arg-type]
+        return world.step("pull_request", pull(base), environments=name).log
+
+    first = "1 environment taken from artifact 'codegate-environments'"
+    assert first in taken(77, kept)
+    assert first in taken(78, {}, head_repository_id=2000), "a fork's is not looked at"
+    other = kept | {f"{key}.tar": b"poisoned"}
+    lock.write_text(lock.read_text().replace(digest, sha256(b"poisoned")))
+    assert "does not have the recorded SHA-256; the environment is built anew" in taken(79, other)
 
 
 def test_a_night_and_a_baseline_say_that_their_workflow_is_not_known(world: World) -> None:
@@ -449,11 +445,15 @@ def test_a_history_is_found_behind_nights_that_have_none(world: World) -> None:
         (b"<html>", "is no usable archive: it does not end as a zip does."),
         (zipped({"outcomes.jsonl": b""}), "holds no run: it has no run.json."),
         (zipped({"run.json": b"{}"}), "/run.json"),
+        (None, "outcomes.jsonl"),
     ],
 )
-def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept: bytes, reason: str) -> None:
+def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept: bytes | None, reason: str) -> None:
     world.configure("reference")
     world.commit()
+    if kept is None:
+        run = write_run(world.folder / "run", {"p-1": [True, False]})
+        kept = zipped({"run.json": (run / "run.json").read_bytes(), "outcomes.jsonl": b"{}\n"})
     world.github.store(Artifacts).put("codegate-run", kept, Run(123, conclusion=None))
     world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
     step = world.step("push", pushed(), resume="auto")
@@ -464,19 +464,6 @@ def test_an_attempt_begins_anew_where_the_kept_run_is_broken(world: World, kept:
     named = world.step("push", pushed(), resume="77")
     assert named.code == ExitCode.USAGE, "it was to be that run"
     assert "this is a new run" not in named.log
-
-
-def test_an_attempt_begins_anew_where_outcomes_of_the_kept_run_are_broken(world: World) -> None:
-    world.configure("reference")
-    world.commit()
-    run = write_run(world.folder / "run", {"p-1": [True, False]})
-    kept = {"run.json": (run / "run.json").read_bytes(), "outcomes.jsonl": b"{}\n"}
-    world.github.store(Artifacts).put("codegate-run", zipped(kept), Run(123, conclusion=None))
-    world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
-    step = world.step("push", pushed(), resume="auto")
-    assert "::warning title=codegate::this is a new run, because the earlier attempt's cannot be read: " in step.log
-    assert "outcomes.jsonl" in step.log
-    assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
 
 
 @pytest.mark.parametrize(
@@ -646,9 +633,8 @@ class TestRuns:
             soon = (datetime.now(UTC).date() + timedelta(days=29)).isoformat()
             stand_in.models["gpt-5-2025-08-07"] = soon
             last = world.step("schedule", pushed(), mode="nightly", samples="4")
-            assert last.summary.startswith(f"## codegate: {words.replace('2999-12-11', soon)}; nightly, pass"), (
-                last.summary
-            )
+            wanted = f"## codegate: {words.replace('2999-12-11', soon)}; nightly, pass"
+            assert last.summary.startswith(wanted), last.summary
             assert "Pin its successor while both answer" in last.summary
             stand_in.models["gpt-5-2025-08-07"] = "2020-12-11"
             gone = world.step("schedule", pushed(), mode="nightly", samples="4")
@@ -674,27 +660,6 @@ class TestRuns:
         assert (down.code, down.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), down.log
         assert "3 of 12 samples were lost to infrastructure faults" in down.summary
 
-    @pytest.mark.full
-    def test_shards_and_merge_are_one_run(self, world: World, quick_sandboxes: None) -> None:
-        self.pinned(world, "reference")
-        world.commit()
-        plan = world.step("push", pushed(), mode="plan", shards="2", candidates="empty")
-        parts = json.loads(plan.outputs["matrix"])["include"]
-        assert parts == [{"shard": "1/2", "name": "1-of-2"}, {"shard": "2/2", "name": "2-of-2"}]
-        kept = world.workspace / "codegate-shards"
-        for part in parts:
-            step = world.step(
-                "push", pushed(), shard=part["shard"], run_id=plan.outputs["run-id"], candidates="empty"
-            )  # fmt: skip
-            assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
-            kept.mkdir(exist_ok=True)
-            (world.workspace / step.outputs["run-path"]).rename(kept / part["name"])
-        lost = world.step("push", pushed(), mode="merge", run_id=plan.outputs["run-id"], shards_path="none")
-        assert lost.code == ExitCode.USAGE
-        merged = world.step("push", pushed(), mode="merge", run_id=plan.outputs["run-id"])
-        assert (merged.code, merged.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), merged.log
-        assert merged.outputs["problems"] == "3"
-
     def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(21)]
         with wire_server(*replies) as wire:
@@ -712,52 +677,6 @@ class TestRuns:
             assert len(wire.greeted) == 2, "none where the answers are kept"
             proposal = world.step("pull_request", pull(base), cache="answers")
             assert (proposal.code, len(wire.received)) == (ExitCode.PASS, 3 + 15 + 3), "it could bring its own answers"
-
-    def test_a_poisoned_environment_does_not_pass_a_pull_request(
-        self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        store, name = world.github.store(Artifacts), "codegate-environments"
-
-        def runner(name: str) -> None:
-            monkeypatch.setenv("CODEGATE_CACHE", own_cache(tmp_path / name))
-
-        runner("of the baseline")
-        self.pinned(world, "reference", environments=name)
-        (folder,) = world.workspace.glob("report-*/environments")
-        kept = {path.name: path.read_bytes() for path in folder.iterdir()}
-        shutil.rmtree(folder)  # git would compress it
-        store.put(name, zipped(kept), Run(77, path=NIGHTLY))
-        store.put(name, zipped({}), Run(78, head_repository_id=2000, path=NIGHTLY))
-        wrong = {problem.name: problem.broken + "\n" for problem in PROBLEMS}
-        write_transcripts(world.workspace / "answers.jsonl", wrong)
-        config = world.workspace / "codegate.yml"
-        config.write_text(config.read_text().replace("[reference]", "['replay:answers.jsonl']"))
-        base = world.commit()
-
-        runner("offline")
-        with monkeypatch.context() as offline:
-            offline.setenv("UV_OFFLINE", "1")
-            offline.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
-            first = world.step("pull_request", pull(base), environments=name)
-        assert "1 environment taken from artifact 'codegate-environments'" in first.log
-        assert (first.code, first.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), first.log
-
-        (key,) = (
-            file.removesuffix(".json")
-            for file in kept
-            if file.removesuffix(".json") + ".tar" in kept and file.endswith(".json")
-        )
-        other = poisoned(kept[f"{key}.tar"])
-        lock = world.workspace / "codegate.lock"
-        trusted = json.loads(lock.read_text())
-        lock.write_text(json.dumps(trusted | {"environments": trusted["environments"] | {key: sha256(other)}}))
-        store.put(name, zipped(kept | {f"{key}.tar": other}), Run(79, path=NIGHTLY))
-
-        runner("of the victim")
-        second = world.step("pull_request", pull(base), environments=name)
-        assert (second.code, second.outputs["pass-rate"]) == (ExitCode.REGRESSED, "0.0000"), second.log
-        assert "::warning title=codegate::" in second.log
-        assert "does not have the recorded SHA-256; the environment is built anew" in second.log
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(
@@ -789,29 +708,6 @@ class TestRuns:
             assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (0, "pass", ""), done.log
             assert len(wire.received) == 15
             assert (world.workspace / done.outputs["report-path"] / "codegate.lock").exists()
-
-    @pytest.mark.full
-    def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(
-        self, world: World, docker_backend: DockerBackend
-    ) -> None:
-        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
-        with wire_server(*replies) as wire:
-            world.configure(f"openai:local-model@{wire.url}/v1", FLOORS)
-            base = world.commit()
-            world.github.store(Rest).add_pull(7, HEAD, head=HOME)
-            stopped = world.step("pull_request", pull(base), samples="2", max_model_calls="4", resume="auto")
-            assert stopped.outputs["resumable"] == "true", stopped.log
-            (said,) = world.comments()
-            assert 'choose "Re-run failed jobs"' in said
-            assert "start this workflow" not in said, "a pull request's run is not continued elsewhere"
-            world.keep(stopped.outputs["run-path"], Run(123, conclusion=None))
-            world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
-            done = world.step("pull_request", pull(base), samples="2", resume="auto")
-            assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "inconclusive"), done.log
-            assert len(wire.received) == 6
-            other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
-            assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
-            assert len(wire.received) == 7
 
     def test_a_red_gate_that_is_run_again_is_red_and_asks_nothing(self, world: World, quick_sandboxes: None) -> None:
         self.pinned(world, "reference")
@@ -885,11 +781,12 @@ class TestRuns:
         world.keep(left["run-path"], Run(123, conclusion=None))
         world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
         done = world.step("pull_request", pull(base), **given)
-        server.close()
-        assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (
-            (ExitCode.PASS, "inconclusive", "")
-        ), done.log
+        end = (done.code, done.outputs["verdict"], done.outputs["resumable"])
+        assert end == (ExitCode.PASS, "inconclusive", ""), done.log
         assert len(asked) == 6 + 1, "six samples, one of which was under way"
+        other = world.step("pull_request", pull(base), **{**given, "samples": "1"}, max_model_calls="1")
+        assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
+        server.close()
 
     def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World, quick_sandboxes: None) -> None:
         world.configure("empty")
@@ -934,12 +831,7 @@ def test_mining_keeps_to_a_part_a_time_and_a_configuration(world: World, monkeyp
 
 
 def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
-    world.configure("reference")
-    spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
-    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
-    baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
-    baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
-    world.commit()
+    pin_by_hand(world, {"provider": "predictions", "model": "ours@sha256:0", "name": "ours"}, "reference")
     step = world.step("schedule", pushed(), mode="nightly")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
     assert "the answers of ours came from a file" in step.log
@@ -947,12 +839,8 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
 
 @pytest.mark.bwrap
 def test_a_night_takes_the_price_of_the_configured_candidate(world: World, quick_sandboxes: None) -> None:
-    gone = {"provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
-    world.configure(json.dumps(gone | {"prices": {"input": 3, "output": 4}}), "budget_usd: 1\n")
-    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=CandidateSpec.model_validate(gone))
-    baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
-    baselines.pin(baselines.read_runs([run], None), baseline, lock, min_samples=2)
-    world.commit()
+    priced = json.dumps(GONE | {"prices": {"input": 3, "output": 4}})
+    pin_by_hand(world, candidate=priced, more="budget_usd: 1\n")
     step = world.step("schedule", pushed(), mode="nightly")
     assert step.code == ExitCode.INFRASTRUCTURE, step.log
     assert "nothing listens at http://127.0.0.1:1/v1" in step.log

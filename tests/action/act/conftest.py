@@ -11,9 +11,10 @@ import pytest
 
 from codegate.sandbox.docker import DockerBackend
 from tests.action.act.harness import ACTION_IMAGE, JOB_IMAGE, Act, copy_of_the_action, sweep
-from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
+from tests.action.act.repository import BRANCH, Repository, make_repository, pin_baseline
 from tests.conftest import unavailable
 from tests.kit.github import FakeGitHub, fake_github
+from tests.kit.repository import run_git as git
 
 _ACTIONS = Path(__file__).parent / "actions"
 _BASE = "python:3.11-slim-bookworm"

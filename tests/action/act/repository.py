@@ -10,19 +10,12 @@ from typing import Any
 from tests.action.act.harness import ACTION, REPOSITORY, TEMPLATES
 from tests.github.workspace import LENIENT, PROBLEMS, HandwrittenProblem, write_suite
 from tests.kit.github.artifacts import REPOSITORY_ID
+from tests.kit.repository import run_git as git
 
 BRANCH = "another-model"
 PULL = 7
 OURS: dict[str, Any] = {"id": REPOSITORY_ID, "full_name": REPOSITORY}
 THEIRS: dict[str, Any] = {"id": REPOSITORY_ID + 1, "full_name": "mallory/demo"}
-
-
-def git(folder: Path, *words: str) -> str:
-    """Run git as the team does, and return what it prints."""
-    names = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-    done = subprocess.run(["git", *names, *words], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def codegate(*words: str, cwd: Path) -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from codegate.durable import sha256
 from tests.action.act.harness import Act, Ran, uploaded
-from tests.action.act.repository import BRANCH, Repository, git
+from tests.action.act.repository import BRANCH, Repository
 from tests.kit.github import FakeGitHub
 from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
+from tests.kit.repository import run_git as git
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.action.act.harness import ROOT, Act, uploaded
-from tests.action.act.repository import BRANCH, PULL, Repository, git, make_repository, pin_baseline
+from tests.action.act.repository import BRANCH, PULL, Repository, make_repository, pin_baseline
 from tests.github.workspace import HandwrittenProblem
 from tests.kit.github import FakeGitHub
 from tests.kit.github.artifacts import REPOSITORY_ID
 from tests.kit.github.rest import Rest
+from tests.kit.repository import run_git as git
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]

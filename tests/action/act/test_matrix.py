@@ -6,9 +6,10 @@ import zipfile
 import pytest
 
 from tests.action.act.harness import Act, uploaded
-from tests.action.act.repository import Repository, git
+from tests.action.act.repository import Repository
 from tests.github.workspace import PROBLEMS
 from tests.kit.github import FakeGitHub
+from tests.kit.repository import run_git as git
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

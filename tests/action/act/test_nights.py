@@ -3,9 +3,10 @@
 import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
-from tests.action.act.repository import Repository, git
+from tests.action.act.repository import Repository
 from tests.kit.github import FakeGitHub
 from tests.kit.github.rest import Rest
+from tests.kit.repository import run_git as git
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
-from tests.action.act.repository import BRANCH, OURS, PULL, THEIRS, Repository, git
+from tests.action.act.repository import BRANCH, OURS, PULL, THEIRS, Repository
 from tests.kit.github import FakeGitHub
 from tests.kit.github.artifacts import REPOSITORY_ID
 from tests.kit.github.rest import Rest
+from tests.kit.repository import run_git as git
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
@@ -67,20 +68,6 @@ def test_a_second_push_updates_the_same_comment(act: Act, github: FakeGitHub, re
     (second,) = comments(github)
     assert "regressed" not in second
     assert second != first
-
-
-def test_a_comment_that_may_not_be_written_hides_no_verdict(
-    act: Act, github: FakeGitHub, repository: Repository
-) -> None:
-    repository.configure("empty")
-    repository.commit("another model")
-    pushed(github, repository, fork=False)
-    workflow = repository.folder / ".github" / "workflows" / "codegate-gate.yml"
-    workflow.write_text(workflow.read_text().replace("pull-requests: write", "pull-requests: read"))
-    ran = gated(act, repository)
-    assert (ran.code, ran.outputs("codegate")["verdict"]) == (1, "regressed"), ran.log
-    assert "pull-requests: write" in ran.log
-    assert comments(github) == []
 
 
 def test_a_forks_pull_request_is_commented_by_the_other_workflow(
