@@ -59,12 +59,7 @@ class Terms:
 
     @cached_property
     def level(self) -> float:
-        """Return the one-sided error level of one planned comparison.
-
-        All planned looks together err with ``alpha``. The levels are calibrated for ``alpha`` = .05 and scaled in
-        proportion for others. ``looks`` are samples per problem at each planned look, one entry for a run of a fixed
-        size; raises ValueError for looks that were never calibrated.
-        """
+        """Return the one-sided error level of this planned comparison."""
         return level(self.looks, self.samples, self.policy.alpha)
 
     @cached_property

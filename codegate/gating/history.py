@@ -159,7 +159,7 @@ def _lines(path: Path) -> Iterator[HistoryEntry]:
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:
-            entry = _entry(line, f"{path} line {number}")
+            entry = parsed(f"{path} line {number}", line, HistoryEntry, _RESTORE)
         except UsageError:
             if not line.endswith(b"\n"):
                 return  # cut short
@@ -176,10 +176,6 @@ def _contradiction(path: Path, entry: HistoryEntry) -> UsageError:
         f"{path} has another entry for candidate {entry.label} of run {entry.run}.",
         "Remove that line if the run was resumed since.",
     )
-
-
-def _entry(line: bytes, place: str) -> HistoryEntry:
-    return parsed(place, line, HistoryEntry, _RESTORE)
 
 
 @contextmanager
@@ -221,7 +217,7 @@ def _repair_last_line(path: Path) -> None:
     if not data or data.endswith(b"\n"):
         return
     try:
-        _entry(data[data.rfind(b"\n") + 1 :], str(path))
+        parsed(path, data[data.rfind(b"\n") + 1 :], HistoryEntry, _RESTORE)
     except UsageError:
         drop_torn_line(path, MAX_HISTORY_BYTES)
     else:

@@ -245,24 +245,17 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         for last in range(max(len(days) - _SHOWN, 0), len(days))
         if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
     ]
-    alarms = _alarms(baseline, found, latest, reason)
-    result = Watch(tuple(found), tuple(left_out), alarms)
-    cause = _unwatched(baseline, compared=bool(found), runs=bool(left_out or by_day))
-    if not cause or result.pages:
+    result = Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, reason))
+    if (age := baseline.age()).state == "future":
+        cause = f"of the baseline, {age.words()}"
+    elif (left_out or by_day) and not found:
+        cause = "no run since the pinning can be compared with the baseline"
+    else:
+        return result
+    if result.pages:
         return result
     warning = Alarm("unwatched", "warn", f"{baseline.samples.model} is not watched: {cause}.")
-    return replace(result, alarms=(*alarms, warning))
-
-
-def _unwatched(baseline: Baseline, *, compared: bool, runs: bool) -> str:
-    """Return why no run can be compared, or "".
-
-    ``compared``: a night was compared; ``runs``: there are runs.
-    """
-    age = baseline.age()
-    if age.state == "future":
-        return f"of the baseline, {age.words()}"
-    return "no run since the pinning can be compared with the baseline" if runs and not compared else ""
+    return replace(result, alarms=(*result.alarms, warning))
 
 
 def _lost_too_many(entry: HistoryEntry) -> str:

@@ -8,11 +8,11 @@ answer is paid for twice.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from codegate.candidates import Provider, redactor_for
 from codegate.candidates.gateway import check_dollars_left
@@ -43,7 +43,6 @@ from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
 from codegate.running.plan import AttemptJob, RunOptions
-from codegate.running.progress import Doing, Progress
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
@@ -52,18 +51,9 @@ from codegate.suite import Environment, PatchError, Problem, Suite, Tree, make_p
 _KEPT: Final = 200_000  # characters of a statement, and of a fix
 
 Result = TypeVar("Result")
-Made_co = TypeVar("Made_co", covariant=True)
 
-
-class SandboxTask(Protocol[Made_co]):
-    """A function that works on one problem in sandboxes.
-
-    It is a module-level function or a ``partial`` of one, so that it can be pickled and sent to a cluster node.
-    """
-
-    def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
-        """Work on ``problem`` in ``sandboxes``; return the result."""
-        ...
+SandboxTask: TypeAlias = Callable[..., Result]
+"""A function of a problem, its base tree and ``sandboxes``. It is pickled, so it is of a module or ``partial``."""
 
 
 class Engine(Protocol):
@@ -111,6 +101,57 @@ class ThisMachine:
 
     def stop(self) -> None:
         """Do nothing: the owner of the backend closes its sandboxes."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run: outcomes done, current work.
+
+    ``outcome`` is the newest and ``candidate`` its candidate's label; reports between outcomes have ``doing`` instead.
+    """
+
+    done: int
+    total: int
+    candidate: str = ""
+    outcome: Outcome | None = None
+    doing: str = ""
+
+    @property
+    def words(self) -> str:
+        """Describe the newest outcome or the current work."""
+        return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
+
+
+class Doing:
+    """Counts the work in progress, except model calls. Thread-safe.
+
+    Attributes:
+        preparing: the work before the first job; empty afterwards.
+    """
+
+    def __init__(self) -> None:
+        self.preparing = ""
+        self._grading = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def grading(self) -> Iterator[None]:
+        """Count the ``with`` block as a grading in progress."""
+        with self._lock:
+            self._grading += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._grading -= 1
+
+    def words(self, calls: str) -> str:
+        """Describe the work in progress.
+
+        ``calls`` describes the model calls in progress; it comes first.
+        """
+        grading = f"grading {self._grading}" if self._grading else ""
+        return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"
 
 
 @dataclass(frozen=True)
@@ -269,15 +310,21 @@ class Attempts:
         attempt = partial(agent_attempt, *what, python, self._open_for_agent, make, paid)
         return with_retries(attempt, self._stop, "agent")
 
-    def _in_sandboxes(self, task: SandboxTask[Result], problem: Problem, spent: list[float]) -> Result:
+    def _in_sandboxes(
+        self, task: SandboxTask[Result], problem: Problem, spent: list[float], *, grading: bool = True
+    ) -> Result:
         """Run a task in sandboxes, with retries; return its result.
 
-        The seconds of each try are appended to ``spent``.
+        The seconds of each try are appended to ``spent``. ``grading``: progress counts it as a grading.
         """
 
         def run() -> Result:
-            with self._slots, self._doing.grading(), _timed(spent):
-                return self._engine.run(task, problem, self.base)
+            with self._slots, self._doing.grading() if grading else nullcontext():
+                began = time.monotonic()
+                try:
+                    return self._engine.run(task, problem, self.base)
+                finally:
+                    spent.append(time.monotonic() - began)
 
         return with_retries(run, self._stop)
 
@@ -333,19 +380,5 @@ class Attempts:
     def _public_tests(self, problem: Problem, tree: Tree) -> tuple[str, float]:
         if not any(path in tree for path in problem.manifest.public_tests):
             return "There are no public tests for this problem.", 0.0
-        changes, spent = self.base(problem.id).changes_to(tree), list[float]()
-
-        def run() -> str:
-            with self._slots, _timed(spent):
-                return self._engine.run(partial(run_public_tests, changes=changes), problem, self.base)
-
-        return with_retries(run, self._stop), sum(spent)
-
-
-@contextmanager
-def _timed(spent: list[float]) -> Iterator[None]:
-    began = time.monotonic()
-    try:
-        yield
-    finally:
-        spent.append(time.monotonic() - began)
+        task, spent = partial(run_public_tests, changes=self.base(problem.id).changes_to(tree)), list[float]()
+        return self._in_sandboxes(task, problem, spent, grading=False), sum(spent)

@@ -50,10 +50,6 @@ class Pace:
     _waits_until: float = 0.0
     _slowed: float = 0.0
 
-    def may_begin(self) -> bool:
-        """Return whether one more call may begin now."""
-        return self.under_way < int(self.width) and not self.pause
-
     @property
     def pause(self) -> float:
         """Return the seconds for which no call may begin."""
@@ -258,7 +254,8 @@ class ModelCalls:
                     failed = f", {count} of which failed (the last: {last})," if count else ""
                     raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.", _RAISE)
                 affordable = self._budget is None or self._spent + (worst or 0) <= self._budget
-                if affordable and len(self._under_way) < self._at_once and pace.may_begin():
+                room = len(self._under_way) < self._at_once and pace.under_way < int(pace.width)
+                if affordable and room and not pace.pause:
                     break
                 if not affordable and not self._under_way:
                     raise CallLimitReached(

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
@@ -89,7 +90,10 @@ def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str
     spent = journal.spent_this_month()
     more = f", and {count_of(spent.unpriced, 'call')} of unknown cost, not counted" if spent.unpriced else ""
     announce(f"the month's other runs in {journal.folder.parent} cost ${spent.usd:.2f} of ${most:.2f}{more}")
-    return options.within_month(spent.usd)
+    left = max(most - spent.usd, Decimal(0))
+    return options.model_copy(
+        update={"budget_usd": left if options.budget_usd is None else min(left, options.budget_usd)}
+    )
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
@@ -163,9 +167,12 @@ def check_answering(
             raise CallLimitReached(error.cause, f"Raise the budget in codegate.yml. Continue with:\n{resume}")
         raise error
     met = [(one.label, faults[one.key()]) for one, _ in asked if one.key() in faults]
-    refuse_declined(
-        [(label, fault) for label, fault in met if not _is_of_our_limit(fault)], f"Continue with:\n{resume}"
+    declined = (
+        (label, fault)
+        for label, fault in met
+        if fault.cause != "provider.bad_request" or not any(words in fault.message for words in _OUR_LIMIT)
     )
+    refuse_declined(declined, f"Continue with:\n{resume}")
     silent = {candidate.key() for one, candidate in asked if one.key() in faults}
     if met and len(silent) == len(journal.manifest.candidates) and {f.cause for _, f in met} == {"provider.connection"}:
         raise InfrastructureError(
@@ -227,10 +234,6 @@ def _unanswered(journal: Journal, suite: Suite, cache: AttemptCache | None) -> l
         if cache is None or any(cache.take(job) is None for job in own):
             found.append(candidate)
     return found
-
-
-def _is_of_our_limit(fault: Fault) -> bool:
-    return fault.cause == "provider.bad_request" and any(words in fault.message for words in _OUR_LIMIT)
 
 
 def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fault: Fault | None) -> str:

@@ -218,11 +218,6 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
 
 
-def is_cut(outcome: Outcome | None) -> bool:
-    """Return whether a limit truncated the outcome's answer."""
-    return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
-
-
 def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
     """Raise UsageError: a limit truncated a candidate's first answers.
 

@@ -331,27 +331,17 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
         return tuple(_with_excluded(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate), folder=folder)
-    verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
     age = gate.baseline.age()
     gates = age.state != "expired" or gate.policy.allow_expired
     old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
-
-    def unconfirmed(verdict: Verdict) -> bool:
-        return bool(verdict.kind == "regressed" and verdict.confirmed is None and gate.policy.confirm_samples)
-
-    return tuple(
-        verdict.model_copy(
-            update={
-                "warnings": (
-                    *verdict.warnings,
-                    *old,
-                    *_self_comparison(run, candidate, gate.baseline, verdict),
-                    *(("not confirmed by a fresh baseline run",) if unconfirmed(verdict) else ()),
-                )
-            }
-        )
-        for candidate, verdict in zip(run.manifest.candidates, verdicts, strict=True)
-    )
+    verdicts = []
+    for candidate in run.manifest.candidates:
+        verdict = gate_candidate(run, candidate, gate)
+        warnings = [*verdict.warnings, *old, *_self_comparison(run, candidate, gate.baseline, verdict)]
+        if verdict.kind == "regressed" and verdict.confirmed is None and gate.policy.confirm_samples:
+            warnings.append("not confirmed by a fresh baseline run")
+        verdicts.append(verdict.model_copy(update={"warnings": tuple(warnings)}))
+    return tuple(verdicts)
 
 
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:

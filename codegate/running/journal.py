@@ -83,7 +83,7 @@ class Journal:
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         self.folder = folder
         self.manifest = manifest
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._new = False
         self._refusal: Exception | None = RuntimeError("the journal is not open for writing")
         free = frozenset(one.key() for one in manifest.candidates if not one.calls_a_model)
@@ -211,12 +211,15 @@ class Journal:
         for number, line in enumerate(read_lines(self._outcomes, MAX_JOURNAL_BYTES, MAX_LINE_BYTES), start=1):
             if not line.endswith(b"\n"):
                 break
-            outcome = self._outcome(line, f"{self._outcomes} line {number}")
+            place = f"{self._outcomes} line {number}"
+            try:
+                outcome = check_model(parse_json(line.decode("utf-8"), place), Outcome, place)
+            except (UsageError, UnicodeDecodeError) as error:
+                raise UsageError(f"{place} is not an outcome: {error}", "Restore the file.") from error
             planned = self.manifest.problems.get(outcome.problem) == outcome.problem_digest
             if not planned or outcome.candidate not in candidates or outcome.sample >= self.manifest.samples:
                 raise UsageError(
-                    f"{self._outcomes} line {number} is of another run: {self.folder / MANIFEST} did not plan it.",
-                    "Restore the file.",
+                    f"{place} is of another run: {self.folder / MANIFEST} did not plan it.", "Restore the file."
                 )
             yield number, outcome
 
@@ -256,7 +259,7 @@ class Journal:
                 raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
             write_atomic(path, json_text(attempt.model_copy(update={"prompt": None})).encode("ascii"))
             if attempt.prompt is not None:
-                self._write_agent(attempt.candidate, attempt.prompt)
+                self.write_agent(attempt.candidate, attempt.prompt)
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
@@ -275,12 +278,9 @@ class Journal:
         If there is an earlier record, only the parts that both have in common are kept.
         """
         with self._open_for_writing():
-            self._write_agent(candidate, prompt)
-
-    def _write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
-        before = self.read_agent(candidate)
-        kept = before.shared(prompt) if before is not None else prompt
-        write_atomic(self._agent(candidate), json_text(kept).encode("ascii"))
+            before = self.read_agent(candidate)
+            kept = before.shared(prompt) if before is not None else prompt
+            write_atomic(self._agent(candidate), json_text(kept).encode("ascii"))
 
     def read_agent(self, candidate: str) -> AgentPrompt | None:
         """Return an agent's recorded system prompt and tools, or None."""
@@ -366,12 +366,6 @@ class Journal:
     @property
     def _outcomes(self) -> Path:
         return self.folder / OUTCOMES
-
-    def _outcome(self, line: bytes, place: str) -> Outcome:
-        try:
-            return check_model(parse_json(line.decode("utf-8"), place), Outcome, place)
-        except (UsageError, UnicodeDecodeError) as error:
-            raise UsageError(f"{place} is not an outcome: {error}", "Restore the file.") from error
 
     @contextmanager
     def _open_for_writing(self) -> Iterator[None]:

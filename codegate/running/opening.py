@@ -8,8 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 from codegate.candidates import CandidateSpec, Provider, open_provider
-from codegate.errors import SIGNALS, Interrupted, UsageError, end_process
-from codegate.running.journal import Journal
+from codegate.errors import SIGNALS, Interrupted, end_process
 from codegate.sandbox import STOP_SECONDS, Backend, Choice, close_soon, select_backend
 
 
@@ -46,19 +45,6 @@ def opened_providers(
         for provider in providers.values():
             if provider is not None:
                 provider.close()
-
-
-@contextmanager
-def removed_unless_begun(journal: Journal) -> Iterator[None]:
-    """Remove a new run's folder if the block refuses it.
-
-    A signal that ends the block removes it, too.
-    """
-    try:
-        yield
-    except (UsageError, KeyboardInterrupt):
-        journal.remove_unbegun()
-        raise
 
 
 @contextmanager

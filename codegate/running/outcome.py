@@ -31,6 +31,11 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 """Fields of a plan that are by problem id, and in a shard's plan of its part only."""
 
 
+def _optional(description: str, **limits: Any) -> Any:
+    """Return a field that a line leaves out while its value is None."""
+    return Field(default=None, exclude_if=lambda value: value is None, description=description, **limits)
+
+
 class Fault(Strict):
     """An infrastructure fault that left an outcome without a grade."""
 
@@ -74,28 +79,16 @@ class Outcome(Strict):
     recall: float | None = Field(
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
     )
-    size: PatchSize | None = Field(
-        default=None, exclude_if=lambda size: size is None, description="Missing where no source file is changed."
+    size: PatchSize | None = _optional("Missing where no source file is changed.")
+    own_tests: OwnTests | None = _optional("Missing where none were run.")
+    regressions: Regressions | None = _optional(
+        "Missing where the repository's full test suite was not run, or showed nothing."
     )
-    own_tests: OwnTests | None = Field(
-        default=None, exclude_if=lambda own: own is None, description="Missing where none were run."
+    regressions_fault: Fault | None = _optional(
+        "What kept the repository's full test suite from running on this answer or on the reference fix."
     )
-    regressions: Regressions | None = Field(
-        default=None,
-        exclude_if=lambda found: found is None,
-        description="Missing where the repository's full test suite was not run, or showed nothing.",
-    )
-    regressions_fault: Fault | None = Field(
-        default=None,
-        exclude_if=lambda fault: fault is None,
-        description="What kept the repository's full test suite from running on this answer or on the reference fix.",
-    )
-    harness_recall: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        exclude_if=lambda recall: recall is None,
-        description="Share of the reference fix that the candidate's harness holds word for word.",
+    harness_recall: float | None = _optional(
+        "Share of the reference fix that the candidate's harness holds word for word.", ge=0, le=1
     )
     recited: bool = Field(default=False, description="The answer holds the suite's canary: the model has seen it.")
     sandbox: str | None = Field(
@@ -104,11 +97,7 @@ class Outcome(Strict):
         description="Assurance of the sandboxes, as `verified (docker, runc 1.3.5)`.",
     )
     grading_seconds: float = 0.0
-    seconds: float | None = Field(
-        default=None,
-        exclude_if=lambda seconds: seconds is None,
-        description="Time from the beginning of the attempt to its grade or fault, waiting included.",
-    )
+    seconds: float | None = _optional("Time from the beginning of the attempt to its grade or fault, waiting included.")
     finished: str = Field(default="", description="UTC time, ISO 8601.")
 
     @model_validator(mode="after")
@@ -357,8 +346,8 @@ RESULT_SCHEMA: Final = "codegate.result/1"
 _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prompts", "problems")
 
 
-def result_text(run: Run) -> str:
-    """Return the text of ``result.json``, in the plan's order."""
+def write_result(run: Run, folder: Path) -> None:
+    """Write ``result.json`` into the run's ``folder``, in the plan's order."""
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}
@@ -369,12 +358,7 @@ def result_text(run: Run) -> str:
         "candidates": [candidate.key() for candidate in manifest.candidates],
         "outcomes": [_entry(made[key]) for key in manifest.outcome_keys() if key in made],
     }
-    return log_json(document, indent=1) + "\n"
-
-
-def write_result(run: Run, folder: Path) -> None:
-    """Write ``result.json`` into the run's ``folder``."""
-    write_atomic(folder / RESULT, result_text(run).encode("ascii"))
+    write_atomic(folder / RESULT, (log_json(document, indent=1) + "\n").encode("ascii"))
 
 
 def _entry(outcome: Outcome) -> dict[str, Any]:

@@ -102,16 +102,6 @@ class RunOptions(RunLimits):
         """
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
-    def within_month(self, spent: Decimal) -> "RunOptions":
-        """Return the options with the rest of the month's budget.
-
-        ``spent``: US dollars of this month's other runs.
-        """
-        limits = [self.budget_usd] if self.budget_usd is not None else []
-        if self.budget_usd_per_month is not None:
-            limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
-        return self.model_copy(update={"budget_usd": min(limits, default=None)})
-
 
 @dataclass(frozen=True)
 class AttemptJob:

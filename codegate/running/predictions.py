@@ -139,18 +139,14 @@ def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) 
                 if outcome is None or outcome.attempt is None:
                     faults += outcome is not None
                     continue
-                instance = _instance(ids, problem, suite)
+                if ids is not None and suite is not None and problem not in ids:
+                    raise UsageError(
+                        f"the run's problem {problem} is not in suite {suite.name}.", "Give the suite of the run."
+                    )
+                instance = ids[problem] if ids is not None else problem
                 patch = outcome.attempt.patch or None
                 found.append(Prediction(instance_id=instance, model_name_or_path=name[:500], model_patch=patch))
     return tuple(found), faults
-
-
-def _instance(ids: Mapping[str, str] | None, problem: str, suite: Suite | None) -> str:
-    if ids is None or suite is None:
-        return problem
-    if problem not in ids:
-        raise UsageError(f"the run's problem {problem} is not in suite {suite.name}.", "Give the suite of the run.")
-    return ids[problem]
 
 
 def _patches_by_problem(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Final, NoReturn
 
 from codegate.errors import InfrastructureError, Interrupted
+from codegate.gating import CUT
 from codegate.grading import Sandboxes
-from codegate.running.attempt import Attempts, Engine, Setup, ThisMachine
+from codegate.running.attempt import Attempts, Doing, Engine, Progress, Setup, ThisMachine
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import beyond_retry, is_cut, mostly_lost, refuse_cut, refuse_declined
+from codegate.running.endings import beyond_retry, mostly_lost, refuse_cut, refuse_declined
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.predictions import PROVIDER
-from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
 from codegate.suite import Problem
 
@@ -177,9 +177,10 @@ class _Execution:
             self.work(now, graded + len(tried), len(left) - len(tried) - len(now))
             tried.update(job.key for job in now)
             made = {outcome.key: outcome for outcome in self._setup.journal.load().outcomes if outcome.key in tried}
+            cut_off = {key for key, one in made.items() if one.grade is not None and one.grade.failure in CUT}
             faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]
             refuse_declined([(label, fault) for label, fault in faults if fault is not None], self._continue())
-            queues = {job.candidate.key(): queues[job.candidate.key()] for job in now if is_cut(made.get(job.key))}
+            queues = {job.candidate.key(): queues[job.candidate.key()] for job in now if job.key in cut_off}
         else:
             for key, cut in queues.items():
                 if waiting[key] > MOST_FIRST:  # else there is nothing left to save
@@ -254,7 +255,9 @@ class _Execution:
             alive = [thread for thread in alive if thread.is_alive()]
             if time.monotonic() - reported >= _PROGRESS_SECONDS:
                 reported = time.monotonic()
-                self._report_progress()
+                with self._lock:
+                    doing = self._doing.words(self._calls.words())
+                    self._setup.progress(Progress(self._done, self._total, doing=doing))
         if self._setup.interrupt.is_set() or self._stop.is_set():
             self._stop.set()
             self._engine.stop()
@@ -264,10 +267,6 @@ class _Execution:
         deadline = time.monotonic() + _STOP_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-
-    def _report_progress(self) -> None:
-        with self._lock:
-            self._setup.progress(Progress(self._done, self._total, doing=self._doing.words(self._calls.words())))
 
     def _guarded(self, task: Callable[[], None]) -> None:
         try:
@@ -315,12 +314,11 @@ class _Execution:
                 return
             try:
                 fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
-                self._record(job, self._attempts.outcome(job, fault))
+                outcome = self._attempts.outcome(job, fault)
             except CallLimitReached as error:
                 self._limit = error  # jobs that need no more model calls go on
-
-    def _record(self, job: AttemptJob, outcome: Outcome) -> None:
-        with self._lock:
-            self._setup.journal.append(outcome)
-            self._done += 1
-            self._setup.progress(Progress(self._done, self._total, job.candidate.label, outcome))
+                continue
+            with self._lock:
+                self._setup.journal.append(outcome)
+                self._done += 1
+                self._setup.progress(Progress(self._done, self._total, job.candidate.label, outcome))

@@ -14,7 +14,7 @@ from codegate.candidates import CandidateSpec, Prices, answers_in_file, price_wo
 from codegate.errors import UNWRITTEN, Interrupted, UsageError
 from codegate.gating import GatePolicy
 from codegate.grading import base_images
-from codegate.running.attempt import Engine, Setup
+from codegate.running.attempt import Engine, Progress, Setup
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
@@ -22,11 +22,10 @@ from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
-from codegate.running.opening import interruptible, opened_backend, opened_providers, removed_unless_begun
+from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, jobs, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
-from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, check_installed, warn_of_expired
 from codegate.running.scheduler import execute
 from codegate.running.shards import ShardChoice, ShardPlan, plan_parts, shard_manifest, shared_options
@@ -145,7 +144,7 @@ def _run_suite(
             raise UsageError(error.cause, error.remedy) from error
         if journal is None:
             journal = _new_journal(suite, spec, backend.name, images, run_id, announce)
-        with removed_unless_begun(journal):
+        try:
             check_place(journal.manifest, images)
             announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
             journal.manifest = _with_own_terms(journal.manifest, spec.candidates)
@@ -164,6 +163,9 @@ def _run_suite(
             over = settled(journal.load()) if settled is not None else ()
             left = _unfinished(journal, suite, over)
             check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
+        except (UsageError, KeyboardInterrupt):  # a signal
+            journal.remove_unbegun()
+            raise
         begun.append(journal)
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
