@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
-from codegate.gating.sentence import probability
+from codegate.gating.sentence import beside, probability
 from codegate.reporting import figures
 from tests.gating.sampling import CONDITIONS, SETTINGS, side, uniform
 
@@ -179,19 +179,12 @@ def test_below_the_minimum_there_is_no_pass() -> None:
     assert (ten.kind, ten.advisory) == ("pass", False)
     nine = compare(side(uniform(9, 9, 10)), side(uniform(9, 9, 10)), POLICY)
     assert (nine.kind, nine.advisory) == ("inconclusive", True)
-
-
-def test_below_the_minimum_there_may_be_a_regression() -> None:
-    verdict = compare(side(uniform(8, 8, 10)), side(uniform(8, 1)), POLICY)
-    assert (verdict.kind, verdict.advisory) == ("regressed", True)
+    worse = compare(side(uniform(8, 8, 10)), side(uniform(8, 1)), POLICY)
+    assert (worse.kind, worse.advisory) == ("regressed", True), "there may be a regression"
 
 
 def test_a_gate_that_cannot_see_the_margin_says_so_first() -> None:
-    blind = compare(side(uniform(12, 6, 10)), side({f"p{i:03}": [i < 3] for i in range(12)}), GatePolicy(margin=0.05))
-    assert blind.kind != "pass"
     mixed: dict[str, list[bool | None]] = {f"p{i:03}": [True, False] * 5 for i in range(12)}
-    verdict = compare(side(mixed), side({name: [True] for name in mixed}), GatePolicy(margin=0.05))
-    assert verdict.kind != "regressed"
     small = compare(side(mixed), side({name: [i % 2 > 0] for i, name in enumerate(mixed)}), GatePolicy(margin=0.05))
     assert small.kind == "inconclusive"
     assert small.reason.startswith("This gate is too small to see a drop of 5 pp reliably; it finds 3")
@@ -229,15 +222,6 @@ def test_lost_samples_count_on_neither_side() -> None:
         ("p000", "candidate", "no counted sample: provider.overloaded")
     ]
     assert "Without a graded sample, and left out: 1 of 40 problems." in verdict.reason
-
-
-def test_a_pass_must_hold_with_the_lost_problems_counted_as_failed() -> None:
-    before, after = uniform(30, 30, 10), uniform(30, 30, 3)
-    for i in range(3):
-        after[f"p{i:03}"] = [None] * 3
-    verdict = compare(side(before), side(after), POLICY)
-    assert verdict.kind == "inconclusive"
-    assert "with the lost samples counted as failures it would not pass" in verdict.reason
 
 
 def test_lost_problems_decide_nothing_only_at_the_end() -> None:
@@ -291,12 +275,6 @@ def test_losing_everything_to_infrastructure_is_never_green(lost: list[bool | No
 
 def test_nothing_at_all_is_inconclusive() -> None:
     assert compare(side({}), side({}), POLICY).kind == "inconclusive"
-
-
-@pytest.mark.parametrize("results", [(1, 1), (1, 0), (0, 0), (0, 1)])
-def test_one_problem_proves_nothing(results: tuple[int, int]) -> None:
-    verdict = compare(side(uniform(1, results[0], 5)), side(uniform(1, results[1], 5)), POLICY)
-    assert (verdict.kind, verdict.advisory) == ("inconclusive", True)
 
 
 @pytest.mark.parametrize("field", list(CONDITIONS))
@@ -410,15 +388,12 @@ def test_a_sandbox_that_the_suite_is_proved_in_may_differ_and_is_listed() -> Non
     ]
 
 
-def test_another_digest_of_a_problem_is_incomparable() -> None:
-    other = side(uniform(30, 30))
-    other = other.model_copy(update={"problem_digests": {**other.problem_digests, "p007": "changed"}})
-    verdict = compare(side(uniform(30, 30)), other, POLICY)
-    assert [(m.field, m.candidate) for m in verdict.mismatches] == [("problem p007", "changed")]
-
-
 def test_another_set_of_problems_is_incomparable_in_both_directions() -> None:
     more, less = side(uniform(30, 30)), side(uniform(22, 22))
+    other = more.model_copy(update={"problem_digests": {**more.problem_digests, "p007": "changed"}})
+    assert [(one.field, one.candidate) for one in compare(more, other, POLICY).mismatches] == [
+        ("problem p007", "changed")
+    ]
     assert "problem p022 is only in the baseline" in compare(more, less, POLICY).reason
     assert "problem p022 is only in the candidate's run" in compare(less, more, POLICY).reason
     assert "and 3 more" in compare(more, less, POLICY).reason
@@ -489,32 +464,16 @@ def test_samples_without_a_digest_are_refused() -> None:
         compare(good, good.model_copy(update={"problem_digests": digests}), POLICY)
 
 
+@given(st.floats(-100, 100), st.sampled_from([-10.0, -5.0, 0.0, 0.04, 0.05, 95.0]), st.sampled_from([1, 3]))
+def test_no_number_is_rounded_across_a_threshold(value: float, limit: float, digits: int) -> None:
+    if abs(value - limit) > 10.0 ** -(digits + 3):
+        shown = float(beside(value, limit, digits, "+"))
+        assert (shown < limit, shown > limit) == (value < limit, value > limit)
+
+
 def test_a_tiny_p_is_never_printed_as_zero() -> None:
     assert [probability(p, 2e-5) for p in (1e-9, 3e-4, 0.012)] == ["p<.001", "p=.0003", "p=.012"]
     assert [probability(p, 0.05) for p in (1e-9, 3e-4, 0.012)] == ["p<.001", "p<.001", "p=.012"]
-
-
-def test_the_reason_never_rounds_across_a_threshold() -> None:
-    tried = 0
-    for n in range(20, 60, 3):
-        for lost in range(2, 16):
-            after = uniform(n, n)
-            after.update({f"p{i:03}": [False] for i in range(lost)})
-            before = uniform(n, n, 3)
-            before.update({f"p{i:03}": [True, True, False] for i in range(n // 2)})
-            p = compare(side(before), side(after), POLICY).p_regression
-            assert p is not None
-            alpha = round(p / 0.8, 3)  # a single look has 0.8 of alpha
-            level = alpha * 0.8
-            if not 0.001 < p < level <= 0.16:
-                continue
-            verdict = compare(side(before), side(after), GatePolicy(alpha=alpha, margin=0.01))
-            if verdict.kind != "regressed":
-                continue
-            tried += 1
-            shown = verdict.reason.split("it is worse (p=")[1].split(")")[0]
-            assert 0 < float(shown) < level
-    assert tried > 5
 
 
 def test_another_model_behind_the_same_name_is_a_warning() -> None:

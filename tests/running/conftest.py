@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,19 @@ import pytest
 from codegate.running.faults import FAULTS
 from codegate.suite import Suite, load_suite
 from tests.kit.remembered import remember
-from tests.running.world import ModelServer, make_suite, serving
+from tests.running.world import Execute, ModelServer, make_suite, run_here, serving
 
 
 @pytest.fixture(scope="session")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     """Three bugs; nobody writes to it."""
     return make_suite(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def execute(suite: Suite, tmp_path: Path) -> Execute:
+    """Carry out a run of the three bugs in the folder ``r``, or go on with it: ``run_here`` with these two."""
+    return partial(run_here, suite, tmp_path / "r")
 
 
 @pytest.fixture

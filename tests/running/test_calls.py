@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from codegate.candidates import (
 )
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
-from codegate.running import Journal, RunOptions, RunSpec, faults, run_suite
+from codegate.running import Journal, RunOptions, faults
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.confirmation import open_pinned
@@ -37,7 +37,7 @@ from codegate.running.plan import plan_run
 from codegate.suite import Suite
 from tests.kit.model_server import Reply, as_json, wire_server
 from tests.kit.runs import manifest, pinned, solved
-from tests.running.world import ModelServer, codegate, run_here
+from tests.running.world import Execute, ModelServer, codegate, run_here
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))
 SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES, sampling=Sampling(max_output_tokens=8192))
@@ -217,6 +217,22 @@ def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(
     assert journal.calls.spending().calls == 1
 
 
+def test_five_declined_requests_in_a_row_end_the_calls_of_their_candidate(journal: Journal) -> None:
+    answers = iter([*"dddd", "ok", *"ddddd", "ok"])
+
+    def asked() -> Completion:
+        if next(answers) == "ok":
+            return said()
+        raise ProviderError("bad_request", "odd.")
+
+    with journal.writing():
+        made = calls(journal, None)
+        for declined in (*[True] * 4, False, *[True] * 6):
+            with pytest.raises(Faulted) if declined else nullcontext():
+                made.make(SPEC, asked, 0)
+    assert next(answers) == "ok", "after five in a row it is asked no more"
+
+
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
 @pytest.mark.requirement("C10", "D6")
 def test_no_budget_is_ever_exceeded(
@@ -243,10 +259,8 @@ def test_no_budget_is_ever_exceeded(
 def test_a_budget_without_prices_is_refused_before_anything_is_spent(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
-    options = RunOptions(budget_usd=Decimal(1))
-    request = RunSpec(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=options)
     with pytest.raises(UsageError, match=r"a budget in dollars needs to know what openai:model-x@.* costs"):
-        run_suite(request, lambda step: None, lambda text: None)
+        run_here(suite, tmp_path / "r", server.spec(), budget_usd=Decimal(1))
     assert not (tmp_path / "r").exists()
 
 
@@ -268,22 +282,14 @@ def test_an_agents_limit_of_dollars_without_prices_is_refused(
     assert (priced is not None and priced.prices, len(said)) == (PRICES, 1)
 
 
-def test_a_budget_knows_list_prices(suite: Suite, tmp_path: Path) -> None:
-    done = codegate("run", suite.folder, "--candidate", "openai:gpt-4o-2024-08-06", "--budget-usd", "1", cwd=tmp_path)
-    assert done.code == 2
-    assert "openai needs a key" in done.stderr, "and no price"
-
-
 @pytest.mark.bwrap
-def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(execute: Execute, server: ModelServer) -> None:
     dollar_a_token = Prices(input=Decimal(0), output=Decimal(1_000_000))
     spec = server.spec(prices=dollar_a_token, sampling=Sampling(max_output_tokens=6))  # an answer has 5
     with pytest.raises(CallLimitReached, match=r"after 2 of 3 outcomes.*Raise the limit"):
-        run_here(suite, tmp_path / "r", spec, models=1, budget_usd=Decimal(11))
+        execute(spec, models=1, budget_usd=Decimal(11))
     assert len(server.asked) == 2
-    run_here(suite, tmp_path / "r", models=1, budget_usd=Decimal(16))
+    execute(models=1, budget_usd=Decimal(16))
     assert len(server.asked) == 3
 
 

@@ -16,7 +16,7 @@ from codegate.running.calls import CallLimitReached
 from codegate.suite import Suite
 from tests.kit.scripted_model import Say, ScriptedModel
 from tests.running.test_first import TEMPERATURE, declined
-from tests.running.world import ModelServer, Said, answer, codegate, run_here
+from tests.running.world import Execute, ModelServer, Said, answer, run_here
 
 pytestmark = pytest.mark.bwrap
 
@@ -53,11 +53,11 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_no_retry_fixes_ends_a_run_before_any_sandbox(
-    suite: Suite, server: ModelServer, tmp_path: Path, said: Said, code: int, words: str
+    execute: Execute, server: ModelServer, tmp_path: Path, said: Said, code: int, words: str
 ) -> None:
     server.greeting = lambda request: said
     with pytest.raises(CodegateError) as caught:
-        run_here(suite, tmp_path / "r", server.spec(sampling={"temperature": 0}), precheck=True)
+        execute(server.spec(sampling={"temperature": 0}), precheck=True)
     assert caught.value.exit_code == code
     assert words in str(caught.value)
     assert f"--resume {tmp_path / 'r'}" in str(caught.value)
@@ -65,39 +65,37 @@ def test_what_no_retry_fixes_ends_a_run_before_any_sandbox(
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_every_candidate_that_is_declined_is_named(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_every_candidate_that_is_declined_is_named(execute: Execute, server: ModelServer) -> None:
     server.greeting = lambda request: TEMPERATURE if request.get("temperature") is not None else Said("OK")
     cold = [server.spec(name=f"cold {n}", sampling={"temperature": n}) for n in (0, 1)]
     with pytest.raises(CodegateError, match=r"first request of cold 0 failed.*first request of cold 1 failed"):
-        run_here(suite, tmp_path / "r", *cold, server.spec(), precheck=True)
+        execute(*cold, server.spec(), precheck=True)
     assert len(server.greeted) == 3
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_a_helper_that_does_not_exist_ends_a_run_before_any_sandbox(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_a_helper_that_does_not_exist_ends_a_run_before_any_sandbox(execute: Execute, server: ModelServer) -> None:
     missing = declined("The model `tiny-1` does not exist.", 404, code="model_not_found")
     server.greeting = lambda request: missing if request["model"] == "tiny-1" else Said("OK")
     agent = {"name": "opencode", "version": "1.18.33"}
     spec = server.spec(solver="agent", agent=agent, harness={"models": {"small": "tiny-1"}, "laid": ()})
     with pytest.raises(UsageError, match=r"first request of .*tiny-1.* failed: .*does not exist or was retired"):
-        run_here(suite, tmp_path / "r", spec, precheck=True)
+        execute(spec, precheck=True)
     assert sorted(request["model"] for request in server.greeted) == [spec.model, "tiny-1"]
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_a_server_that_cannot_be_reached_is_an_infrastructure_fault(suite: Suite, tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_reached_is_an_infrastructure_fault(execute: Execute, tmp_path: Path) -> None:
     with ScriptedModel(lambda turn: Say("")) as model:
         spec = CandidateSpec(provider="openai", model="m-1", base_url=f"{model.url}/v1")
     # With a cache there may be no call to make, so the server is not looked for before.
     with pytest.raises(InfrastructureError, match=r"first request of openai:m-1.*the connection failed"):
-        run_here(suite, tmp_path / "r", spec, precheck=True, cache=tmp_path / "cache")
+        execute(spec, precheck=True, cache=tmp_path / "cache")
 
 
-def test_the_request_has_the_candidates_own_settings(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_the_request_has_the_candidates_own_settings(execute: Execute, server: ModelServer) -> None:
     loop = server.spec(solver="tool_loop", sampling={"temperature": 0.5, "seed": 7})
-    run_here(suite, tmp_path / "r", loop, server.spec(sampling={"max_output_tokens": 100}), precheck=True)
+    execute(loop, server.spec(sampling={"max_output_tokens": 100}), precheck=True)
     first, second = sorted(server.greeted, key=lambda request: request["max_tokens"], reverse=True)
     assert (first["temperature"], first["seed"], first["max_tokens"]) == (0.5, 7, 256)
     assert first["tools"][0]["function"]["name"] == "read_file"
@@ -123,8 +121,8 @@ def test_it_is_paid_once_and_its_cost_counts_against_the_budget(
     assert len(server.greeted) == 1
 
 
-def test_it_takes_no_call_from_the_limit(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True, max_model_calls=3)
+def test_it_takes_no_call_from_the_limit(execute: Execute, server: ModelServer) -> None:
+    run = execute(server.spec(), precheck=True, max_model_calls=3)
     assert all(outcome.grade for outcome in run.outcomes)
     assert (len(server.greeted), len(server.asked)) == (1, 3)
 
@@ -146,22 +144,20 @@ def test_who_needs_no_call_is_not_asked(suite: Suite, server: ModelServer, tmp_p
         Said("Let me think.", finish="length"),
     ],
 )
-def test_what_is_no_fault_of_the_candidates_ends_nothing(
-    suite: Suite, server: ModelServer, tmp_path: Path, said: Said
-) -> None:
+def test_what_is_no_fault_of_the_candidates_ends_nothing(execute: Execute, server: ModelServer, said: Said) -> None:
     server.greeting = lambda request: said
-    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True)
+    run = execute(server.spec(), precheck=True)
     assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
 
 
 def test_a_model_that_is_slow_to_answer_is_not_waited_for(
-    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codegate.running.checks.PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr("codegate.running.checks._QUIET_SECONDS", 0.1)
     server.greeting = lambda request: Said(hang=True)
     notes: list[str] = []
-    run = run_here(suite, tmp_path / "r", server.spec(), precheck=True, announce=notes.append)
+    run = execute(server.spec(), precheck=True, announce=notes.append)
     assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
     said = [note for note in notes if "first" in note]
     assert said[0] == "waiting for the first answer of a model, for 0.2 s at most"
@@ -171,7 +167,7 @@ def test_a_model_that_is_slow_to_answer_is_not_waited_for(
 @pytest.mark.usefixtures("no_sandbox")
 @pytest.mark.parametrize("name", ["codex", "claude-code", "mini-swe-agent"])
 def test_an_agents_model_is_asked_in_the_agents_protocol_and_no_agent_starts(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    execute: Execute, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-this-test")
     with ScriptedModel(lambda turn: Say("OK"), status=401, failures=99) as model:
@@ -179,7 +175,7 @@ def test_an_agents_model_is_asked_in_the_agents_protocol_and_no_agent_starts(
         document: dict[str, Any] = {"agent": name, "version": AGENTS[name].tried, "provider": provider}
         spec = CandidateSpec.model_validate({**document, "model": "m-2026-01-01", "base_url": base})
         with pytest.raises(CodegateError, match=r"first request of .* failed: .*status 401"):
-            run_here(suite, tmp_path / "r", spec, precheck=True)
+            execute(spec, precheck=True)
     (request,) = model.requests
     path = {"codex": "/v1/responses", "claude-code": "/v1/messages"}.get(name, "/v1/chat/completions")
     assert request.path.partition("?")[0] == path
@@ -187,18 +183,8 @@ def test_an_agents_model_is_asked_in_the_agents_protocol_and_no_agent_starts(
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_a_context_in_which_no_prompt_fits_is_named_before_any_sandbox(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_a_context_in_which_no_prompt_fits_is_named_before_any_sandbox(execute: Execute, server: ModelServer) -> None:
     server.context = 100
     with pytest.raises(UsageError, match=r"context of its model is 100 tokens.*3 of 3 prompts do not fit.*max_prompt"):
-        run_here(suite, tmp_path / "r", server.spec(), precheck=True)
-    assert not server.asked
-
-
-def test_the_command_says_in_one_line_that_a_key_is_refused(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.greeting = lambda request: WRONG_KEY
-    done = codegate("run", suite.folder, "--candidate", server.candidate, "--sandbox", "bwrap", "--json", cwd=tmp_path)
-    assert done.code == 2
-    assert "Check the key in OPENAI_API_KEY" in done.document["error"]["cause"]
+        execute(server.spec(), precheck=True)
     assert not server.asked

@@ -152,49 +152,15 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
             "candidates: [reference]\nscore: {correctness: 0, latency: 0, cost: 0, reliability: 0}",
             "one weight is above 0",
         ),
-        ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: there is no such key"),
-        (
-            "candidates: [{provider: opneai, model: x}]",
-            r"provider: .*'opneai' \(did you mean openai\?\); known providers: openai, ",
-        ),
         ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
-        ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
-        ("a: &x [1]\nb: *x", "anchors and aliases are not allowed"),
-        ("candidates: [!!python/object:os.system {}]", "tags are not allowed"),
-        (
-            "candidates: [{provider: reference, solvr: x}]",
-            r"candidates\.0\.solvr: there is no such key \(did you mean `solver`\?\)\.$",
-        ),
-        (
-            "candidates: [reference]\nconcurrency: {sandbox: 3}",
-            r"concurrency\.sandbox: .* \(did you mean `sandboxes`\?\)",
-        ),
-        ("candidates: [reference]\nprices: {m: {input: 1, output: 1, cache_rea: 1}}", "did you mean `cache_read`"),
         ("candidates: [reference]\ngate: {cohorts: {a: {floo: 1}}}", "did you mean `floor`"),
         # Keys of other tables are no keys here.
         ("candidates: [reference]\nmodle: x", r"modle: there is no such key\. "),
-        (
-            "candidates: [{provider: reference, sampels: 2}]",
-            r"sampels: there is no such key \(did you mean `sampling`\?\)",
-        ),
-        ("candidates: [reference]\ngate: {solvr: x}", r"gate\.solvr: there is no such key\. "),
-        (
-            "candidates: [reference]\nprices: {m: {input: 1, output: 1, marginn: 1}}",
-            r"marginn: there is no such key\. ",
-        ),
     ],
 )
 def test_what_is_wrong_is_named_with_the_file_and_the_key(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(UsageError, match=rf"codegate\.yml.*{place}"):
         load(tmp_path, text)
-
-
-def test_a_missing_file_is_named_and_a_link_is_not_followed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"codegate\.yml does not exist.*--candidate"):
-        load_config(tmp_path / CONFIG_NAME)
-    (tmp_path / CONFIG_NAME).symlink_to("/etc/passwd")
-    with pytest.raises(UsageError, match=r"codegate\.yml is a symbolic link|cannot read .*codegate\.yml"):
-        load_config(tmp_path / CONFIG_NAME)
 
 
 def test_the_published_schema_is_fresh() -> None:
@@ -204,11 +170,6 @@ def test_the_published_schema_is_fresh() -> None:
         "refresh it: python -c 'import json; from codegate.running import config_schema; "
         "print(json.dumps(config_schema(), indent=2))' > docs/schema/codegate.schema.json"
     )
-
-
-def test_the_schema_knows_both_forms_of_a_candidate() -> None:
-    items = config_schema()["properties"]["candidates"]["items"]
-    assert {form.get("type", "object") for form in items["anyOf"]} == {"string", "object"}
 
 
 def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:

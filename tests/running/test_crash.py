@@ -19,11 +19,14 @@ from tests.running.world import ModelServer, Said, answer, lines, run_here, star
 pytestmark = pytest.mark.bwrap
 
 
-def started(suite: Suite, out: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a run of the two candidates of ``codegate.yml``, or go on with it."""
+def started(suite: Suite, out: Path) -> "subprocess.Popen[str]":
+    """Start a run of the two candidates of ``codegate.yml``, or go on with it.
+
+    Of a precheck's record test_time_limit.py shows the same.
+    """
     again = ("--resume" if (out / "run.json").exists() else "--out", out)
-    words = ("run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", *options, *again)
-    return start(*words, cwd=out.parent, remembering=bool(options))
+    words = ("run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", "--no-precheck", *again)
+    return start(*words, cwd=out.parent, remembering=True)
 
 
 def attempts(out: Path) -> set[str]:
@@ -56,14 +59,8 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
     candidates = [server.spec(sampling={"max_output_tokens": number}) for number in (100, 200)]
     dumped = [spec.model_dump(mode="json", exclude_none=True) for spec in candidates]
     (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": dumped, "concurrency": {"models": 2}}))
-    options = ("--no-precheck",) if kills_wanted == 1 else ()  # of whose record test_time_limit.py shows the same
     begun = time.monotonic()
-    if kills_wanted == 1:
-        run_here(suite, tmp_path / "undisturbed", *candidates, models=2)
-    else:
-        undisturbed = started(suite, tmp_path / "undisturbed")
-        undisturbed.communicate()
-        assert undisturbed.returncode == 0
+    run_here(suite, tmp_path / "undisturbed", *candidates, models=2)
     whole = time.monotonic() - begun
     expected = graded(tmp_path / "undisturbed")
     assert len(expected) == 6
@@ -74,7 +71,7 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
         out = tmp_path / f"run-{rounds}"
         while True:
             kept, journalled, mark = attempts(out), whole_lines(out), len(asked)
-            child = started(suite, out, *options)
+            child = started(suite, out)
             if kills < kills_wanted:
                 kill_at_some_moment(child, chance, out, asked, whole)
             child.communicate()

@@ -7,8 +7,7 @@ import pytest
 
 from codegate.reporting import build_view, render_comment, render_console, write_reports
 from codegate.running import Run
-from codegate.suite import Suite
-from tests.running.world import NAMES, ModelServer, Said, answer, run_here
+from tests.running.world import NAMES, Execute, ModelServer, Said, answer
 
 pytestmark = pytest.mark.bwrap
 
@@ -29,14 +28,16 @@ def one(run: Run, name: str) -> tuple[str | None, str]:
     return grade.failure, grade.detail
 
 
-def test_answers_that_ended_early_have_classes_of_their_own(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_answers_that_ended_early_have_classes_of_their_own(
+    execute: Execute, server: ModelServer, tmp_path: Path
+) -> None:
     said = {
         "double": Said(answer("double")[:-20], finish="length", tokens=200),
         "half": Said("I cannot help with that.", finish="content_filter"),
         "square": Said("", finish="stop"),
     }
     server.script = lambda name, turn, request: said[name]
-    run = run_here(suite, tmp_path / "r", server.spec(sampling={"max_output_tokens": 200}))
+    run = execute(server.spec(sampling={"max_output_tokens": 200}))
     assert one(run, "double") == (
         "truncated",
         "The answer was truncated after 200 output tokens: the limit is `sampling.max_output_tokens` (200).",
@@ -53,11 +54,9 @@ def test_answers_that_ended_early_have_classes_of_their_own(suite: Suite, server
             assert failure in plain, (name, failure)
 
 
-def test_a_prompt_that_does_not_fit_is_no_fault_of_the_provider(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_a_prompt_that_does_not_fit_is_no_fault_of_the_provider(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(raw=TOO_LONG, status=400) if name == "half" else Said(answer(name))
-    run = run_here(suite, tmp_path / "r", server.spec())
+    run = execute(server.spec())
     failure, detail = one(run, "half")
     assert failure == "context_overflow"
     assert "maximum context length is 512 tokens" in detail
@@ -65,17 +64,17 @@ def test_a_prompt_that_does_not_fit_is_no_fault_of_the_provider(
     assert len(server.asked) == len(NAMES), "asked once: no retry makes a prompt shorter"
 
 
-def test_a_truncated_answer_whose_patch_passes_is_resolved(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_a_truncated_answer_whose_patch_passes_is_resolved(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(f"{answer(name)}That is beca", finish="length")
-    run = run_here(suite, tmp_path / "r", server.spec())
+    run = execute(server.spec())
     assert {(o.grade.resolved, o.grade.failure) for o in run.outcomes if o.grade} == {(True, None)}
 
 
-def test_a_truncated_answer_whose_patch_fails_says_both(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_a_truncated_answer_whose_patch_fails_says_both(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(
         f"{answer(name, right=name != 'half')}And th", finish="length" if name == "half" else None
     )
-    failure, detail = one(run_here(suite, tmp_path / "r", server.spec()), "half")
+    failure, detail = one(execute(server.spec()), "half")
     assert failure == "truncated"
     assert "after 5 output tokens: a limit of the server below `sampling.max_output_tokens` (32000)" in detail
     assert "What it had changed by then: logic_error" in detail

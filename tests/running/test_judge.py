@@ -161,7 +161,3 @@ def test_a_judge_is_one_model(tmp_path: Path, judge: str) -> None:
     path.write_text(f"candidates: [reference]\njudge: {judge}\n")
     with pytest.raises(UsageError, match="judge"):
         load_config(path)
-
-
-def test_a_run_that_was_not_judged_has_no_table(tmp_path: Path) -> None:
-    assert codegate("judge", "nowhere", cwd=tmp_path).code == 2

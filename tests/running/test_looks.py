@@ -35,7 +35,7 @@ from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
 from tests.kit.runs import SPECS, manifest, outcome, pinned, solved
 from tests.running.test_soundness import break_fix
-from tests.running.world import ModelServer, Said, answer, lines
+from tests.running.world import ModelServer, Said, answer, lines, run_here
 
 STRICT = GatePolicy(alpha=0.2, max_samples=1)
 """So that three problems and one sample are enough for a regression."""
@@ -56,9 +56,8 @@ def all_solved(suite: Suite, spec: CandidateSpec, samples: int) -> Baseline:
 
 
 def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
-    resume = out if (out / "run.json").exists() else None
-    request = RunSpec(suite.folder, candidates, None, "bwrap", out, resume, RunOptions(precheck=False), gate=gate)
-    return run_suite(request, lambda step: None, (said if said is not None else []).append)[0]
+    announce = (said if said is not None else []).append
+    return run_here(suite, out, *candidates, samples=None, gate=gate, announce=announce)
 
 
 @pytest.mark.bwrap
@@ -107,19 +106,6 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
     assert len(lines(tmp_path / "r")) == 3
 
 
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = various()
-    old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
-    gate = Gate(all_solved(suite, old, 5), STRICT)
-    server.script = lambda name, turn, request: Said(f"{answer(name, right=False)}\nanswer {turn}\n")
-    (verdict,) = gate_run(gated(suite, tmp_path / "r", gate, new), gate)
-    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
-    assert verdict.drift is not None
-    assert verdict.drift.drifted
-
-
 @pytest.mark.bwrap
 def test_an_address_that_only_the_baseline_names_is_not_asked(
     suite: Suite, server: ModelServer, tmp_path: Path
@@ -155,49 +141,11 @@ def test_nothing_is_spent_where_nothing_can_pass(
     suite = load_suite(own_suite.folder)
     policy = GatePolicy.model_validate({"must_pass": ["calc-half"], "max_samples": max_samples})
     gate = Gate(all_solved(suite, old, 5), policy)
-    options = RunOptions(precheck=True)
-    request = RunSpec(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
-    run = run_suite(request, lambda step: None, lambda text: None)[0]
+    run = run_here(suite, tmp_path / "r", new, samples=None, gate=gate, precheck=True)
     assert server.asked == []
     (verdict,) = gate_run(run, gate)
     assert verdict.kind == "inconclusive"
     assert "`gate.must_pass` names problems that are left out of the comparison: calc-half" in verdict.reason
-
-
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
-    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.script = various()
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.chdir(tmp_path)
-    old = server.spec()
-    gate = Gate(all_solved(suite, old, 2), GatePolicy(max_samples=1))
-    options = RunOptions(precheck=False)
-    asked = len(server.asked)
-    folders = set()
-    for candidate, policy in (
-        (old, gate.policy),
-        (old, gate.policy),
-        (old, GatePolicy(max_samples=1, margin=0.2)),
-        (server.spec(max_iterations=7), gate.policy),
-    ):
-        request = RunSpec(suite.folder, (candidate,), None, "bwrap", options=options, gate=Gate(gate.baseline, policy))
-        folders.add(run_suite(request, lambda step: None, lambda text: None)[1].folder)
-    assert len(server.asked) == asked + 3 * 3, "another policy and another candidate are other gates"
-    assert len(folders) == 3
-
-
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = various()
-    old = server.spec()
-    gate = Gate(all_solved(suite, old, 2), GatePolicy())
-    gated(suite, tmp_path / "r", gate, old)
-    with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
-        gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(margin=0.2)))
 
 
 def test_a_gated_run_of_fixed_samples_is_resumed_under_its_gate_only(suite: Suite, tmp_path: Path) -> None:
@@ -445,24 +393,6 @@ def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
     kinds = {verdict.candidate: verdict.kind for verdict in gate_run(run, gate)}
     assert kinds[down.key()] == "infrastructure"
     assert kinds[old.key()] != "infrastructure"
-
-
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = various()
-    old = server.spec()
-    gate = Gate(all_solved(suite, old, 2), GatePolicy(max_samples=1))
-    server.script = lambda name, turn, request: Said(status=503, headers={"Retry-After": "0"})
-    down = gated(suite, tmp_path / "r", gate, old)
-    assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.overloaded"}
-    assert {verdict.kind for verdict in gate_run(down, gate)} == {"infrastructure"}
-    server.script = various()
-    up = gated(suite, tmp_path / "r", gate)
-    assert all(outcome.grade for outcome in up.outcomes)
-    assert {verdict.kind for verdict in gate_run(up, gate)} == {"inconclusive"}
-    (tmp_path / "r" / "confirmation").mkdir()  # all that a crash left of one
-    assert Journal.open(tmp_path / "r").load().outcomes == up.outcomes
 
 
 @pytest.mark.bwrap

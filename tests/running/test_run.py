@@ -18,7 +18,7 @@ from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.reporting import build_view, render_console
-from codegate.running import Progress, Run, RunOptions, RunSpec, run_exit_code, run_suite, session
+from codegate.running import Progress, Run, run_exit_code, session
 from codegate.running.calls import CallLimitReached, TimeLimit
 from codegate.sandbox import NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -29,6 +29,7 @@ from codegate.suite import Problem, Suite, Tree, load_suite, update_problem
 from tests.kit.remembered import FOUND
 from tests.running.world import (
     NAMES,
+    Execute,
     ModelServer,
     Said,
     answer,
@@ -50,8 +51,8 @@ def faults(run: Run) -> set[str | None]:
     return {outcome.fault.cause if outcome.fault else None for outcome in run.outcomes}
 
 
-def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> None:
-    run = run_here(suite, tmp_path / "r", REFERENCE, EMPTY, samples=2)
+def test_reference_solves_all_and_empty_none(execute: Execute) -> None:
+    run = execute(REFERENCE, EMPTY, samples=2)
     assert {o.grade.resolved for o in run.of(REFERENCE.key()) if o.grade} == {True}
     assert {o.grade.failure for o in run.of(EMPTY.key()) if o.grade} == {"no_patch"}
     assert len(run.outcomes) == 12
@@ -69,34 +70,17 @@ def test_an_answer_that_recites_the_canary_is_marked(suite: Suite, server: Model
     }
 
 
-def test_resuming_repeats_neither_a_call_nor_a_grading(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    out = tmp_path / "r"
-    first = run_here(suite, out, server.spec())
-    journal = (out / "outcomes.jsonl").read_bytes()
-    assert sorted(server.asked) == sorted(NAMES)
-    assert run_here(suite, out) == first
-    assert len(server.asked) == 3
-    assert (out / "outcomes.jsonl").read_bytes() == journal
-
-
-def test_an_attempt_on_disk_is_graded_without_asking_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    out = tmp_path / "r"
-    run_here(suite, out, server.spec())
-    before = results(out)
-    (out / "outcomes.jsonl").unlink()
-    run_here(suite, out)
-    assert len(server.asked) == 3
-    assert results(out) == before
-
-
 def test_a_server_is_needed_only_where_a_call_is_left(suite: Suite, tmp_path: Path) -> None:
     out, cache = tmp_path / "r", tmp_path / "cache"
     with serving() as server:
         spec = server.spec()
         first = run_here(suite, out, spec, cache=cache)
+    journal, graded = (out / "outcomes.jsonl").read_bytes(), results(out)
     assert run_here(suite, out) == first
+    assert (out / "outcomes.jsonl").read_bytes() == journal, "nothing is graded twice"
     (out / "outcomes.jsonl").unlink()
     assert run_exit_code(run_here(suite, out), ()) == 0, "paid answers are graded"
+    assert results(out) == graded
     assert run_exit_code(run_here(suite, tmp_path / "again", spec, cache=cache), ()) == 0, "so are kept ones"
     with pytest.raises(InfrastructureError, match="nothing listens"):
         run_here(suite, tmp_path / "new", spec)
@@ -115,15 +99,15 @@ def test_a_fault_is_tried_again_on_resume(suite: Suite, server: ModelServer, tmp
     assert len(lines(out)) == 4
 
 
-def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_model_calls_keep_their_limit(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(answer(name), seconds=0.3)
-    run_here(suite, tmp_path / "r", server.spec(), samples=3, models=2, jobs=1)
+    execute(server.spec(), samples=3, models=2, jobs=1)
     assert len(server.asked) == 9
     assert server.most_at_once == 2
 
 
 @pytest.mark.full
-def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandboxes_keep_their_limit(execute: Execute, monkeypatch: pytest.MonkeyPatch) -> None:
     open_now: set[object] = set()
     most: list[int] = []
     opening, closing = BubblewrapBackend.open, SandboxSession.close
@@ -144,7 +128,7 @@ def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(BubblewrapBackend, "open", opened)
     monkeypatch.setattr(SandboxSession, "close", closed)
     monkeypatch.setattr("codegate.running.attempt.grade", grade)  # each time anew
-    run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, jobs=1)
+    execute(REFERENCE, samples=3, models=8, jobs=1)
     assert max(most) == 3, "one at work, and two that wait: started ahead of need, and for the next look at a patch"
     assert not open_now
 
@@ -187,22 +171,20 @@ def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
     assert all(written >= asked for asked, written in enumerate(on_disk, start=1)), "written before it is made"
 
 
-def test_who_reaches_the_call_limit_is_told_of_calls_that_failed(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_who_reaches_the_call_limit_is_told_of_calls_that_failed(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(raw=b"never JSON")
     with pytest.raises(CallLimitReached, match=r"limit of 1 model calls, 1 of which failed \(the last: .*not JSON"):
-        run_here(suite, tmp_path / "r", server.spec(), models=1, max_model_calls=1)
+        execute(server.spec(), models=1, max_model_calls=1)
 
 
-def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_a_refused_key_ends_the_calls_of_its_candidate_only(execute: Execute, server: ModelServer) -> None:
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
         refused = request["max_tokens"] == 77 and name != "double"
         return Said(status=401) if refused else Said(answer(name))
 
     server.script = script
     wrong = server.spec(sampling={"max_output_tokens": 77})
-    run = run_here(suite, tmp_path / "r", wrong, server.spec(), samples=2, models=1)
+    run = execute(wrong, server.spec(), samples=2, models=1)
     assert {o.fault.cause for o in run.of(wrong.key()) if o.fault} == {"provider.authentication"}
     assert all(o.grade and o.grade.resolved for o in run.of(server.spec().key()))
     assert len(server.asked) == 2 + 6, "the first problem, and one that showed that the key is refused"
@@ -210,7 +192,7 @@ def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server
 
 
 def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
-    suite: Suite, server: ModelServer, tmp_path: Path
+    execute: Execute, server: ModelServer
 ) -> None:
     other = server.spec(name="other", sampling=Sampling(temperature=0.5))
     sent: list[float | None] = []
@@ -221,7 +203,7 @@ def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
         return Said(status=429, headers={"Retry-After": "2"}) if limited else Said(answer(name))
 
     server.script = script
-    run = run_here(suite, tmp_path / "r", server.spec(), other, models=1)
+    run = execute(server.spec(), other, models=1)
     _, limited, again = [place for place, temperature in enumerate(sent) if temperature is None][:3]
     assert 0.5 in sent[limited:again], "the other candidate's calls are made meanwhile"
     assert faults(run) == {None}
@@ -245,50 +227,30 @@ def test_a_slow_answer_is_no_silence(
             shown.set()
 
     server.script = script
-    request = RunSpec(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=RunOptions())
-    run_suite(request, show, lambda _: None)
+    run_here(suite, tmp_path / "r", server.spec(), progress=show, precheck=True)
     assert any(re.fullmatch(r"checked \d of 3 problems", words) for words in doing), doing
     assert shown.is_set(), doing
 
 
-def test_a_server_that_stumbles_is_asked_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = lambda name, turn, request: (
-        Said(status=500 + 3 * turn, headers={"Retry-After": "0"}) if turn < 2 else Said(answer(name))
-    )
-    run = run_here(suite, tmp_path / "r", server.spec())
-    assert faults(run) == {None}
-    assert len(server.asked) == 9
-
-
-def test_an_answer_that_was_lost_is_kept_beside_the_one_that_replaced_it(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_an_answer_that_was_lost_is_kept_beside_the_one_that_replaced_it(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: (
         Said(raw=b"{") if name == "half" and not turn else Said(status=503, headers={"Retry-After": "0"})
         if name == "square" and not turn else Said(answer(name))
     )  # fmt: skip
-    run = run_here(suite, tmp_path / "r", server.spec())
+    run = execute(server.spec())
     assert faults(run) == {None}
     assert {o.problem: o.lost for o in run.outcomes if o.lost} == {"calc-half": {"provider.malformed": 1}}
 
 
 def test_an_answer_that_was_lost_before_a_limit_ended_the_run_counts_when_it_is_resumed(
-    suite: Suite, server: ModelServer, tmp_path: Path
+    execute: Execute, server: ModelServer
 ) -> None:
     server.script = lambda name, turn, request: Said(raw=b"{") if not turn else Said(answer(name))
     with pytest.raises(CallLimitReached):
-        run_here(suite, tmp_path / "r", server.spec(), max_model_calls=1, models=1)
+        execute(server.spec(), max_model_calls=1, models=1)
     (first,) = server.asked
-    run = run_here(suite, tmp_path / "r")
+    run = execute()
     assert {o.problem: o.lost.get("provider.malformed") for o in run.outcomes}[f"calc-{first}"] == 1
-
-
-def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = lambda name, turn, request: Said(raw=b"<html>502</html>")
-    run = run_here(suite, tmp_path / "r", server.spec())
-    assert faults(run) == {"provider.malformed"}
-    assert len(server.asked) == 9, "three tries for each problem"
-    assert run_exit_code(run, ()) == 4
 
 
 #: Answers, and what each of them fails as.
@@ -306,7 +268,7 @@ WRONG: list[tuple[str, set[str]]] = [
 ]
 
 
-def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+def test_what_a_model_does_wrong_is_its_own_failure(execute: Execute, server: ModelServer, tmp_path: Path) -> None:
     def number(tokens: int | None, name: str) -> int:
         assert tokens is not None
         return ((tokens - 1000) * len(NAMES) + NAMES.index(name)) % len(WRONG)
@@ -314,7 +276,7 @@ def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelS
     server.script = lambda name, turn, request: Said(WRONG[number(request["max_tokens"], name)][0])
     several = -(-len(WRONG) // len(NAMES))
     specs = [server.spec(sampling={"max_output_tokens": 1000 + number}) for number in range(several)]
-    run = run_here(suite, tmp_path / "r", *specs)
+    run = execute(*specs)
     for spec in specs:
         for outcome in run.of(spec.key()):
             text, expected = WRONG[number(spec.sampling.max_output_tokens, outcome.problem.removeprefix("calc-"))]
@@ -413,9 +375,7 @@ def test_the_full_test_suite_is_in_no_attempts_time(
     assert longest["attempt"] < 10_000 <= longest["full test suite"] < 20_000
 
 
-def test_the_wait_for_a_sandbox_is_in_no_attempts_time(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_a_sandbox_is_in_no_attempts_time(execute: Execute, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead, real, answers = Counter[str](), time.monotonic, threading.Barrier(3)
 
     def solve_all(*args: Any, **options: Any) -> Attempt:
@@ -430,7 +390,7 @@ def test_the_wait_for_a_sandbox_is_in_no_attempts_time(
     monkeypatch.setattr(time, "monotonic", lambda: real() + ahead["seconds"])
     monkeypatch.setattr("codegate.running.attempt.solve", solve_all)
     monkeypatch.setattr("codegate.running.attempt.grade", take)
-    run = run_here(suite, tmp_path / "r", REFERENCE, jobs=1, models=3)
+    run = execute(REFERENCE, jobs=1, models=3)
     assert [int(one.grading_seconds) // 20 for one in run.outcomes] == [1, 1, 1]
     assert max(int(one.seconds or 0) // 20 for one in run.outcomes) == 3, "but in that of its span"
 
@@ -494,7 +454,7 @@ def test_a_tool_that_is_not_on_this_machine_is_a_usage_error_before_money_is_spe
 
 
 def test_the_look_for_tools_ends_at_once_at_a_signal(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def looking(*_: object) -> None:  # it may install packages in an image, for minutes
         signal.raise_signal(signal.SIGINT)
@@ -502,19 +462,19 @@ def test_the_look_for_tools_ends_at_once_at_a_signal(
 
     monkeypatch.setattr(session, "check_installed", looking)
     with pytest.raises(Interrupted, match="before anything was written"):
-        run_here(suite, tmp_path / "r", REFERENCE)
+        execute(REFERENCE)
     assert not (tmp_path / "r").exists()
 
 
 def test_a_base_image_that_its_registry_lacks_is_a_usage_error(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lacking(*_: object) -> str:
         raise NotInstalled("python:3.99-slim-bookworm is not there.", "Change `tools`.")
 
     monkeypatch.setattr(BubblewrapBackend, "base_image", lacking)
     with pytest.raises(UsageError, match=r"python:3.99-slim-bookworm is not there. Change `tools`."):
-        run_here(suite, tmp_path / "r", REFERENCE)
+        execute(REFERENCE)
 
 
 def test_a_missing_base_commit_is_known_before_money_is_spent(
@@ -540,37 +500,6 @@ def test_another_version_of_the_suite_is_refused_on_resume(
     with pytest.raises(UsageError, match="made with another version of suite calc"):
         run_here(load_suite(own_suite.folder), tmp_path / "r")
     assert (tmp_path / "r" / "outcomes.jsonl").read_bytes() == kept
-
-
-@pytest.mark.full
-def test_a_run_is_not_continued_in_another_kind_of_sandbox(suite: Suite, tmp_path: Path) -> None:
-    out = tmp_path / "r"
-    run_here(suite, out, REFERENCE)
-    manifest = out / "run.json"
-    manifest.write_text(manifest.read_text().replace('"bwrap"', '"docker"'))
-    with pytest.raises(UsageError, match="began with docker sandboxes and cannot continue with bwrap"):
-        run_here(suite, out)
-
-
-def test_a_missing_key_leaves_no_folder_behind(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        run_here(suite, tmp_path / "r", CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"))
-    assert not (tmp_path / "r").exists()
-
-
-@pytest.mark.full
-def test_a_kept_attempt_that_is_broken_ends_the_run_with_its_name(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
-    out = tmp_path / "r"
-    run_here(suite, out, server.spec())
-    (out / "outcomes.jsonl").unlink()
-    [path] = (out / "transcripts").rglob("calc-half.0.json")
-    path.write_text("{")
-    with pytest.raises(UsageError, match=r"calc-half\.0\.json is not usable JSON.*remove it to repeat the model calls"):
-        run_here(suite, out)
-    assert len(server.asked) == 3
 
 
 @pytest.mark.full

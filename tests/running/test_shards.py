@@ -79,11 +79,8 @@ def test_a_shard_that_was_planned_otherwise_is_refused(change: dict[str, object]
     assert shard_manifest(plan(), choice).id == shared.run_id
     with pytest.raises(UsageError, match=r"planned otherwise than shard 1/3 is here.*the same files and options"):
         shard_manifest(plan().model_copy(update=change), choice)
-
-
-def test_a_shard_of_another_number_of_shards_is_refused() -> None:
     with pytest.raises(UsageError, match="planned otherwise"):
-        shard_manifest(plan(), ShardChoice(1, 2, plan_parts(plan(), 3).run_id))
+        shard_manifest(plan(), ShardChoice(1, 2, shared.run_id))
 
 
 def test_the_sandbox_is_not_known_before_there_is_one() -> None:
@@ -91,20 +88,21 @@ def test_the_sandbox_is_not_known_before_there_is_one() -> None:
     assert plan_parts(unknown, 3) == plan_parts(plan(), 3)
 
 
-@pytest.mark.parametrize(
-    "shard", ["", "0/3", "4/3", "3", "1/0", "1/257", "a/b", "1/3 ", "-1/3", "01/3", "1/3\n", "¹/3"]
-)
-def test_what_is_no_shard_is_refused(shard: str) -> None:
-    with pytest.raises(UsageError, match=r"is no shard\. Write it as 2/3"):
-        shard_choice(shard, plan_parts(plan(), 3).run_id)
+RUN_ID = plan_parts(plan(), 3).run_id
+NO_SHARD = ["", "0/3", "4/3", "3", "1/0", "1/257", "a/b", "1/3 ", "-1/3", "01/3", "1/3\n", "¹/3"]
+NO_ID = ["", "x", "../../x-0123456789abcdef", "a/b-0123456789abcdef", "x" * 90 + "-" + "0" * 16]
 
 
 @pytest.mark.parametrize(
-    "run_id", ["", "x", "../../x-0123456789abcdef", "a/b-0123456789abcdef", "x" * 90 + "-" + "0" * 16]
+    ("shard", "run_id", "words"),
+    [
+        *((shard, RUN_ID, r"is no shard\. Write it as 2/3") for shard in NO_SHARD),
+        *(("1/3", run_id, "is no id of a shared run") for run_id in NO_ID),
+    ],
 )
-def test_what_is_no_id_of_a_shared_run_is_refused(run_id: str) -> None:
-    with pytest.raises(UsageError, match="is no id of a shared run"):
-        shard_choice("1/3", run_id)
+def test_what_is_no_shard_or_no_id_of_a_run_is_refused(shard: str, run_id: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        shard_choice(shard, run_id)
 
 
 def test_a_shard_needs_its_run_and_a_run_its_shard() -> None:

@@ -71,17 +71,6 @@ def test_a_run_that_goes_on_later_checks_again_what_is_left(
         run_here(own_suite, out, precheck=True)
 
 
-@pytest.mark.full
-def test_a_resumed_run_looks_no_second_time(own_suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    out = tmp_path / "r"
-    run_here(own_suite, out, server.spec(), precheck=True)
-    found = (out / "soundness.json").read_bytes()
-    (out / "outcomes.jsonl").unlink()
-    run_here(own_suite, out, precheck=True)
-    assert (out / "soundness.json").read_bytes() == found
-    assert len(server.asked) == 3
-
-
 def break_sandbox(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let the sandbox of these problems fail whenever the precheck uses it."""
 
@@ -111,16 +100,6 @@ def test_a_problem_that_could_not_be_run_is_lost_and_checked_again_on_resume(
     run = run_here(own_suite, tmp_path / "r", precheck=True)
     assert sorted(server.asked) == ["double", "half", "square"]
     assert run_exit_code(run, ()) == ExitCode.PASS
-
-
-@pytest.mark.full
-def test_too_many_problems_that_could_not_be_run_are_infrastructure(
-    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_sandbox(monkeypatch, "half", "double")
-    with pytest.raises(InfrastructureError, match="2 of 3 problems could not be run here, too many to continue"):
-        run_here(own_suite, tmp_path / "r", server.spec(), precheck=True)
-    assert not server.asked
 
 
 @pytest.mark.parametrize(("faulted", "refused"), [(4, False), (5, True)])

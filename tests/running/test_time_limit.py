@@ -1,14 +1,13 @@
 """A run with ``max_minutes`` ends before its job's limit, and pays nothing twice."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
 from codegate.running.calls import CallLimitReached, TimeLimit
 from codegate.suite import Suite
-from tests.running.world import NAMES, ModelServer, Said, answer, codegate, lines, run_here
+from tests.running.world import NAMES, Execute, ModelServer, Said, answer, codegate, lines, run_here
 
 pytestmark = pytest.mark.bwrap
 
@@ -40,20 +39,20 @@ def test_a_run_out_of_time_is_exit_2_and_continues_without_paying_twice(
 
 
 def test_no_attempt_begins_that_would_end_after_the_limit(
-    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengthen(monkeypatch, "attempt")
     with pytest.raises(CallLimitReached, match="limit of 9 minutes leaves no time for more after 1 of 3 outcomes"):
-        run_here(suite, tmp_path / "r", server.spec(), models=1, jobs=1, max_minutes=9)
+        execute(server.spec(), models=1, jobs=1, max_minutes=9)
     assert len(lines(tmp_path / "r")) == len(server.asked) == 1, "the first problem showed how long one takes"
 
 
 def test_no_call_begins_that_would_end_after_the_limit(
-    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengthen(monkeypatch, server.spec().key())
     with pytest.raises(CallLimitReached, match="after 1 of 3 outcomes"):
-        run_here(suite, tmp_path / "r", server.spec(), models=1, max_minutes=9)
+        execute(server.spec(), models=1, max_minutes=9)
     assert len(server.asked) == 1
 
 
@@ -66,26 +65,18 @@ def test_no_run_of_the_full_test_suite_begins_that_would_end_after_the_limit(
     assert 1 <= sum(one.regressions is not None for one in run.outcomes) < 3, "at most one in each of two threads"
 
 
-def test_no_wait_for_a_provider_begins_that_would_end_after_the_limit(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
+def test_no_wait_for_a_provider_begins_that_would_end_after_the_limit(execute: Execute, server: ModelServer) -> None:
     server.script = lambda name, turn, request: Said(status=429, headers={"Retry-After": "800"})
     with pytest.raises(CallLimitReached, match="after 0 of 3 outcomes"):
-        run_here(suite, tmp_path / "r", server.spec(), max_minutes=9)
+        execute(server.spec(), max_minutes=9)
 
 
 def test_problems_that_were_found_sound_in_time_are_not_checked_again(
-    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    execute: Execute, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengthen(monkeypatch, "soundness")
     for done in (1, 2):
         with pytest.raises(CallLimitReached):
-            run_here(suite, tmp_path / "r", server.spec(), precheck=True, jobs=1, max_minutes=9)
+            execute(server.spec(), precheck=True, jobs=1, max_minutes=9)
         assert len(json.loads((tmp_path / "r" / "soundness.json").read_text())["problems"]) == done
     assert not server.asked
-
-
-def test_a_limit_that_is_not_given_never_ends() -> None:
-    limit = TimeLimit()
-    limit.record("x", time.monotonic() - 1e6)
-    limit.check("x", wait=1e6)

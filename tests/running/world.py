@@ -15,7 +15,7 @@ from typing import Any
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
-from codegate.running import Run, RunOptions, RunSpec, run_suite
+from codegate.running import Gate, Progress, Run, RunOptions, RunSpec, run_suite
 from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, write_suite
 from tests.kit.command import FORKER, ROOT, Done
 from tests.kit.environment import PLAIN
@@ -267,8 +267,9 @@ def serving() -> Iterator[ModelServer]:
 
 
 def run_here(
-    suite: Suite, out: Path, *candidates: CandidateSpec, samples: int = 1,
-    announce: Callable[[str], None] = lambda text: None, **options: Any,
+    suite: Suite, out: Path, *candidates: CandidateSpec, samples: int | None = 1, gate: Gate | None = None,
+    progress: Callable[[Progress], None] = lambda step: None, announce: Callable[[str], None] = lambda text: None,
+    **options: Any,
 ) -> Run:  # fmt: skip
     """Carry out a run in this process with bubblewrap; ``out`` is continued when it holds a run.
 
@@ -276,5 +277,9 @@ def run_here(
     """
     resume = out if (out / "run.json").exists() else None
     chosen = RunOptions(**({"precheck": False} | options))
-    request = RunSpec(suite.folder, candidates, samples, "bwrap", out, resume, chosen)
-    return run_suite(request, lambda step: None, announce)[0]
+    request = RunSpec(suite.folder, candidates, samples, "bwrap", out, resume, chosen, gate=gate)
+    return run_suite(request, progress, announce)[0]
+
+
+Execute = Callable[..., Run]
+"""``run_here`` of a suite and a folder."""
