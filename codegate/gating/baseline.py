@@ -284,10 +284,7 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Read the baseline that a lock pins.
-
-    Raises UsageError if the file's bytes are not the pinned ones.
-    """
+    """Read a lock's baseline; raises UsageError for other bytes."""
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
@@ -332,10 +329,7 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
 
 
 def encoded(file: Baseline | Lock) -> bytes:
-    """Return the bytes of a baseline or lock file.
-
-    Raises UnicodeEncodeError for a lone surrogate.
-    """
+    """Return a file's bytes; raises UnicodeEncodeError for a lone surrogate."""
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -348,10 +342,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 
 
 def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
-    """Parse strict JSON as ``model``; raises UsageError with ``remedy``.
-
-    ``place`` names the JSON in messages.
-    """
+    """Parse strict JSON as ``model``; UsageError names ``place`` and ``remedy``."""
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)

@@ -86,10 +86,7 @@ def problems_of(cohort: Cohort) -> str:
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the candidate's pass rate on a cohort, as text.
-
-    With the rate's interval if the cohort has a floor.
-    """
+    """Return a cohort's pass rate, with interval beside a floor."""
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))

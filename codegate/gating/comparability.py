@@ -202,10 +202,7 @@ def _without_both(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without the problems in ``gone``.
-
-    ``gone`` has a reason for each problem.
-    """
+    """Return the samples without the problems in ``gone``."""
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 
@@ -233,10 +230,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Raise UsageError if one side's samples contradict each other.
-
-    ``side`` names the side in messages.
-    """
+    """Raise UsageError, naming ``side``, if its samples contradict each other."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

@@ -78,10 +78,7 @@ def _unconfirmed_alone(
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
-    """Compare fresh and stored samples of the pinned model.
-
-    Copied answers count once.
-    """
+    """Compare the pinned model's fresh and stored samples, without copies."""
     left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
     before, after = counts_of(left), counts_of(right)
     change = change_between(before, after)

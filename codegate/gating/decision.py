@@ -114,10 +114,7 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
 
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
-    """Return whether the baseline's rate is above the margin.
-
-    If not, no drop of the margin is possible.
-    """
+    """Return whether the baseline can drop by the margin."""
     return found.baseline_rate > policy.margin
 
 
@@ -254,10 +251,7 @@ def lost_words(candidate: CandidateSamples) -> str:
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return advice on raising the limits that truncated answers.
-
-    ``cut`` has the failure classes and faults that the truncation caused.
-    """
+    """Return advice on raising the limits that caused ``cut`` failures."""
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 

@@ -136,10 +136,7 @@ class BaselineDifference:
 
 
 def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
-    """Compare two baselines: conditions, problems and pass rates.
-
-    Rates are compared on identical problems only.
-    """
+    """Compare two baselines; pass rates on identical problems only."""
     old, new = before.samples.problem_digests, after.samples.problem_digests
     shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
     left, right = counts_of(before.samples), counts_of(after.samples)

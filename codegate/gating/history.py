@@ -180,10 +180,7 @@ def _contradiction(path: Path, entry: HistoryEntry) -> UsageError:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Lock the history against other processes during the block.
-
-    The file is created if missing.
-    """
+    """Create the history if missing; lock it against other processes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -208,10 +205,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _repair_last_line(path: Path) -> None:
-    """Complete a last line without line break, or remove it.
-
-    It is removed if it is no whole entry.
-    """
+    """Complete a last line without line break, or drop it."""
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):

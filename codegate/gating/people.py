@@ -54,10 +54,7 @@ def people_path(history: Path) -> Path:
 
 
 def read_people(history: Path) -> People | None:
-    """Read people's counts beside a history; None without a file.
-
-    Raises UsageError if the file is broken.
-    """
+    """Read people's counts, None without a file; raises UsageError."""
     path = people_path(history)
     if not os.path.lexists(path):
         return None

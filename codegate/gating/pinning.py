@@ -58,10 +58,7 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who makes a baseline, on which commit and when.
-
-    None is unknown.
-    """
+    """Who makes a baseline, on which commit, when; None: unknown."""
 
     who: str | None = None
     commit: str | None = None

@@ -158,10 +158,7 @@ class GatePolicy(Strict):
 
     @property
     def stands_alone(self) -> bool:
-        """Return whether the policy can decide without a baseline.
-
-        It can if it has critical floors.
-        """
+        """Return whether critical floors can decide without a baseline."""
         return bool(self.critical_floors)
 
     @property

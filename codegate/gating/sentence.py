@@ -141,10 +141,7 @@ def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
 
 
 def probability(p: float, level: float = 1.0) -> str:
-    """Return a p value as text: ``p=.012`` or ``p<.001``.
-
-    It is rounded without crossing ``level``.
-    """
+    """Return p as ``p=.012`` or ``p<.001``, not rounded across ``level``."""
     if p < min(0.001, level):
         return "p<.001"
     return "p=" + beside(p, level, 3).removeprefix("0")

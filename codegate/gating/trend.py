@@ -47,10 +47,7 @@ AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "st
 
 @dataclass(frozen=True)
 class Slope:
-    """The pass rate's change per 30 days, with its interval.
-
-    It is fitted by least squares.
-    """
+    """The pass rate's least-squares change per 30 days, with interval."""
 
     value: float
     low: float

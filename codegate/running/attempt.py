@@ -61,10 +61,7 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Describe the engine's sandboxes and whether their isolation was verified.
-
-        None before the first task.
-        """
+        """Describe the sandboxes and their verified isolation; None at first."""
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
@@ -146,10 +143,7 @@ class Doing:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Describe the work in progress.
-
-        ``calls`` describes the model calls in progress; it comes first.
-        """
+        """Describe the work in progress, the model ``calls`` first."""
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"
 

@@ -109,10 +109,7 @@ class TimeLimit:
             raise CallLimitReached(f"the limit of {self._minutes:g} minutes leaves no time for more.")
 
     def record(self, kind: str, began: float) -> None:
-        """Record how long work of this ``kind`` took.
-
-        It began at ``began``, a time of ``time.monotonic``.
-        """
+        """Record work of this ``kind``, begun at ``began`` (``time.monotonic``)."""
         self._longest[kind] = max(self._longest.get(kind, 0.0), time.monotonic() - began)
 
 

@@ -183,10 +183,7 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return a run's options from the configuration.
-
-        Values of ``own`` take precedence, except None.
-        """
+        """Return a run's options: ``own`` unless None, else the configuration's."""
         given = {name: value for name, value in own.items() if value is not None}
         options: dict[str, Any] = {
             "models": self.concurrency.models,

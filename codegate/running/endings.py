@@ -33,10 +33,7 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Grade the answer to a problem that is a question.
-
-    A truncated or refused answer counts as empty.
-    """
+    """Grade a question's answer; truncated or refused ones are empty."""
     text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
     return grade_answer(problem, text, contains_code=attempt.contains_code)
 
@@ -155,10 +152,7 @@ def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float 
 
 
 def patch_size(base: Tree, fix: Changes, changes: Changes | None) -> PatchSize | None:
-    """Return the sizes of a patch and the reference fix.
-
-    None if one of them changes no source file.
-    """
+    """Return sizes of patch and fix, None without source changes."""
     sources, _ = sort_paths(base, changes or ())
     reference, _ = sort_paths(base, fix)
     if changes is None or not sources or not reference:

@@ -24,10 +24,7 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples per problem at the last complete look.
-
-    A look is a planned comparison during the run.
-    """
+    """Return the samples per problem at the last complete look."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     most, names = run.manifest.samples, run.manifest.problems
     complete = next((sample for sample in range(most) if any((name, sample) not in made for name in names)), most)

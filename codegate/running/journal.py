@@ -158,10 +158,7 @@ class Journal:
                 self.folder.rmdir()
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome durably.
-
-        After a failure to write, every later outcome is refused.
-        """
+        """Append an outcome durably; after a failure, refuse later ones."""
         with self._open_for_writing():
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
@@ -334,18 +331,12 @@ class Journal:
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
     def confirmation(self) -> "Journal | None":
-        """Return the journal of the confirming run, or None.
-
-        That run sampled the pinned model again after a regression.
-        """
+        """Return the journal of the confirming run, or None."""
         folder = self.folder / CONFIRMATION
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run so far, without unsound problems.
-
-        It includes the confirming run, which sampled the pinned model again after a regression.
-        """
+        """Return the run, and its confirming one, without unsound problems."""
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})

@@ -32,7 +32,7 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 
 
 def _optional(description: str, **limits: Any) -> Any:
-    """Return a field that a line leaves out while its value is None."""
+    """Return a field that a line leaves out if None."""
     return Field(default=None, exclude_if=lambda value: value is None, description=description, **limits)
 
 
@@ -230,10 +230,7 @@ class RunManifest(Strict):
 
     @property
     def of_problems(self) -> int:
-        """Return the number of problems of the whole run.
-
-        A shard's manifest has fewer.
-        """
+        """Return the whole run's number of problems, also for shards."""
         return self.shard.problems if self.shard is not None else len(self.problems)
 
     @property
@@ -242,18 +239,12 @@ class RunManifest(Strict):
         return digest(["trace", self.id])[:32]
 
     def span_id(self, *part: str | int) -> str:
-        """Return a span's id, 16 hexadecimal digits.
-
-        ``part`` are the names and numbers that identify the span.
-        """
+        """Return the id of the span ``part``, 16 hexadecimal digits."""
         return digest(["span", self.id, *part])[:16]
 
     @property
     def sequential(self) -> bool:
-        """Return whether verdicts are computed before all samples are made.
-
-        The run has several looks then.
-        """
+        """Return whether the run has several looks."""
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
@@ -261,10 +252,7 @@ class RunManifest(Strict):
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
-        """Return candidate, problem and sample of each planned outcome.
-
-        They are ordered by sample, problem and candidate.
-        """
+        """Return candidate, problem and sample of outcomes in running order."""
         candidates = [candidate.key() for candidate in self.candidates]
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
@@ -314,10 +302,7 @@ class SandboxRecord(Strict):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return ``model`` as one line of ASCII JSON.
-
-    Workflow commands of a CI system in it are escaped.
-    """
+    """Return one line of ASCII JSON; workflow commands are escaped."""
     return log_json(model.model_dump(mode="json", by_alias=True))
 
 

@@ -96,10 +96,7 @@ class RunOptions(RunLimits):
 
     @property
     def budgeted(self) -> bool:
-        """Return whether a limit in dollars is set.
-
-        Prices must be known then.
-        """
+        """Return whether a limit in dollars is set."""
         return self.budget_usd is not None or self.budget_usd_per_month is not None
 
 

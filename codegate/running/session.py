@@ -100,10 +100,7 @@ def run_suite(
 
 
 def kept_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
-    """Return the message and the remedy of an interrupted run.
-
-    The message says that what the run made is kept in ``folder``.
-    """
+    """Return message and remedy of an interrupted run in ``folder``."""
     return f"interrupted; what the run has made is kept in {folder}.", f"Continue with:\n{_command_again(spec, folder)}"
 
 
@@ -193,10 +190,7 @@ def _run_suite(
 
 
 def check_same_plan(folder: Path, spec: RunSpec) -> None:
-    """Raise UsageError if ``spec`` plans another run than ``folder`` has.
-
-    The message names the difference.
-    """
+    """Raise UsageError naming where ``spec`` differs from a run's plan."""
     before = Journal.open(folder).manifest
     now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
     if before.gated_by is None and spec.gate is None:  # floors may decide a run that was planned without a gate

@@ -67,10 +67,7 @@ class ShardPlan:
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Parse the chosen part of a run, such as ``2/3``.
-
-    None if no part is chosen.
-    """
+    """Parse a chosen part, such as ``2/3``; None without one."""
     if shard is None and run_id is None:
         return None
     if shard is None or run_id is None:
@@ -95,10 +92,7 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the digest of a plan with ``of`` shards.
-
-    It is the same on every machine.
-    """
+    """Return a plan's digest with ``of`` shards, the same everywhere."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
