@@ -25,14 +25,6 @@ def test_floors_alone_decide_a_finished_run(tmp_path: Path, solved: int, kind: s
     assert "None" not in (tmp_path / "run" / "reports" / "report.md").read_text()
 
 
-def test_an_unfinished_run_is_refused_with_the_command_that_finishes_it(tmp_path: Path) -> None:
-    write_run(tmp_path / "run", {"p-1": [True], "p-2": []})
-    (tmp_path / "codegate.yml").write_text(FLOOR)
-    done = codegate("gate", "run", cwd=tmp_path)
-    assert done.code == 2
-    assert "is unfinished: 1 of 2 outcomes. Finish it with `codegate run SUITE --resume run`." in done.stderr
-
-
 def test_without_a_baseline_and_floors_there_is_nothing_to_gate_with(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {"p-1": [True]})
     for text in ("candidates: [reference]\n", f"{FLOOR}baseline: other.lock\n"):
