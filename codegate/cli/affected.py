@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, options
+from codegate.cli.options import Argument, as_command
 from codegate.cli.output import emit, json_wanted, note, write
 from codegate.errors import UsageError
 from codegate.operations.affected import affected
@@ -17,8 +16,7 @@ from codegate.wording import count_of
 _MOST_SHOWN: Final = 20
 
 
-@click.command()
-@options
+@as_command()
 def command(
     base: Annotated[str, Argument()],
     head: Annotated[str, Argument()],

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, OneCandidate, RunFolders, options
+from codegate.cli.options import Argument, OneCandidate, RunFolders, as_command
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
@@ -38,8 +38,7 @@ _REASON: Final = "Reason, kept in the baseline's provenance."
 _MinSamples = Annotated[int, Field(ge=1), "Least samples per problem; 10 are better."]
 
 
-@command.command("pin")
-@options
+@as_command(command, "pin")
 def pin_command(
     runs: RunFolders,
     name: OneCandidate = None,
@@ -58,8 +57,7 @@ def pin_command(
     _conclude(made, written, out, lock, "pinned")
 
 
-@command.command("refresh")
-@options
+@as_command(command, "refresh")
 def refresh_command(
     runs: RunFolders,
     name: OneCandidate = None,
@@ -89,8 +87,7 @@ def refresh_command(
     _conclude(made, keep(made, place, lock), place, lock, "refreshed", change)
 
 
-@command.command("reset")
-@options
+@as_command(command, "reset")
 def reset_command(
     runs: RunFolders,
     name: OneCandidate = None,
@@ -139,8 +136,7 @@ def _conclude(
     )
 
 
-@command.command("show")
-@options
+@as_command(command, "show")
 def show_command(lock: _Lock = _LOCK) -> None:
     """Check the digests of the pinned baseline, and show it.
 
@@ -151,8 +147,7 @@ def show_command(lock: _Lock = _LOCK) -> None:
     emit(_summary(baseline))
 
 
-@command.command("diff")
-@options
+@as_command(command, "diff")
 def diff_command(old: Annotated[File, Argument()], new: Annotated[File, Argument()]) -> None:
     """Show what changed from one baseline file to another.
 
@@ -163,8 +158,7 @@ def diff_command(old: Annotated[File, Argument()], new: Annotated[File, Argument
     emit(_difference_document(found))
 
 
-@command.command("verify")
-@options
+@as_command(command, "verify")
 def verify_command(
     lock: _Lock = _LOCK,
     suite: Annotated[Folder | None, "Also check that a run of this suite would be comparable today."] = None,

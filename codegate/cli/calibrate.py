@@ -3,10 +3,9 @@
 from dataclasses import asdict
 from typing import Annotated
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, OneCandidate, PolicyFile, options
+from codegate.cli.options import Argument, OneCandidate, PolicyFile, as_command
 from codegate.cli.output import emit, say
 from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode, UsageError
@@ -17,8 +16,7 @@ from codegate.strict import File, Folder
 from codegate.wording import count_of
 
 
-@click.command()
-@options
+@as_command()
 def command(
     runs: Annotated[tuple[Folder, ...], Argument("[RUN ...]")] = (),
     name: OneCandidate = None,

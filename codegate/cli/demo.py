@@ -20,12 +20,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import click
 from pydantic import Field
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.options import Jobs, Sandbox, options
+from codegate.cli.options import Jobs, Sandbox, as_command
 from codegate.cli.output import json_wanted, say, write
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
@@ -60,8 +59,7 @@ _AGENTS_MD: Final[Mapping[str, str]] = {
 }
 
 
-@click.command()
-@options
+@as_command()
 def command(
     out: Annotated[Folder, "Folder of the demo."] = Path("codegate-demo"),
     agent: Annotated[bool, "Gate a change of AGENTS.md, with a small agent, in place of models."] = False,

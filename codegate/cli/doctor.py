@@ -9,10 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-import click
-
 from codegate.candidates import endings
-from codegate.cli.options import options
+from codegate.cli.options import as_command
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.running import new_run_id
@@ -37,8 +35,7 @@ class _Check:
     needed_for: str
 
 
-@click.command()
-@options
+@as_command()
 def command() -> ExitCode:
     """Check what codegate needs on this machine.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, options
+from codegate.cli.options import Argument, as_command
 from codegate.cli.output import emit, say
 from codegate.environments import INDEX, export_built, import_built, prune_built, read_index
 from codegate.errors import ExitCode
@@ -18,8 +18,7 @@ def command() -> None:
     """Export, import or remove built environments."""
 
 
-@command.command("export")
-@options
+@as_command(command, "export")
 def export_command(folder: Annotated[Folder, Argument()]) -> None:
     """Write this machine's built environments into FOLDER.
 
@@ -31,8 +30,7 @@ def export_command(folder: Annotated[Folder, Argument()]) -> None:
     emit({"schema": "codegate.environments-moved/1", "exported": count})
 
 
-@command.command("import")
-@options
+@as_command(command, "import")
 def import_command(
     folder: Annotated[Folder, Argument()],
     index: Annotated[File | None, "A copy of environments.json that you trust; default: the one in FOLDER."] = None,
@@ -50,8 +48,7 @@ def import_command(
     return ExitCode.USAGE if refused else ExitCode.PASS
 
 
-@command.command("prune")
-@options
+@as_command(command, "prune")
 def prune_command(days: Annotated[int, Field(ge=0), "Keep those used in the last DAYS days."] = 30) -> None:
     """Remove environments that were not used for a while.
 

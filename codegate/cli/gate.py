@@ -1,8 +1,6 @@
 """``codegate gate``: compare a finished run with the pinned baseline."""
 
-import click
-
-from codegate.cli.options import Baseline, PolicyFile, RunFolder, options
+from codegate.cli.options import Baseline, PolicyFile, RunFolder, as_command
 from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
@@ -13,8 +11,7 @@ from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
 
 
-@click.command()
-@options
+@as_command()
 def command(
     run: RunFolder,
     baseline: Baseline = None,

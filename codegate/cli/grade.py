@@ -1,12 +1,9 @@
 """``codegate grade``: grade the patches of a predictions file."""
 
 import threading
-from functools import partial
 from typing import Annotated
 
-import click
-
-from codegate.cli.options import Jobs, Sandbox, SuiteFolder, options
+from codegate.cli.options import Jobs, Sandbox, SuiteFolder, as_command
 from codegate.cli.output import json_wanted, say, write
 from codegate.errors import ExitCode
 from codegate.operations.requests import Repository
@@ -18,8 +15,7 @@ from codegate.suite import load_suite
 from codegate.suite.exchange import predictions_for
 
 
-@click.command()
-@partial(options, json="Print one outcome per line on stdout.")
+@as_command(json="Print one outcome per line on stdout.")
 def command(
     suite: SuiteFolder,
     predictions: Annotated[File, "JSON Lines or JSON in SWE-bench's predictions format."],

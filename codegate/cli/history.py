@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import click
 from pydantic import Field
 
-from codegate.cli.options import RunFolders, options
+from codegate.cli.options import RunFolders, as_command
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
@@ -46,8 +46,7 @@ def command() -> None:
     """Record finished runs, show the trend, watch the pinned model."""
 
 
-@command.command("append")
-@options
+@as_command(command, "append")
 def append_command(
     runs: RunFolders,
     name: Annotated[str | None, "--candidate", "Only this candidate."] = None,
@@ -65,8 +64,7 @@ def append_command(
     emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
 
 
-@command.command("show")
-@options
+@as_command(command, "show")
 def show_command(
     path: _History = _HISTORY,
     baseline: Annotated[File | None, "A lock: also compare with the baseline that it pins."] = None,
@@ -104,8 +102,7 @@ def show_command(
     )
 
 
-@command.command("human")
-@options
+@as_command(command, "human")
 def human_command(
     source: Annotated[File, "--from", "CSV: problem,person,solved (yes or no)."], path: _History = _HISTORY
 ) -> None:
@@ -121,8 +118,7 @@ def human_command(
     emit({"schema": "codegate.history-human/1", "people": people.people, **asdict(rate)})
 
 
-@command.command("watch")
-@options
+@as_command(command, "watch")
 def watch_command(
     path: _History = _HISTORY,
     baseline: Annotated[File, "The baseline's lock."] = Path("codegate.lock"),

@@ -16,7 +16,7 @@ from pydantic import Field
 import codegate
 from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
-from codegate.cli.options import Sandbox, options
+from codegate.cli.options import Sandbox, as_command
 from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.workflows import (
     ACTION,
@@ -73,8 +73,7 @@ gate:
 """
 
 
-@click.command()
-@options
+@as_command()
 def command(
     out: Annotated[File | None, f"Where to write it, also outside of a repository; default {CONFIG_NAME}."] = None,
     candidate: Annotated[str | None, f"provider:model[@base_url] to start with; default {EXAMPLE_CANDIDATE}."] = None,

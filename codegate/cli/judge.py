@@ -4,9 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import click
-
-from codegate.cli.options import RunFolder, options
+from codegate.cli.options import RunFolder, as_command
 from codegate.cli.output import columns, emit, note, say
 from codegate.cli.policy import read_settings
 from codegate.errors import ExitCode
@@ -17,8 +15,7 @@ from codegate.running.config import priced
 from codegate.strict import File
 
 
-@click.command()
-@options
+@as_command()
 def command(
     run: RunFolder,
     name: Annotated[str | None, "--judge", "provider:model[@base_url]; default: `judge` in codegate.yml."] = None,

@@ -4,9 +4,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated
 
-import click
-
-from codegate.cli.options import SuiteFolder, options
+from codegate.cli.options import SuiteFolder, as_command
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
@@ -14,8 +12,7 @@ from codegate.suite import load_suite
 from codegate.wording import count_of
 
 
-@click.command()
-@options
+@as_command()
 def command(
     suite: SuiteFolder,
     fix: Annotated[bool, "Take over edited statements and recipes; write missing titles and canaries."] = False,

@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-import click
-
-from codegate.cli.options import Argument, Baseline, PolicyFile, options
+from codegate.cli.options import Argument, Baseline, PolicyFile, as_command
 from codegate.cli.output import note
 from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
@@ -17,8 +15,7 @@ from codegate.running.shards import shard_folders
 from codegate.strict import Folder
 
 
-@click.command()
-@options
+@as_command()
 def command(
     shards: Annotated[tuple[Folder, ...], Argument()],
     out: Annotated[Folder | None, "Folder of the run; default runs/<id>."] = None,

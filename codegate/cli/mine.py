@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, Sandbox, SuiteFolder, options
+from codegate.cli.options import Argument, Sandbox, SuiteFolder, as_command
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError, interrupted_as
@@ -102,7 +102,8 @@ def command() -> None:
     """Mine a suite from a repository's past bug fixes."""
 
 
-@command.command(
+@as_command(
+    command,
     "history",
     cls=_History,
     epilog="Also: `codegate mine report SUITE` says what a suite is worth, `codegate mine choose SUITE` makes a "
@@ -110,7 +111,6 @@ def command() -> None:
     "repository in a folder of one of these names is written ./report.",
 )
 @click.argument("repository", type=_Clone(path_type=Path, file_okay=False))
-@options
 def history(
     repository: Path,
     out: Annotated[Folder, "Folder of the suite; a suite there is replaced."] = Path("suites/mine"),
@@ -148,8 +148,7 @@ def history(
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
 
 
-@command.command("choose")
-@options
+@as_command(command, "choose")
 def choose_command(
     suite: SuiteFolder,
     out: Annotated[Folder, "Folder of the smaller suite; a suite there is replaced."],
@@ -166,8 +165,7 @@ def choose_command(
     emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
 
 
-@command.command("export")
-@options
+@as_command(command, "export")
 def export_command(
     suite: SuiteFolder,
     kind: Annotated[ExportFormat, "--format", "What to write."],
@@ -186,8 +184,7 @@ def export_command(
     emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
 
 
-@command.command("import")
-@options
+@as_command(command, "import")
 def import_command(
     file: Annotated[Path, Argument()],
     kind: Annotated[
@@ -236,8 +233,7 @@ def import_command(
     )
 
 
-@command.command("report")
-@options
+@as_command(command, "report")
 def report_command(
     suite: SuiteFolder,
     config: Annotated[File | None, f"Configuration with training cut-offs; default {CONFIG_NAME}, if present."] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, Sandbox, options
+from codegate.cli.options import Argument, Sandbox, as_command
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
@@ -25,8 +25,7 @@ def command() -> None:
     """Add a problem to a suite."""
 
 
-@command.command("problem")
-@options
+@as_command(command, "problem")
 def problem_command(
     suite: Annotated[Folder, "Folder of the suite; with --from-commit it may be new."],
     name: Annotated[str | None, Argument()] = None,

@@ -50,35 +50,45 @@ def usd(value: str) -> Decimal:
     return dollars
 
 
-def options(function: Callable[..., Any], *, json: str = "Print one JSON document on stdout.") -> Callable[..., Any]:
-    """Make a command's options and arguments of its function's parameters.
+def as_command(
+    group: click.Group | None = None,
+    name: str | None = None,
+    *,
+    json: str = "Print one JSON document on stdout.",
+    **attributes: Any,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a function a command.
 
     A parameter with a help text, such as ``Annotated[int, "Help."]``, is an option with its type, bounds and default. A
     further text such as ``--from`` is the option's name. With several values it can be repeated, and is named in the
     singular. One marked as ``Argument`` is an argument. One whose type is a model stands for those fields of the model
     that have a help text or a description. The last option is ``--json``, with ``json`` as its help; ``json_wanted``
-    returns its value.
+    returns its value. The command is ``name`` of ``group``, if these are given; ``attributes`` are click's.
     """
-    given = inspect.signature(function).parameters.values()
-    fields: dict[str, Any] = {
-        one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in given
-    }
-    model = create_model(function.__name__, __base__=Strict, **fields)
-    inner = {name: kind for name, field in model.model_fields.items() if (kind := _model(field.annotation))}
 
-    @wraps(function)
-    def command(**values: Any) -> Any:
-        for name, kind in inner.items():
-            values[name] = {field: values.pop(field) for field in kind.model_fields if field in values}
-        return function(**dict(model(**values)))
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        given = inspect.signature(function).parameters.values()
+        fields: dict[str, Any] = {
+            one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in given
+        }
+        model = create_model(function.__name__, __base__=Strict, **fields)
+        inner = {field: kind for field, one in model.model_fields.items() if (kind := _model(one.annotation))}
 
-    def want(_context: click.Context, _option: click.Parameter, value: bool) -> None:
-        want_json(value)
+        @wraps(function)
+        def run(**values: Any) -> Any:
+            for place, kind in inner.items():
+                values[place] = {field: values.pop(field) for field in kind.model_fields if field in values}
+            return function(**dict(model(**values)))
 
-    click.option("--json", is_flag=True, expose_value=False, callback=want, help=json)(command)
-    for add in reversed([*_declared(model)]):
-        add(command)
-    return command
+        def want(_context: click.Context, _option: click.Parameter, value: bool) -> None:
+            want_json(value)
+
+        click.option("--json", is_flag=True, expose_value=False, callback=want, help=json)(run)
+        for add in reversed([*_declared(model)]):
+            add(run)
+        return (click.command if group is None else group.command)(name, **attributes)(run)
+
+    return decorate
 
 
 def _model(kind: Any) -> type[Strict] | None:

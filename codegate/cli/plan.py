@@ -6,11 +6,10 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
-import click
 from pydantic import Field
 
 from codegate.candidates import price_words
-from codegate.cli.options import Argument, options
+from codegate.cli.options import Argument, as_command
 from codegate.cli.output import emit, note, say
 from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
@@ -34,8 +33,7 @@ _PILOT: Final = 3
 _UNKNOWN: Final = "–"
 
 
-@click.command()
-@options
+@as_command()
 def command(
     suite: Annotated[Folder | None, Argument()] = None,
     pilot: Annotated[

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, options
+from codegate.cli.options import Argument, as_command
 from codegate.cli.output import emit, say
 from codegate.errors import UsageError
 from codegate.operations.pooling import pool_suites
@@ -15,8 +14,7 @@ from codegate.suite import load_suite
 from codegate.wording import count_of
 
 
-@click.command()
-@options
+@as_command()
 def command(
     out: Annotated[Folder, Argument()],
     suites: Annotated[tuple[Folder, ...], Argument("SUITE...")],

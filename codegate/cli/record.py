@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-import click
 import yaml
 
-from codegate.cli.options import RunFolder, options
+from codegate.cli.options import RunFolder, as_command
 from codegate.cli.output import emit, json_wanted, note, write
 from codegate.operations.runs import record_run
 from codegate.strict import Folder
 
 
-@click.command()
-@options
+@as_command()
 def command(run: RunFolder, out: Annotated[Folder, "Folder of the transcripts."] = Path("recorded")) -> None:
     """Write the answers of RUN as transcripts for replay.
 

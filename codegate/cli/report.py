@@ -6,7 +6,7 @@ from typing import Annotated
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, PolicyFile, options
+from codegate.cli.options import Argument, PolicyFile, as_command
 from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
@@ -24,8 +24,7 @@ PREDICTIONS = "predictions"
 SPANS = "otlp"
 
 
-@click.command()
-@options
+@as_command()
 def command(
     runs: Annotated[tuple[Folder, ...], Argument()],
     baseline: Annotated[File | None, "Lock of a baseline to show the verdicts against."] = None,

@@ -4,10 +4,9 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import SuiteFolder, options
+from codegate.cli.options import SuiteFolder, as_command
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.operations.editing import review_suite
@@ -20,8 +19,7 @@ _PAGE = Path("review.html")
 _Ids = Annotated[tuple[str, ...], Field(examples=["ID"])]
 
 
-@click.command()
-@options
+@as_command()
 def command(
     suite: SuiteFolder,
     out: Annotated[File | None, f"Write the page here; default: {_PAGE}, unless --drop or --keep is given."] = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import click
 from click.core import ParameterSource
 
-from codegate.cli.options import Argument, options
+from codegate.cli.options import Argument, as_command
 from codegate.cli.output import json_wanted, note
 from codegate.cli.policy import print_report, project_by
 from codegate.cli.progress import run_progress
@@ -28,8 +28,7 @@ _PLANNED: Final = frozenset({
 """Parameters that a run keeps by itself when it is continued, or that only ``codegate plan`` has."""
 
 
-@click.command()
-@options
+@as_command()
 def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunRequest) -> ExitCode:
     """Run candidates on SUITE, and gate them.
 

@@ -2,16 +2,13 @@
 
 from dataclasses import asdict
 
-import click
-
-from codegate.cli.options import RunFolders, options
+from codegate.cli.options import RunFolders, as_command
 from codegate.cli.output import columns, emit, say
 from codegate.reporting import render_tables, sweep_of, sweep_tables
 from codegate.running import load_run
 
 
-@click.command()
-@options
+@as_command()
 def command(runs: RunFolders) -> None:
     """Show the effect of each setting of the candidates.
 

@@ -4,10 +4,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import options
+from codegate.cli.options import as_command
 from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
 from codegate.operations.upgrades import find_upgrades, write_upgrade
@@ -15,8 +14,7 @@ from codegate.running import CONFIG_NAME
 from codegate.strict import File
 
 
-@click.command()
-@options
+@as_command()
 def command(
     config: Annotated[File, "Configuration file."] = Path(CONFIG_NAME),
     write: Annotated[

@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-import click
 from pydantic import Field
 
-from codegate.cli.options import Jobs, Sandbox, SuiteFolder, options
+from codegate.cli.options import Jobs, Sandbox, SuiteFolder, as_command
 from codegate.cli.output import emit, note, say
 from codegate.cli.progress import waiting_progress
 from codegate.errors import ExitCode
@@ -13,8 +12,7 @@ from codegate.operations.requests import Repository
 from codegate.operations.suites import comparable_places, proof_words, validate, validation_words
 
 
-@click.command()
-@options
+@as_command()
 def command(
     suite: SuiteFolder,
     rounds: Annotated[int, Field(ge=1, le=100), "Runs of each state."] = 3,
