@@ -118,11 +118,11 @@ def _declared(model: type[Strict]) -> Iterator[Callable[[Any], Any]]:
                 multiple=many,
                 required=field.is_required(),
                 is_flag=shape.get("type") == "boolean",
-                default=default,
                 show_default=shape.get("shown", default is not False and default not in (None, "", [])),
                 metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
                 help=next(text for text in texts if text not in names),
-                **{name: shape[name] for name in ("flag_value",) if name in shape},
+                # A required option has no default, not even None: click would take that for the value.
+                **{name: shape[name] for name in ("default", "flag_value") if name in shape},
             )
 
 

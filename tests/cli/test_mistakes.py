@@ -51,6 +51,7 @@ MISTAKES: list[Any] = [
     Mistake("baseline pinn", "No such command 'pinn'. |codegate baseline --help"),
     Mistake("mine reprot SUITE", "reprot is neither a folder nor a command of `codegate mine`. Did you mean report?"),
     Mistake("validate", "Missing argument 'SUITE'. |codegate validate --help"),
+    Mistake("history human", "Missing option '--from'. |codegate history human --help"),
     Mistake("run --smaples 3", "No such option '--smaples'"),
     Mistake("run SUITE --samples 0", "'--samples': 0 is not in the range 1<=x<=100."),
     Mistake("run SUITE --log-level loud", "'loud' is not one of 'error', 'info', 'debug'."),
