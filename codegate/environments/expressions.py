@@ -1,18 +1,24 @@
 """Evaluate the expressions of GitHub's workflows."""
 
+import ast
 import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 UNKNOWN: Final = object()
 """The value of an expression that GitHub alone can fill in."""
 
 EXPRESSION: Final = re.compile(r"\$\{\{(.{0,1000}?)\}\}", re.DOTALL)
-_WORD: Final = re.compile(r"\s*(?:('(?:[^']|'')*')|(-?\d+(?:\.\d+)?)|([A-Za-z_][\w-]*)|(==|!=|&&|\|\||[!().,\[\]]))")
-_MOST_WORDS: Final = 300
+_WORD: Final = re.compile(
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|\.\s*(?P<key>[A-Za-z_][\w-]*)|(?P<name>[A-Za-z_][\w-]*)"
+    r"|(?P<sign>==|!=|&&|\|\||[!(),\[\]]))\s*"
+)
+_MOST: Final = 3000  # characters
+_IN_PYTHON: Final = {"&&": " and ", "||": " or ", "!": "~", "true": "True", "false": "False", "null": "None"}
+"""``~`` and not ``not``, which would hold for all of a comparison."""
 
 
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -39,141 +45,96 @@ def evaluate(text: str, scope: Mapping[str, Any]) -> Any:
 
     ``scope`` has the values of contexts such as ``matrix``, by name.
     """
-    words: list[str] = []
-    end = 0
-    text = text.strip()
-    while end < len(text) and len(words) < _MOST_WORDS:
-        match = _WORD.match(text, end)
-        if match is None:
-            return UNKNOWN
-        words.append(match[0].strip())
-        end = match.end()
-    try:
-        reader = _Reader(words, scope)
-        value = reader.either()
-        return value if reader.at == len(words) and end == len(text) else UNKNOWN
-    except (IndexError, RecursionError, TypeError, ValueError):  # TypeError: a part of a value is unknown
+    words = list(_WORD.finditer(text := text.strip()))
+    if len(text) > _MOST or "".join(word[0] for word in words) != text:
         return UNKNOWN
+    try:
+        return _value(ast.parse("".join(map(_in_python, words)), mode="eval").body, scope)
+    except (SyntaxError, ValueError, TypeError, LookupError, RecursionError, MemoryError):
+        return UNKNOWN  # malformed, or a part of a value is unknown
 
 
-@dataclass
-class _Reader:
-    """Parses and evaluates one expression; a part may be UNKNOWN."""
+def _in_python(word: re.Match[str]) -> str:
+    """Return a word of an expression as Python writes it."""
+    if word["text"]:
+        return repr(word["text"][1:-1].replace("''", "'"))
+    if word["key"]:
+        return f"[{word['key']!r}]"
+    if word["name"]:
+        return _IN_PYTHON.get(word["name"], f"_{word['name'].replace('-', '_')}")
+    return word["number"] or _IN_PYTHON.get(word["sign"], word["sign"])
 
-    words: list[str]
-    scope: Mapping[str, Any]
-    at: int = 0
 
-    def either(self) -> Any:
-        value = self.both()
-        while self._take("||"):
-            other = self.both()
-            value = value if value is UNKNOWN or _truth(value) else other
-        return value
-
-    def both(self) -> Any:
-        value = self.equal()
-        while self._take("&&"):
-            other = self.equal()
-            if value is UNKNOWN:
-                value = other if other is not UNKNOWN and not _truth(other) else UNKNOWN
-            else:
-                value = other if _truth(value) else value
-        return value
-
-    def equal(self) -> Any:
-        value = self.one()
-        while self.at < len(self.words) and self.words[self.at] in {"==", "!="}:
-            same = self._next() == "=="
-            other = self.one()
-            if value is UNKNOWN or other is UNKNOWN:
-                value = UNKNOWN
-            else:
-                value = (text_value(value).casefold() == text_value(other).casefold()) is same
-        return value
-
-    def one(self) -> Any:
-        word = self._next()
-        if word == "!":
-            value = self.one()
-            return UNKNOWN if value is UNKNOWN else not _truth(value)
-        if word == "(":
-            value = self.either()
-            self._expect(")")
+def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
+    """Return the value of an expression's syntax tree, or UNKNOWN."""
+    match node:
+        case ast.Constant(value):
             return value
-        if word.startswith("'"):
-            return word[1:-1].replace("''", "'")
-        if word[0].isdigit() or word[0] == "-":
-            return float(word) if "." in word else int(word)
-        if word in {"true", "false", "null"}:
-            return {"true": True, "false": False, "null": None}[word]
-        if self._take("("):
-            return self._call(word)
-        return self._path(word)
+        case ast.Name(name):
+            return scope.get(name[1:], UNKNOWN)
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
+            return -value
+        case ast.UnaryOp(ast.Invert(), operand):
+            value = _value(operand, scope)
+            return UNKNOWN if value is UNKNOWN else not _truth(value)
+        case ast.BoolOp(operator, operands):
+            return reduce(_either if isinstance(operator, ast.Or) else _both, [_value(one, scope) for one in operands])
+        case ast.Compare(left, [ast.Eq() | ast.NotEq() as operator], [right]):
+            sides = _value(left, scope), _value(right, scope)
+            if UNKNOWN in sides:
+                return UNKNOWN
+            return (len({text_value(side).casefold() for side in sides}) == 1) is isinstance(operator, ast.Eq)
+        case ast.Subscript(container, key):
+            return _part(_value(container, scope), _value(key, scope), ast.unparse(node).partition("[")[0])
+        case ast.Call(ast.Name(name), arguments):
+            return _call(name[1:].casefold(), [_value(argument, scope) for argument in arguments])
+    return UNKNOWN
 
-    def _call(self, name: str) -> Any:
-        values = []
-        while not self._take(")"):
-            values.append(self.either())
-            self._take(",")
-        name = name.casefold()
-        if name in {"always", "success", "failure", "cancelled"}:
-            return name in {"always", "success"}
-        if any(value is UNKNOWN for value in values):
-            return UNKNOWN
-        first, second = (*values, "", "")[:2]
-        if name == "contains":
-            return (
-                second in first
-                if isinstance(first, list)
-                else text_value(second).casefold() in text_value(first).casefold()
-            )
-        if name in {"startswith", "endswith"}:
-            return getattr(text_value(first).casefold(), name)(text_value(second).casefold())
-        if name == "join":
-            items = first if isinstance(first, list) else [first]
-            return (text_value(second) if len(values) > 1 else ",").join(map(text_value, items))
-        if name == "tojson":
-            return json.dumps(first)
-        if name == "format":
-            return re.sub(r"\{(\d)\}", lambda match: text_value(values[1 + int(match[1])]), text_value(first))
-        return json.loads(text_value(first)[:10_000]) if name == "fromjson" else UNKNOWN
 
-    def _path(self, name: str) -> Any:
-        value: Any = self.scope.get(name, UNKNOWN)
-        closed = name in {"matrix", "inputs"}  # a missing key is empty here; elsewhere only GitHub knows it
-        while self.at < len(self.words) and self.words[self.at] in {".", "["}:
-            if self._next() == ".":
-                key: Any = self._next()
-            else:
-                key = self.either()
-                self._expect("]")
-            if isinstance(value, list) and isinstance(key, int):
-                value = value[key]
-            elif isinstance(value, Mapping):
-                value = value.get(text_value(key), None if closed else UNKNOWN)
-            elif name == "steps" and key == "cache-hit":
-                value = ""  # here every cache is empty
-            elif value is not UNKNOWN:
-                value = None
-        return value
+def _either(value: Any, other: Any) -> Any:
+    return value if value is UNKNOWN or _truth(value) else other
 
-    def _next(self) -> str:
-        self.at += 1
-        return self.words[self.at - 1]
 
-    def _take(self, word: str) -> bool:
-        found = self.at < len(self.words) and self.words[self.at] == word
-        self.at += found
-        return found
+def _both(value: Any, other: Any) -> Any:
+    if value is UNKNOWN:
+        return other if other is not UNKNOWN and not _truth(other) else UNKNOWN
+    return other if _truth(value) else value
 
-    def _expect(self, word: str) -> None:
-        if not self._take(word):
-            raise ValueError(word)
+
+def _part(value: Any, key: Any, context: str) -> Any:
+    if isinstance(value, list) and isinstance(key, int):
+        return value[key]
+    if isinstance(value, Mapping):
+        # A missing key is empty in these two; in others only GitHub knows it.
+        return value.get(text_value(key), None if context in {"_matrix", "_inputs"} else UNKNOWN)
+    if context == "_steps" and key == "cache-hit":
+        return ""  # here every cache is empty
+    return UNKNOWN if value is UNKNOWN else None
+
+
+def _call(name: str, values: list[Any]) -> Any:
+    if name in {"always", "success", "failure", "cancelled"}:
+        return name in {"always", "success"}
+    if UNKNOWN in values:
+        return UNKNOWN
+    first, second = (*values, "", "")[:2]
+    if name == "contains" and isinstance(first, list):
+        return second in first
+    if name in {"contains", "startswith", "endswith"}:
+        method = "__contains__" if name == "contains" else name
+        return getattr(text_value(first).casefold(), method)(text_value(second).casefold())
+    if name == "join":
+        items = first if isinstance(first, list) else [first]
+        return (text_value(second) if len(values) > 1 else ",").join(map(text_value, items))
+    if name == "tojson":
+        return json.dumps(first)
+    if name == "format":
+        return re.sub(r"\{(\d)\}", lambda match: text_value(values[1 + int(match[1])]), text_value(first))
+    return json.loads(text_value(first)[:10_000]) if name == "fromjson" else UNKNOWN
 
 
 def _truth(value: Any) -> bool:
-    return value is not UNKNOWN and value not in (False, 0, "", None)
+    return value not in (False, 0, "", None)
 
 
 def text_value(value: object) -> str:
