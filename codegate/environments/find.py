@@ -1,6 +1,6 @@
 """Propose recipes from a project's own files.
 
-The sources are CI files, lock files, manifests, and set-up files of coding agents and development containers.
+The sources are CI files, lock files, manifests, and files of development containers.
 """
 
 import posixpath
@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from sysconfig import get_python_version
 from typing import Any, Final
 
@@ -23,7 +22,6 @@ from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
 from codegate.suite.declared import at, mapping, read_json_with_comments, read_tree_json, strings
 
-_SETUP_JOB: Final = "copilot-setup-steps"
 _DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _APART: Final = re.compile(r"(?i)e2e|playwright|cypress|selenium|browser|integration")
 _PRESETS: Final = {"postgres": r"postg|pgvector|timescale", "mysql": r"mysql|mariadb", "redis": r"redis|valkey"}
@@ -121,16 +119,16 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
         UsageError: a part of a proposal is not valid in a recipe.
     """
     jobs, broken = read_jobs(tree)
-    drafts = [_draft_of_job(tree, job, has) for job in jobs if not job.place.endswith(f"job `{_SETUP_JOB}`")]
-    languages, tests = languages_of(tree, path), tests_of(tree, "")
-    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages, tests))
+    drafts = [_draft_of_job(tree, job, has) for job in jobs]
+    languages = languages_of(tree, path)
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages))
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
         of_jobs.setdefault(draft.place, draft)
     proposed: dict[str, FoundRecipe] = {}
     known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
     jobs_first = known[:_MOST_JOBS] or [*of_jobs.values()][:1]
-    of_files = _from_files(tree, path, jobs, has)
+    of_files = _from_files(tree, path, has)
     proposals = [*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)]
     for draft in proposals:
         _complete(draft, tree, path, has)
@@ -231,11 +229,6 @@ def _add_services(draft: _Draft, job: CiJob) -> None:
         given = mapping(service.get("env")).items()
         own = {name: text_value(value) for name, value in given if "${{" not in str(value) and name not in draft.env}
         draft.add("env", own, draft.place)
-    if job.image:  # a server has a host name in a container's network, but here it is on the tests' loopback
-        for name, value in draft.env.items():
-            for host in job.services:
-                value = re.sub(rf"(?<![\w.-]){re.escape(host)}(?=:\d|$)", "localhost", value)  # noqa: PLW2901
-            draft.env[name] = value
 
 
 def _is_of(draft: _Draft, path: str) -> bool:
@@ -247,7 +240,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
+def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     tool = _toolchain_of(test)
@@ -260,38 +253,21 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
         languages.index(language) if language in languages else len(languages),
         not job.stable,
         len(draft.services),
-        _runs_few(test, [path for path, of in tests.items() if of == language]),
         draft.doubts,
-        bool(draft.image),
         bool(test.folder),
         test.rewritten,
         len(test.words),
     )
 
 
-def _runs_few(test: TestCommand, tests: list[str]) -> bool:
-    """Return whether a command names fewer than half the tests.
-
-    False for a command that names none, because it runs all of them.
-    """
-    inside = f"{test.folder}/" if test.folder else ""
-    below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
-    # A word after an option may be its value, and `test` a command of the runner.
-    pairs = pairwise(["", *test.words])
-    words = [word for last, word in pairs if word != "test" and ("=" in last or not last.startswith("-"))]
-    paths = [posixpath.normpath(word.partition("::")[0].removesuffix("/...")) for word in words]
-    named = sum(any(f"{one}/".startswith(f"{path}/") for path in paths) for one in below)
-    return 0 < named < len(below) / 2
-
-
 def _toolchain_of(test: TestCommand) -> str:
     return next((name for name, like in _TOOL_OF.items() if re.search(like, shlex.join(test.words))), "")
 
 
-def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -> _Draft:
+def _from_files(tree: Tree, path: str, has: Has | None) -> _Draft:
     """Return a draft made from files other than CI's.
 
-    These are lock and manifest files, else the set-up files of coding agents or of a development container.
+    These are lock and manifest files, else the files of a development container.
     """
     commands, tests = implied(tree, path)
     draft = _Draft("", origin="files")
@@ -300,9 +276,6 @@ def _from_files(tree: Tree, path: str, jobs: Sequence[CiJob], has: Has | None) -
         draft.run(text, path, {}, place)
     if [text for text, _ in commands] == [PYTEST]:  # there is no manifest, so that nothing else names Python
         draft.add_tools({"python": get_python_version()}, "that codegate runs on", has)
-    job = next((job for job in jobs if job.place.endswith(f"job `{_SETUP_JOB}`")), None)
-    if not tests and job is not None:
-        draft = _draft_of_job(tree, job, has)
     for name in (f"{path}/{one}" if path else one for one in _DEVCONTAINERS):
         data = read_json_with_comments(tree, name) if not (tests or draft.steps) else {}
         for key in ("onCreateCommand", "updateContentCommand", "postCreateCommand"):

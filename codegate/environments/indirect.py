@@ -1,14 +1,14 @@
 """Read the commands that tools, targets and scripts run.
 
-Their files are read as data. The set-up of tox and nox goes into the recipe's own environment.
+Their files are read as data. The set-up of tox goes into the recipe's own environment.
 """
 
-import ast
 import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from itertools import pairwise
+from typing import Final
 
 from codegate.environments.steps import one_line_each
 from codegate.suite import Tree, is_plain_path
@@ -16,7 +16,6 @@ from codegate.suite.declared import (
     at,
     mapping,
     read_ini,
-    read_plain_yaml,
     read_toml,
     read_tree_json,
     read_tree_text,
@@ -35,54 +34,25 @@ def indirect_texts(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the shell texts that a command runs indirectly.
 
-    Each comes with the folder that it runs in, and the place where it is written. The command, ``words``, may be tox,
-    nox, a package manager, make, a task runner, or a script. ``session`` is the position of ``tox`` or ``nox`` in it,
-    or -1. ``python``, a version, and the variables ``env`` select the environment of tox.
+    Each comes with the folder that it runs in, and the place where it is written. The command, ``words``, may be tox, a
+    package manager, make, just, or a script. ``session`` is the position of ``tox`` or ``nox`` in it, or -1.
+    ``python``, a version, and the variables ``env`` select the environment of tox.
     """
     program, *rest = words
-    if session >= 0:
-        arguments = words[session + 1 :]
-        if words[session] == "tox":
-            yield from _tox_commands(tree, folder, arguments, python, env)
-        else:
-            yield from _nox_commands(tree, folder, arguments)
+    if session >= 0 and words[session] == "tox":
+        yield from _tox_commands(tree, folder, words[session + 1 :], python, env)
     elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
-        tables = {"pdm": ("tool", "pdm", "scripts"), "hatch": ("tool", "hatch", "envs", "default", "scripts")}
-        if program in tables:
-            yield from _pyproject_script(tree, tables[program], rest[1], rest[2:], folder)
         yield shlex.join(rest[1:]), folder, ""
-    elif program in {"poe", "poetry-poe"} and rest:
-        yield from _pyproject_script(tree, ("tool", "poe", "tasks"), rest[0], rest[1:], folder)
     elif program in {"npm", "pnpm", "yarn", "bun"}:
         yield from _script(tree, rest, folder)
     elif program in {"make", "gmake", "just"}:
         yield from _target(tree, program, rest, folder)
-    elif program in {"task", "go-task"} and rest:
-        table = mapping(at(read_plain_yaml(tree, below(folder, "Taskfile.yml")), "tasks", rest[0]))
-        commands = table.get("cmds")
-        texts = [one for one in commands if isinstance(one, str)] if isinstance(commands, list) else []
-        text = re.sub(r"\{\{.*?\}\}", "", "\n".join(texts))
-        yield text, folder, f"`{below(folder, 'Taskfile.yml')}`, task `{rest[0][:60]}`"
     else:
         name = rest[0] if program in {"sh", "bash"} and rest else program
         path = below(folder, name)
         text = read_tree_text(tree, path) if "/" in name or name != program else ""
         if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
             yield text, folder, f"`{path}`"
-
-
-def _pyproject_script(
-    tree: Tree, table: tuple[str, ...], name: str, arguments: list[str], folder: str
-) -> Iterator[tuple[str, str, str]]:
-    """Yield the script ``name`` of a table in ``pyproject.toml``.
-
-    Each is a text, the folder that it runs in, and the place where it is written. ``arguments`` are appended.
-    """
-    path = below(folder, "pyproject.toml")
-    found: Any = at(read_toml(tree, path), *table, name)
-    texts = strings(found.get("cmd") or found.get("shell") if isinstance(found, dict) else found)
-    if texts:
-        yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
 
 
 def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
@@ -107,9 +77,9 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
     name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
     path = below(folder, "package.json")
     scripts = mapping(read_tree_json(tree, path).get("scripts"))
-    texts = [text for text in (scripts.get(f"pre{name}"), scripts.get(name)) if isinstance(text, str)]
-    if isinstance(scripts.get(name), str):
-        yield _with(texts, arguments), folder, f"`{path}`, script `{name[:60]}`"
+    if isinstance(script := scripts.get(name), str):
+        texts = [*strings(scripts.get(f"pre{name}")), " ".join([script, *map(shlex.quote, arguments)])]
+        yield "\n".join(texts), folder, f"`{path}`, script `{name[:60]}`"
 
 
 def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
@@ -143,7 +113,7 @@ def _tox_commands(
     Each is a text with its folder and place. The text first lets tox install the dependencies into the recipe's
     environment, with the project as editable.
     """
-    given = _argument(words, {"-e"}) or env.get("TOXENV") or env.get("TOX_ENV") or ""
+    given = next((name for option, name in pairwise(words) if option == "-e"), "") or env.get("TOXENV", "")
     name = given.partition(",")[0]
     name = f"py{python.replace('.', '')}" if python and name in {"", "py", "python3"} else name or "py"
     inside = f"{folder}/" if folder else ""
@@ -168,58 +138,6 @@ def _tox_commands(
         install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
         exports = [f"export {shlex.quote(line.replace(' = ', '=', 1))}" for line in variables if "=" in line]
         yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"
-
-
-def _nox_commands(tree: Tree, folder: str, words: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield a ``nox`` session's commands, if they are literals.
-
-    Each is a command text with its folder and place.
-    """
-    wanted = re.sub(r"(?:-|\()\d.*$", "", _argument(words, {"-s", "-e", "--session", "--sessions"}))
-    path = f"{folder}/noxfile.py" if folder else "noxfile.py"
-    try:
-        module = ast.parse(read_tree_text(tree, path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for function in module.body:
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        names = {function.name} | {name for one in function.decorator_list for name in _named(one)}
-        if wanted in names if wanted else "test" in function.name:
-            calls = [call for call in ast.walk(function) if isinstance(call, ast.Call)]
-            lines = [_called(call) for call in sorted(calls, key=lambda call: call.lineno)]
-            if None not in lines:
-                yield "\n".join(filter(None, lines)), folder, f"`{path}`, session `{function.name}`"
-
-
-def _called(call: ast.Call) -> str | None:
-    """Return the shell command that a nox call runs.
-
-    It is "" for a call that runs nothing, and None if a part is not a literal.
-    """
-    verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if verb not in {"install", "run", "run_install", "run_always"}:
-        return ""
-    own = [one for one in call.args if not (isinstance(one, ast.Starred) and "posargs" in ast.unparse(one))]
-    words = [one.value for one in own if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    if len(words) < len(own) or not words:
-        return None
-    return shlex.join(["pip", "install", *words] if verb == "install" else words)
-
-
-def _named(decorator: ast.expr) -> Iterator[str]:
-    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
-            yield str(keyword.value.value)
-
-
-def _argument(words: list[str], options: set[str]) -> str:
-    for option, value in zip(words, [*words[1:], ""], strict=False):
-        if option in options:
-            return value
-        if option.partition("=")[0] in options:
-            return option.partition("=")[2]
-    return ""
 
 
 def _lines(text: str, name: str) -> list[str]:
@@ -281,7 +199,3 @@ def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[st
 
     for line in one_line_each(found[2]).splitlines():
         yield re.sub(r"\{\{.*?\}\}", "", _MADE.sub(value, line.strip().lstrip("@-+")))
-
-
-def _with(texts: list[str], arguments: list[str]) -> str:
-    return "\n".join([*texts[:-1], " ".join([texts[-1], *map(shlex.quote, arguments)])])
