@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from codegate.suite import EVIDENCE, Problem, Suite
 
 STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
@@ -84,12 +86,7 @@ class Strengths:
 
     def document(self) -> dict[str, Any]:
         """Return the fields as JSON."""
-        rest = {name: value for name, value in self.__dict__.items() if name != "exposure"}
-        spread = {name: value.__dict__ if isinstance(value, Distribution) else value for name, value in rest.items()}
-        exposure = [
-            {**entry.__dict__, "cutoff": entry.cutoff.isoformat() if entry.cutoff else None} for entry in self.exposure
-        ]
-        return {"schema": STRENGTHS_SCHEMA, **spread, "exposure": exposure}
+        return {"schema": STRENGTHS_SCHEMA, **TypeAdapter(Strengths).dump_python(self, mode="json")}
 
 
 def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None]) -> Strengths:
