@@ -84,12 +84,6 @@ def test_loopback_is_reached_without_the_way_out_unless_an_index_is_there() -> N
     assert of_set_up(PIP_INDEX_URL="http://127.0.0.1:8080/simple")["NO_PROXY"] == "localhost,::1"
 
 
-def test_a_newer_go_that_a_module_asks_for_is_fetched_by_set_up_and_found_by_tests() -> None:
-    in_tests = variables_of_tests(Recipe(), "/usr/bin", python=False)
-    assert in_tests["GOTOOLCHAIN"] == of_set_up()["GOTOOLCHAIN"] == "auto"
-    assert in_tests["GOMODCACHE"] == of_set_up()["GOMODCACHE"]
-
-
 def test_what_set_up_installs_comes_first_on_the_path() -> None:
     path = path_variable("/usr/local/go/bin:/usr/bin:/bin").split(":")
     assert path[:3] == ["/opt/env/venv/bin", "/opt/env/bin", "/opt/env/home/.local/bin"]

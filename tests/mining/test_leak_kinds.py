@@ -66,6 +66,14 @@ def _file(content: Content) -> TreeFile:
     return TreeFile(content.encode() if isinstance(content, str) else content)
 
 
+def planted(folder: Path, after: str, files: Mapping[str, Content]) -> LeakAudit:
+    """Audit the base whose fix is ``after``, with ``files`` in the tree (``workspace/``) and around it."""
+    inside = {path.removeprefix("workspace/"): data for path, data in files.items() if path.startswith("workspace/")}
+    around = {path: data for path, data in files.items() if not path.startswith("workspace/")}
+    base: dict[str, Content] = {**BASE, **inside}
+    return search(folder, base, {"tests/test_names.py": TEST}, {"src/naming/names.py": after}, around)
+
+
 def search(
     folder: Path,
     base: Mapping[str, str] | Mapping[str, Content] | Tree,
@@ -191,12 +199,7 @@ def test_the_fix_is_found_wherever_it_is(
         place, content = plant(text)
         if text == BEFORE and content == patch(text):
             continue  # nothing to say
-        own = place.removeprefix("workspace/")
-        base: dict[str, Content] = {**BASE, own: content} if place != own else {**BASE}
-        found = search(
-            tmp_path / str(clean), base, {"tests/test_names.py": TEST}, {"src/naming/names.py": after},
-            {} if place != own else {place: content},
-        )  # fmt: skip
+        found = planted(tmp_path / str(clean), after, {place: content})
         if clean and "/objects/" not in place:
             assert found.clean, found
         if not clean:
@@ -206,7 +209,7 @@ def test_the_fix_is_found_wherever_it_is(
 
 def test_what_was_compiled_from_the_fix_or_a_hidden_test_is_found_in_a_recorded_build(tmp_path: Path) -> None:
     names = b"cleaned_part\0WHITESPACE\0is_comment"
-    planted: dict[str, tuple[bytes, int, int]] = {
+    objects: dict[str, tuple[bytes, int, int]] = {
         "layer/home/.cache/go-build/ab/cd-d": (OBJECT % names, 1, 0),
         "workspace/target/debug/naming": (OBJECT % names, 1, 0),
         "layer/home/.cache/other": (OBJECT % b"cleaned_part", 0, 0),
@@ -215,10 +218,9 @@ def test_what_was_compiled_from_the_fix_or_a_hidden_test_is_found_in_a_recorded_
         f"layer/x/objects/{object_id(LARGE.encode())[:2]}/{object_id(LARGE.encode())[2:]}": (b"x", 0, 0),
         f"layer/x/objects/ab/{'c' * 38}": (b"x", 0, 0),
     }
-    for number, (place, (data, fix, hidden)) in enumerate(planted.items()):
-        found = search(
-            tmp_path / str(number), BASE, {"tests/test_names.py": TEST}, {"src/naming/names.py": LARGE}, {place: data}
-        )
+    for number, (place, (data, fix, hidden)) in enumerate(objects.items()):
+        tests, source = {"tests/test_names.py": TEST}, {"src/naming/names.py": LARGE}
+        found = search(tmp_path / str(number), BASE, tests, source, {place: data})
         assert (found.fix_lines, found.hidden_files) == (fix, hidden), (place, found)
         assert found.objects == (object_id(LARGE.encode())[2:] in place), (place, found)
 
@@ -229,9 +231,7 @@ def test_a_vendored_copy_of_a_later_release_is_found_by_its_path(tmp_path: Path,
     later = AFTER.replace("def canonical(name: str) -> str:", "def canonical(name):").replace("def split", "def parts")
     later = later.replace("as the index writes it", "in its normal form")
     for text, clean in ((later.replace(".lower()", ""), True), (later, False)):
-        found = search(
-            tmp_path / str(clean), BASE, {"tests/test_names.py": TEST}, {"src/naming/names.py": AFTER}, {place: text}
-        )
+        found = planted(tmp_path / str(clean), AFTER, {place: text})
         assert found.clean is clean, found
 
 
@@ -249,16 +249,11 @@ NAMED = AFTER.replace("name).lower()", "name.translate(FOLDED_LETTERS))")
     ],
 )
 def test_byte_code_of_the_fix_is_found(tmp_path: Path, place: str, after: str) -> None:
-    own = place.removeprefix("workspace/")
-    base: dict[str, Content] = {**BASE, own: compiled(after)} if own != place else {**BASE}
-    around = {} if own != place else {place: compiled(after)}
-    found = search(tmp_path / "a", base, {"tests/test_names.py": TEST}, {"src/naming/names.py": after}, around)
+    found = planted(tmp_path / "a", after, {place: compiled(after)})
     assert found.fix_lines
     assert "byte code" in found.findings[0]
     if after == NAMED:
-        base = {path: compiled(BEFORE) if path.endswith(".pyc") else content for path, content in base.items()}
-        around = dict.fromkeys(around, compiled(BEFORE))
-        assert search(tmp_path / "b", base, {"tests/test_names.py": TEST}, {"src/naming/names.py": NAMED}, around).clean
+        assert planted(tmp_path / "b", NAMED, {place: compiled(BEFORE)}).clean
 
 
 def test_a_module_of_a_package_is_no_copy_of_a_top_level_one(tmp_path: Path) -> None:
@@ -273,12 +268,8 @@ def test_byte_code_of_a_source_beside_it_says_no_more_than_that(tmp_path: Path) 
     after = f"{BEFORE}\n\nIter = canonical(str(SEPARATOR))\n"
     place, mode = "layer/other/naming/names.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
     for text, clean in ((BEFORE, True), (after, False)):
-        around: dict[str, Content] = {
-            place: BEFORE,
-            "layer/other/naming/__pycache__/names.cpython-311.pyc": compiled(text, mode),
-        }
-        hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": after}
-        assert search(tmp_path / str(clean), BASE, hidden, fix, around).clean is clean
+        cached = {"layer/other/naming/__pycache__/names.cpython-311.pyc": compiled(text, mode)}
+        assert planted(tmp_path / str(clean), after, {place: BEFORE, **cached}).clean is clean
 
 
 TESTS: dict[str, tuple[str, Content]] = {
@@ -300,14 +291,7 @@ TESTS: dict[str, tuple[str, Content]] = {
 
 @pytest.mark.parametrize(("place", "content"), TESTS.values(), ids=TESTS.keys())
 def test_hidden_tests_and_their_names_are_found(tmp_path: Path, place: str, content: Content) -> None:
-    own = place.removeprefix("workspace/")
-    found = search(
-        tmp_path,
-        {**BASE, own: content} if own != place else BASE,
-        {"tests/test_names.py": TEST},
-        {"src/naming/names.py": AFTER},
-        {} if own != place else {place: content},
-    )
+    found = planted(tmp_path, AFTER, {place: content})
     assert found.hidden_files, found
 
 
@@ -353,23 +337,17 @@ HONEST: dict[str, dict[str, Content]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("planted", HONEST.values(), ids=HONEST.keys())
-def test_honest_trees_and_environments_are_clean(tmp_path: Path, planted: dict[str, Content]) -> None:
-    inside = {path.removeprefix("workspace/"): data for path, data in planted.items() if path.startswith("workspace/")}
-    around = {path: data for path, data in planted.items() if not path.startswith("workspace/")}
+@pytest.mark.parametrize("files", HONEST.values(), ids=HONEST.keys())
+def test_honest_trees_and_environments_are_clean(tmp_path: Path, files: dict[str, Content]) -> None:
     for number, after in enumerate((AFTER, LARGE, LESS)):
-        found = search(
-            tmp_path / str(number), {**BASE, **inside}, {"tests/test_names.py": TEST}, {"src/naming/names.py": after},
-            around,
-        )  # fmt: skip
+        found = planted(tmp_path / str(number), after, files)
         assert found.clean, found
 
 
 def test_the_tests_of_the_machines_own_python_are_not_accused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.base_prefix", f"{tmp_path}/home/.pyenv/versions/3.11.9")
     mention = {"home/.pyenv/versions/3.11.9/lib/python3.11/test/test_x.py": "test_capital_letters_are_folded = None\n"}
-    hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": AFTER}
-    assert search(tmp_path, BASE, hidden, fix, mention).clean
+    assert planted(tmp_path, AFTER, mention).clean
 
 
 def test_a_few_common_lines_are_no_copy(tmp_path: Path) -> None:
