@@ -269,10 +269,5 @@ def _split(piece: str) -> list[str]:
         words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:
         return []
-    while (
-        words
-        and words[-1].endswith(")")
-        and sum(word.count("(") for word in words) < sum(word.count(")") for word in words)
-    ):
-        words[-1] = words[-1][:-1]
-    return words
+    closed = "".join(words).count(")") - "".join(words).count("(")  # the ends of subshells
+    return [*words[:-1], words[-1].removesuffix(")" * closed)] if words else []
