@@ -314,11 +314,6 @@ def test_a_private_index_is_reached_its_credentials_are_found_nowhere_and_a_rebu
     assert (again.resolved, again.inputs) == (built.resolved, built.inputs)
 
 
-def test_a_build_with_credentials_is_another_one(bwrap_backend: Backend) -> None:
-    plain, private = shell("pip install acme"), shell("pip install acme", secrets=["ACME_TOKEN"])
-    assert inputs_of(plain, TREE, bwrap_backend) != inputs_of(private, TREE, bwrap_backend)
-
-
 @pytest.mark.parametrize("form", ["$ACME_TOKEN", '$(printf %s "$ACME_TOKEN" | base64)'])
 def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
     bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch, form: str

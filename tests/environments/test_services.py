@@ -4,19 +4,15 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from codegate.environments import obtain
 from codegate.environments.recipe import Recipe, ServiceRecipe
 from codegate.environments.services import NOT_STARTED, Served, Server, servers_of, service_variables, with_servers
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.docker import DockerBackend
-from codegate.suite import Tree, TreeFile
 from tests.conftest import PYTHON
 from tests.kit.recorded import LIMITS
 
@@ -146,22 +142,3 @@ def test_the_address_of_a_server_is_in_variables() -> None:
     found = service_variables(Recipe(services=("postgres", "redis"), env={"POSTGRES_PASSWORD": "secret"}))
     assert found["DATABASE_URL"] == "postgres://postgres:secret@127.0.0.1:5432/postgres"
     assert found["REDIS_URL"] == "redis://127.0.0.1:6379/0"
-
-
-@pytest.mark.docker
-@pytest.mark.full
-def test_docker_installs_the_programs_of_services_by_their_packages(
-    docker_backend: DockerBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
-    ask = 'PATH="$PATH:$(echo /usr/lib/postgresql/*/bin)"; psql -tA "$DATABASE_URL" -c'
-    recipe = Recipe(
-        services=("postgres", "redis"),
-        packages=("postgresql", "redis-server"),
-        setup=(f"{ask} 'create table price (value int)'; echo made > data",),
-    )
-    built = obtain(recipe, Tree({"a": TreeFile(b"")}), docker_backend, day=date(2026, 11, 26))
-    with closing(docker_backend.open(docker_backend.prepare(built.environment), LIMITS)) as sandbox:
-        served = Served(sandbox, servers_of(recipe))
-        done = served.run(Command(("sh", "-c", f"{ask} 'select count(*) from price'; redis-cli -u $REDIS_URL ping")))
-    assert done.stdout.decode().split() == ["0", "PONG"], done.stderr.decode()

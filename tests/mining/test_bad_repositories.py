@@ -39,15 +39,6 @@ class TestMining:
         history.commit("begin", {"a.py": "1\n"})
         assert self._mine(history.folder, tmp_path / "out", bwrap_backend).results == ()
 
-    def test_no_tests(self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend) -> None:
-        history.commit("begin", {"a.py": "1\n"})
-        history.commit("Fix a", {"a.py": "2\n"})
-
-        report = self._mine(history.folder, tmp_path / "out", bwrap_backend)
-
-        assert report.suite is None
-        assert report.reasons == {"no_test": 1}
-
     def test_bare_with_submodules_and_names_that_are_no_text(
         self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
     ) -> None:

@@ -9,7 +9,6 @@ import pytest
 from codegate.environments import Recipe
 from codegate.mining import MineRequest
 from codegate.mining.miner import mine_repository
-from codegate.sandbox import Backend
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder
@@ -34,34 +33,19 @@ FIX = f"Fix add (#7){BODY}"
 COMMAND = ("sh", "run.sh", "{files}")
 
 
-@pytest.fixture
-def repository(history: HistoryBuilder) -> Path:
+@pytest.mark.bwrap
+def test_the_command_of_a_recipe_proves_problems_of_any_language(history: HistoryBuilder, tmp_path: Path) -> None:
     history.commit("Begin.", {"lib/add.sh": ADD % "-", "tests/add_test.sh": TEST, "run.sh": RUN})
     history.commit(FIX, {"lib/add.sh": ADD % "+", "tests/add_test.sh": MORE})
-    return history.folder
-
-
-def mined(repository: Path, out: Path, backend: Backend, **options: object) -> list[str]:
-    given = MineRequest(rounds=2, **options)
-    found = mine_repository(repository, out, given, backend, lambda _: None).results
-    return [f"{result.title}: {result.reason} {result.detail}" for result in found]
-
-
-@pytest.mark.bwrap
-def test_the_command_of_a_recipe_proves_problems_of_any_language(repository: Path, tmp_path: Path) -> None:
-    out = tmp_path / "suite"
+    out, options = (
+        tmp_path / "suite",
+        MineRequest(rounds=2, recipe=Recipe(tests=shlex.join(COMMAND), report=("report.xml",))),
+    )
     with closing(BubblewrapBackend("junit")) as backend:
-        results = mined(repository, out, backend, recipe=Recipe(tests=shlex.join(COMMAND), report=("report.xml",)))
-    assert out.exists(), results
+        report = mine_repository(history.folder, out, options, backend, lambda _: None)
+    assert out.exists(), report.results
     (problem,) = load_suite(out).problems
     assert (problem.manifest.language, problem.manifest.runner, problem.manifest.command) == ("junit", "junit", COMMAND)
     assert problem.tests.FAIL_TO_PASS == ("tests/add_test.sh::test_sum",)
     assert problem.tests.PASS_TO_PASS == ("tests/add_test.sh::test_zero",)
     assert problem.manifest.controls is not None
-
-
-@pytest.mark.bwrap
-def test_without_a_command_the_language_is_not_supported(repository: Path, tmp_path: Path) -> None:
-    with closing(BubblewrapBackend("junit")) as backend:
-        results = mined(repository, tmp_path / "suite", backend)
-    assert any("unsupported_language" in result for result in results)

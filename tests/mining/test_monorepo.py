@@ -1,13 +1,11 @@
 """Projects beside others: a service of a repository that is mined alone, and what pytest itself depends on."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining import MineRequest, mine_repository
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -15,43 +13,16 @@ from codegate.suite import Problem, Suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
-ISARRAY = "sha512-GMxXOiUirWg1xTKRipM0Ek07rX+ubx4nNVElTJdNLYmNO/2YrDkgJGw9CljXn+r4EWiDQg/8lsRdHyg2PJuUaA=="
 # With a backend that is quick; more of the project follows.
 BUILT = "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n[project]\ndescription = 'a'\n"
-NPM_LOCK = {
-    "lockfileVersion": 3,
-    "packages": {
-        "": {"name": "acme", "workspaces": ["services/*", "libs/*"]},
-        "libs/words": {"name": "@acme/words", "version": "1.0.0", "dependencies": {"isarray": "^2.0.0"}},
-        "node_modules/@acme/words": {"resolved": "libs/words", "link": True},
-        "node_modules/isarray": {
-            "version": "2.0.4",
-            "resolved": "https://registry.npmjs.org/isarray/-/isarray-2.0.4.tgz",
-            "integrity": ISARRAY,
-        },
-        "node_modules/web": {"resolved": "services/web", "link": True},
-        "services/web": {"version": "1.0.0", "dependencies": {"@acme/words": "*"}},
-    },
-}
 TOTAL = "from acme_common import ZERO\n\n\ndef total(items):\n    return ITEMS\n"
-TITLE = (
-    "const { list } = require('@acme/words');\n\nexports.title = (text) => list(text).map((word) => WORD).join(' ');\n"
-)
 BEGIN: dict[str, str | bytes | None] = {
     "pyproject.toml": "[tool.uv.workspace]\nmembers = ['services/api', 'libs/common']\n",
-    "package.json": json.dumps({"name": "acme", "private": True, "workspaces": ["services/*", "libs/*"]}),
-    "package-lock.json": json.dumps(NPM_LOCK),
     # Data of tests that calls itself like a dependency is none of the repository's projects.
-    "fixtures/pack/package.json": json.dumps({"name": "isarray", "version": "9.0.0"}),
     "fixtures/pack/pyproject.toml": "[project]\nname = 'six'\nversion = '9'\n",
     "libs/common/pyproject.toml": BUILT
     + "name = 'acme-common'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['six==1.15.0']\n",
     "libs/common/src/acme_common.py": "import six\n\nZERO = 0\n",
-    "libs/words/package.json": json.dumps(
-        {"name": "@acme/words", "version": "1.0.0", "main": "index.js", "dependencies": {"isarray": "^2.0.0"}}
-    ),
-    "libs/words/index.js": "const isArray = require('isarray');\n\n"
-    "exports.list = (text) => (isArray(text) ? text : text.split(' '));\n",
     "services/api/pyproject.toml": BUILT
     + "name = 'api'\nversion = '1'\nrequires-python = '>=3.10'\ndependencies = ['acme-common']\n"
     "[dependency-groups]\ntests = ['pytest']\n[tool.uv.sources]\nacme-common = {workspace = true}\n"
@@ -59,12 +30,8 @@ BEGIN: dict[str, str | bytes | None] = {
     "services/api/src/sums.py": TOTAL.replace("ITEMS", "items[0] + sum(items[1:])"),
     "services/api/tests/test_sums.py": "from sums import total\n",
     "services/api/tests/expected.txt": "3",
-    "services/web/package.json": json.dumps(
-        {"name": "web", "version": "1.0.0", "scripts": {"test": "node --test"}, "dependencies": {"@acme/words": "*"}}
-    ),
-    "services/web/src/title.js": TITLE.replace("WORD", "word[0].toUpperCase() + word.slice(1)"),
-    "services/web/test/title.test.js": "require('../src/title.js');\n",
-    "services/web/test/expected.txt": "A Bc",
+    "services/web/title.py": "TITLE = 'a'\n",
+    "services/web/tests/test_title.py": "import title\n",
 }
 TEST_SUMS = """from pathlib import Path
 
@@ -83,15 +50,6 @@ def test_total_of_nothing():
 
 def test_what_the_workspace_locks():
     assert six.__version__ == "1.15.0"
-"""
-TEST_TITLE = """const test = require('node:test');
-const assert = require('node:assert');
-const { readFileSync } = require('node:fs');
-const { title } = require('../src/title.js');
-
-test('words', () => assert.equal(title('a bc'), readFileSync('test/expected.txt', 'utf8')));
-test('what the workspace locks', () => assert.equal(require('isarray/package.json').version, '2.0.4'));
-test('blanks', () => assert.equal(title('a  b'), 'A  B'));
 """
 
 
@@ -112,20 +70,18 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
         },
     )
     history.commit(
-        f"Fix titles with two blanks (#3){BODY}",
+        f"Fix the title (#3){BODY}",
         {
-            "services/web/src/title.js": TITLE.replace("WORD", "word.slice(0, 1).toUpperCase() + word.slice(1)"),
-            "services/web/test/title.test.js": TEST_TITLE,
+            "services/web/title.py": "TITLE = 'A'\n",
+            "services/web/tests/test_title.py": "import title\n\n\ndef test_title():\n    assert title.TITLE == 'A'\n",
         },
     )
     return history
 
 
-def _mined(
-    history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str, recipe: Recipe | None = None
-) -> tuple[Problem, dict[int, str]]:
+def _mined(history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str) -> tuple[Problem, dict[int, str]]:
     events: list[str] = []
-    options = MineRequest(path=path, recipe=recipe, rounds=1)
+    options = MineRequest(path=path, rounds=1)
     report = mine_repository(history.folder, out, options, backend, lambda event: events.append(event.message))
     assert isinstance(report.suite, Suite), events
     (problem,) = report.suite.problems
@@ -146,20 +102,6 @@ def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_a
     )  # fmt: skip
     assert problem.tests.FAIL_TO_PASS == ("services/api/tests/test_sums.py::test_total_of_nothing",)
     assert len(problem.tests.PASS_TO_PASS) == 2
-
-
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lock_above(
-    services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
-) -> None:
-    recipe = Recipe(tools={"node": "22"}, setup=("npm --prefix ../.. ci",), tests="node --test", folder="services/web")
-    problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/web", recipe)
-    assert ends == {2: "outside_path", 3: "acme-web-3"}
-    assert problem.tests.FAIL_TO_PASS == ("services/web/test/title.test.js::blanks",)
-    assert problem.tests.PASS_TO_PASS == (
-        "services/web/test/title.test.js::what the workspace locks", "services/web/test/title.test.js::words",
-    )  # fmt: skip
 
 
 @pytest.mark.bwrap

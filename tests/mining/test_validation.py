@@ -66,6 +66,11 @@ class TestClassification:
         }
         assert {name: ids for name, ids in kept.items() if ids} == ({expected: ("t.py::0",)} if expected else {})
 
+    def test_a_test_that_passes_in_some_repetitions_of_a_run_is_set_aside(self) -> None:
+        unsteady = replace(_report("f"), unsteady=frozenset({"t.py::0"}))
+        (entry,) = classify_tests([_report("f")], [_report("p"), unsteady], TODAY).quarantined
+        assert entry.quarantine.evidence.endswith("after it: passed/sometimes failed")
+
     def test_the_evidence_names_every_run_and_expires(self) -> None:
         found = classify_tests([_report("f"), _report("f")], [_report("p"), _report("f")], TODAY)
         (entry,) = found.quarantined
