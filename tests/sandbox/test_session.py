@@ -75,47 +75,29 @@ def test_bubblewrap_is_next(bwrap_backend: Backend, tmp_path: Path, monkeypatch:
     backend.close()
 
 
-def test_a_pool_hands_out_each_sandbox_once_and_warms_the_next(
-    backend: Backend, environment: PreparedEnvironment
-) -> None:
-    pool = SandboxPool(backend, ahead=1)
-    seen: list[Sandbox] = []
-    marks = []
-    for _ in range(3):
-        with pool.acquire(environment, SMALL) as sandbox:
-            marks.append(sandbox.run(Command(("sh", "-c", "ls; touch used"))).stdout)
-            assert all(sandbox is not other for other in seen)
-            seen.append(sandbox)
-    assert marks == [b""] * 3
-    for sandbox in seen:
-        with pytest.raises(SandboxClosed):
-            sandbox.run(Command(("true",)))
-    pool.close()
-    with pytest.raises(SandboxClosed), pool.acquire(environment, SMALL):
-        pass
-
-
 @pytest.mark.bwrap
 @pytest.mark.requirement("S5")
 def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(
     bwrap_backend: BubblewrapBackend, empty: EnvironmentRecipe
 ) -> None:
-    backend = BubblewrapBackend("test")
-    environment = backend.prepare(empty)
-    pool = SandboxPool(backend, ahead=2)
-    with pool.acquire(environment, SMALL):
-        pass
-    warm = [one.future.result(120) for one in pool._warm]
-    assert len(warm) == 2
-    with pool.acquire(environment, SMALL) as sandbox:
-        assert sandbox in warm
-    with pool.acquire(environment, SandboxLimits(pids=64)) as sandbox:
-        assert sandbox not in warm
+    environment = bwrap_backend.prepare(empty)
+    pool = SandboxPool(bwrap_backend, ahead=2)
+    used: list[Sandbox] = []
+    for limits in (SMALL, SMALL, SMALL, SandboxLimits(pids=64)):
+        warm = [one.future.result(120) for one in pool._warm if one.kind[1] == limits]
+        assert len(warm) == (2 if used and limits is SMALL else 0)
+        with pool.acquire(environment, limits) as sandbox:
+            assert sandbox not in used
+            assert sandbox in warm or not warm
+            assert sandbox.run(Command(("sh", "-c", "ls; touch used"))).stdout == b""
+        used.append(sandbox)
+    waiting = [one.future.result(120) for one in pool._warm]
     pool.close()
-    backend.close()
-    for one in warm:
+    for one in (*used, *waiting):
         with pytest.raises(SandboxClosed):
             one.run(Command(("true",)))
+    with pytest.raises(SandboxClosed), pool.acquire(environment, SMALL):
+        pass
 
 
 @pytest.mark.bwrap
