@@ -56,10 +56,6 @@ class GitError(UsageError):
     """Git failed; the message quotes its errors."""
 
 
-class MissingCommitError(GitError):
-    """The repository does not have the commit."""
-
-
 def git(
     repository: Path,
     *arguments: str,
@@ -197,7 +193,7 @@ def find_commit(repository: Path, name: str) -> str:
     """Return the id of the commit ``name``.
 
     Raises:
-        MissingCommitError: the repository does not have it.
+        GitError: the repository does not have it.
     """
     return _resolved(repository, name, "commit")
 
@@ -209,8 +205,8 @@ def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit:
     in bytes, of all files together.
 
     Raises:
-        MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
-        GitError: some of its objects are missing (a partial clone, perhaps), it is over ``limit``, or git failed.
+        GitError: the commit or some of its objects are missing (a shallow or a partial clone, perhaps), it is over
+            ``limit``, or git failed.
     """
     tree = _resolved(repository, commit, "tree")
     try:
@@ -228,7 +224,7 @@ def _resolved(repository: Path, name: str, kind: Literal["commit", "tree"]) -> s
         if "promisor" in error.cause:
             raise _missing_objects(repository) from error
         git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
-        raise MissingCommitError(f"commit {name[:12]!r} is not in {repository}.", WHOLE_HISTORY) from error
+        raise GitError(f"commit {name[:12]!r} is not in {repository}.", WHOLE_HISTORY) from error
     return found.decode("ascii").strip()
 
 

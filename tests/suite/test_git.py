@@ -7,7 +7,7 @@ import pytest
 
 from codegate.suite import GitError, TreeFile, git, read_commit
 from codegate.suite import git as run_sealed
-from codegate.suite.git import MissingCommitError, read_blobs
+from codegate.suite.git import read_blobs
 from tests.kit.repository import make_repository, run_git
 
 FILES = {
@@ -145,7 +145,7 @@ def test_modes_links_and_odd_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize("commit", ["a" * 40, "main:missing", "--help", "-z", "nothing", ""])
 def test_a_commit_that_is_not_there_names_the_remedy(tmp_path: Path, commit: str) -> None:
     make_repository(tmp_path / "r")
-    with pytest.raises(MissingCommitError, match="unshallow"):
+    with pytest.raises(GitError, match="unshallow"):
         read_commit(tmp_path / "r", commit)
 
 
