@@ -9,7 +9,7 @@ import pytest
 from docker import APIClient
 from docker.utils import kwargs_from_env
 
-from codegate.sandbox import layer_images
+from codegate.sandbox import Command, Completed, Sandbox, layer_images
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.docker_container import RUN_LABEL
 
@@ -45,6 +45,11 @@ def own(docker_backend: DockerBackend) -> Iterator[DockerBackend]:
 def client(docker_backend: DockerBackend) -> Iterator[APIClient]:
     with closing(APIClient(timeout=60, **kwargs_from_env())) as client:
         yield client
+
+
+def shell(sandbox: Sandbox, text: str) -> Completed:
+    """Run a line of shell."""
+    return sandbox.run(Command(("sh", "-c", text)))
 
 
 def containers(client: APIClient, of: DockerBackend | str) -> list[Any]:

@@ -1,9 +1,7 @@
 """Recorded builds in bubblewrap: each way of laying a layer, what a dead process leaves, and what is refused."""
 
 import contextlib
-import hashlib
 import os
-import tarfile
 import tempfile
 import threading
 import time
@@ -15,10 +13,8 @@ import pytest
 
 from codegate.sandbox import (
     Command,
-    Completed,
     EnvironmentRecipe,
     Layer,
-    Sandbox,
     SandboxError,
     SandboxLimits,
     bubblewrap,
@@ -30,6 +26,8 @@ from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
 from codegate.sandbox.toolchains import MachineToolchain
 from tests.kit.kept import own_cache
+from tests.sandbox.conftest import shell
+from tests.sandbox.test_layers import FILE, FOLDER, LINK, Member, layer_of, tar
 
 pytestmark = pytest.mark.bwrap
 
@@ -49,18 +47,9 @@ def own(
     backend.close()
 
 
-def shell(sandbox: Sandbox, text: str, seconds: float = 60) -> Completed:
-    return sandbox.run(Command(("sh", "-c", text), timeout_seconds=seconds))
-
-
-def made(archive: Path, *members: tuple[str, bytes, str]) -> Layer:
-    """Return the layer of an archive with these members: name, type, link."""
-    with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT) as tar:
-        for name, kind, link in (("env", tarfile.DIRTYPE, ""), ("tree", tarfile.DIRTYPE, ""), *members):
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.linkname, entry.mode = kind, link, 0o755
-            tar.addfile(entry)
-    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
+def made(archive: Path, *members: Member) -> Layer:
+    archive.write_bytes(tar(("env", FOLDER, ""), ("tree", FOLDER, ""), *members).getvalue())
+    return layer_of(archive)
 
 
 @pytest.mark.parametrize("overlays", [_USERS, None], ids=["user", "copy"])
@@ -79,7 +68,7 @@ def test_a_layer_is_laid_as_the_kernel_allows(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a plain user's overlays rename no folder")
 def test_roots_overlays_rename_folders_of_the_layer(own: BubblewrapBackend, tmp_path: Path) -> None:
-    layer = made(tmp_path / "a.tar", ("tree/old", tarfile.DIRTYPE, ""), ("tree/old/file", tarfile.REGTYPE, ""))
+    layer = made(tmp_path / "a.tar", ("tree/old", FOLDER, ""), ("tree/old/file", FILE, ""))
     assert own._overlays == _ROOTS
     sandbox = own.open(own.prepare(EnvironmentRecipe("3.11", layer=layer)), LIMITS)
     done = sandbox.run(Command(("{python}", "-c", "import os; os.rename('old', 'new'); print(os.listdir('new'))")))
@@ -102,7 +91,7 @@ def read_or_empty(path: Path) -> bytes:
 
 
 def test_processes_that_unpack_a_layer_at_once_get_one_folder(own: BubblewrapBackend, tmp_path: Path) -> None:
-    layer = made(tmp_path / "a.tar", *((f"env/{number}", tarfile.REGTYPE, "") for number in range(500)))
+    layer = made(tmp_path / "a.tar", *((f"env/{number}", FILE, "") for number in range(500)))
     faults: list[BaseException] = []
 
     def unpack() -> None:
@@ -126,7 +115,7 @@ def test_a_build_that_begins_with_a_hostile_layer_writes_nothing_of_the_host(
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    links = (("env/bin", tarfile.SYMTYPE, str(outside)), ("env/home", tarfile.SYMTYPE, str(outside)))
+    links = (("env/bin", LINK, str(outside)), ("env/home", LINK, str(outside)))
     layer = made(tmp_path / "a.tar", *links)
     sandbox = own.open_build(EnvironmentRecipe("3.11", layer=layer), LIMITS)
     done = shell(sandbox, "readlink /opt/env/bin; touch /opt/env/bin/file")

@@ -1,6 +1,5 @@
 """Recorded builds on a real daemon: their images, what bounds them, and what is refused."""
 
-import hashlib
 import io
 import platform
 import sys
@@ -17,10 +16,8 @@ from docker import APIClient
 from codegate.errors import UsageError
 from codegate.sandbox import (
     Command,
-    Completed,
     EnvironmentRecipe,
     Layer,
-    Sandbox,
     SandboxError,
     SandboxLimits,
     Unreachable,
@@ -29,8 +26,8 @@ from codegate.sandbox import (
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.tools import uv_program
 from tests.kit.images import image_of, image_with_packages
-from tests.sandbox.conftest import containers
-from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, tar
+from tests.sandbox.conftest import containers, shell
+from tests.sandbox.test_layers import EMPTY, FILE, LINK, Member, layer_of, tar
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("layers_removed")]
 
@@ -38,18 +35,10 @@ PLAIN = EnvironmentRecipe("3.11")
 LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, disk_bytes=64 << 20)
 
 
-def shell(sandbox: Sandbox, text: str) -> Completed:
-    return sandbox.run(Command(("sh", "-c", text)))
-
-
 def write_layer(archive: Path, *members: Member) -> Layer:
     """Write an archive that no other test has the image of, and return its layer."""
     archive.write_bytes(tar(*EMPTY, ("env/unique", FILE, str(time.monotonic_ns()).encode()), *members).getvalue())
     return layer_of(archive)
-
-
-def layer_of(archive: Path) -> Layer:
-    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
 
 
 @pytest.fixture

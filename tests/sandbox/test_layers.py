@@ -41,10 +41,14 @@ def tar(*members: Member, change: Callable[[tarfile.TarInfo], None] = lambda _: 
 EMPTY = (("env/", FOLDER, ""),)
 
 
+def layer_of(archive: Path) -> Layer:
+    """Return the layer of an archive as it is now."""
+    return Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
+
+
 def read(archive: Path) -> dict[str, tuple[bytes, str | bytes]]:
     """Return what an archive has, by name, as ``read_layer`` and tarfile agree on it."""
-    layer = Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
-    written = b"".join(stream(read_layer(layer)))
+    written = b"".join(stream(read_layer(layer_of(archive))))
     assert written == archive.read_bytes(), "reading and writing again changes nothing"
     found: dict[str, tuple[bytes, str | bytes]] = {}
     with tarfile.open(archive) as opened:
@@ -131,9 +135,8 @@ def test_a_freeze_of_a_stream_that_broke_leaves_no_archive(tmp_path: Path, cut: 
 def test_no_sandbox_is_laid_from_a_hostile_archive(tmp_path: Path, member: tuple[Member, ...], fault: str) -> None:
     archive = tmp_path / "layer.tar"
     archive.write_bytes(tar(*EMPTY, *member).getvalue())
-    layer = Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
     with pytest.raises(SandboxError, match=fault):
-        list(stream(read_layer(layer)))
+        list(stream(read_layer(layer_of(archive))))
 
 
 def test_set_id_bits_and_owners_of_an_archive_are_dropped(tmp_path: Path) -> None:
@@ -142,8 +145,7 @@ def test_set_id_bits_and_owners_of_an_archive_are_dropped(tmp_path: Path) -> Non
 
     archive = tmp_path / "layer.tar"
     archive.write_bytes(tar(*EMPTY, ("env/su", FILE, b"su"), change=hostile).getvalue())
-    layer = Layer(hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
-    assert {(entry.mode, entry.uname) for entry, _ in read_layer(layer)} == {(0o755, "")}
+    assert {(entry.mode, entry.uname) for entry, _ in read_layer(layer_of(archive))} == {(0o755, "")}
 
 
 def test_an_archive_that_changed_or_is_gone_is_refused_by_name(tmp_path: Path) -> None:
