@@ -65,7 +65,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
-    """Return the size limit of the workspace and each file, in bytes."""
+    """Return the byte limit of the workspace and each file."""
     return min(limits.disk_bytes, limits.memory_bytes // 2)
 
 

@@ -207,7 +207,7 @@ def _python_candidates(minor: str) -> Iterator[Path]:
 
 
 def _ask_python(program: Path) -> tuple[str, Path, Path] | None:
-    """Return the full version, the executable and the prefix of a Python."""
+    """Return a Python's full version, executable and prefix."""
     try:
         version, base, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", _ASK_PYTHON]).partition("\n")[0])
     except ValueError:

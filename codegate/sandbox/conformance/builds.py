@@ -270,7 +270,7 @@ print(json.dumps(sorted(found)))
 
 
 def further_build(subject: Subject) -> None:
-    """Check that a continued build has the old layer's files alone."""
+    """Check that a continued build has the old layer's files."""
     more = """
 import os
 assert "GIVEN" not in os.environ, "the layer's variables are those of its tests"

@@ -70,7 +70,7 @@ def daemons(subject: Subject) -> None:
 
 
 def stopped_tree(subject: Subject) -> None:
-    """Check that stopped processes are killed, and ended ones not counted."""
+    """Check that stopped processes die, and ended ones cost nothing."""
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
     )
