@@ -26,6 +26,7 @@ ELSEWHERE: Final = "-"  # a folder outside the tree
 ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
+_DEEPEST: Final = 4  # braces of tox inside of others
 _FOR: Final = re.compile(r"^([\w.,-]+):\s+(.*)$")
 
 
@@ -157,7 +158,9 @@ def _substituted(text: str, name: str) -> str:
     """
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108
-    return _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text).strip()
+    for _ in range(_DEEPEST):
+        text = _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text)
+    return text.strip()
 
 
 def _tables(tree: Tree, inside: str) -> Mapping[str, Mapping[str, object]]:

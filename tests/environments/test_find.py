@@ -533,7 +533,7 @@ extras = test
 setenv =
     LEVEL = {env:LEVEL:two}
 commands =
-    py313: pytest --basetemp={envtmpdir} {posargs:tests}
+    py313: pytest --basetemp={envtmpdir} {posargs:{toxinidir}/tests}
     lint: ruff check
 """
 TOX_TOML = '[tool.tox.env_run_base]\ncommands = [["pytest", "-v", {replace = "posargs", extend = true}]]'
