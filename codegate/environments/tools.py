@@ -159,11 +159,8 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     manager, _, version = str(data.get("packageManager") or "").partition("@")
     if manager == tool:
         return clean_version(tool, version.partition("+")[0])
-    for table in ("volta", "engines"):
-        named = at(data, table, tool)
-        if isinstance(named, str):
-            return clean_version(tool, named)
-    return ""
+    named = at(data, "engines", tool)
+    return clean_version(tool, named) if isinstance(named, str) else ""
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:
