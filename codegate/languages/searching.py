@@ -13,11 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import IO, Any, Final, cast
+from typing import Any, Final, cast
 
 from codegate.languages import grammar_of
 from codegate.languages.controls import TestSyntax, read_units, with_known
@@ -136,13 +135,10 @@ class _Server:
         return own
 
     def last_words(self) -> bytes:
-        """Return the end of the server's error output."""
+        """Return the end of the server's unread error output."""
         with self._lock:
-            if self._errors is None:
-                return b""
-            # Not by the file's position, which the server writes at.
-            size = os.fstat(self._errors.fileno()).st_size
-            return os.pread(self._errors.fileno(), _MOST_WORDS, max(0, size - _MOST_WORDS))
+            output = self._process.stderr.read() if self._process is not None and self._process.stderr else None
+        return (output or b"")[-_MOST_WORDS:]
 
     def _send(self, connection: socket.socket) -> None:
         assert self._control is not None  # noqa: S101 (it was started)
@@ -152,18 +148,14 @@ class _Server:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._errors: IO[bytes] | None = None
 
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        if self._errors is not None:
-            self._errors.close()
-            self._errors = None  # there may be no room for another file
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lasts as long as the server)
+            with self._process as ended:
+                ended.kill()
+            self._process = None  # in case that no other can be started
         self._control, other = socket.socketpair()
         with other:
             self._process = subprocess.Popen(
@@ -172,9 +164,12 @@ class _Server:
                 cwd="/",
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=self._errors,
+                stderr=subprocess.PIPE,
+                bufsize=0,
                 start_new_session=True,  # Ctrl-C must not end it
             )
+        if self._process.stderr is not None:
+            os.set_blocking(self._process.stderr.fileno(), False)
 
 
 _SERVER: Final = _Server()

@@ -1,11 +1,9 @@
 """The search of test files: what is found in their texts, and that no text keeps it busy."""
 
-import errno
 import json
 import os
 import signal
 import socket
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -166,25 +164,6 @@ def test_a_server_that_does_not_start_is_no_fault_of_the_text(
     for _ in range(2):
         with pytest.raises(SearchUnavailable, match=words):
             search_tests({"b.test.js": JAVASCRIPT}, "node")
-
-
-def test_a_server_that_has_no_room_for_its_words_is_no_fault_of_the_text(
-    serve: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full() -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    serve("")
-    assert search_tests({"b.test.js": JAVASCRIPT}, "node")
-    process = searching._SERVER._process
-    assert process is not None
-    process.kill()
-    process.wait()
-    with monkeypatch.context() as patch:
-        patch.setattr(tempfile, "TemporaryFile", full)
-        with pytest.raises(SearchUnavailable, match="No space left on device"):
-            search_tests({"b.test.js": JAVASCRIPT}, "node")
-    assert search_tests({"b.test.js": JAVASCRIPT}, "node")
 
 
 def test_words_of_a_search_are_none_of_the_server(serve: Callable[[str], None]) -> None:
