@@ -309,15 +309,12 @@ class TestGo:
         probe = GO.files("a_test.go", "package sums\n", {"0": milk})["a_test.go"]
         assert not GO.parse(probe).has_error
 
-    def test_a_helper_of_another_file_goes_through_its_table_by_steps(self) -> None:
+    def test_a_helper_of_another_file_goes_through_its_table(self) -> None:
         source = """
             package a
 
             func TestBold(t *testing.T) {
-                tests := []string{
-                    "**a**", "<b>a</b>",
-                    "**b", "**b",
-                }
+                tests := []row{{"**a**", "<b>a</b>"}, {"**b", "**b"}}
                 doTests(t, tests, Params{})
             }
         """
@@ -325,22 +322,23 @@ class TestGo:
             package a
 
             type Params struct{ Flags int }
+            type row struct{ given, wanted string }
 
-            func doTests(t *testing.T, tests []string, params Params) {
+            func doTests(t *testing.T, tests []row, params Params) {
                 params.Flags |= 2
                 compare(t, tests, params)
             }
 
-            func compare(t *testing.T, tests []string, params Params) {
-                for i := 0; i+1 < len(tests); i += 2 {
-                    got := render(tests[i], params)
-                    if got != tests[i+1] {
-                        t.Errorf("got %q, want %q", got, tests[i+1])
+            func compare(t *testing.T, tests []row, params Params) {
+                for _, test := range tests {
+                    got := render(test.given, params)
+                    if got != test.wanted {
+                        t.Errorf("got %q, want %q", got, test.wanted)
                     }
                 }
             }
         """
-        base = 'doTests(t, tests, Params{})\n"**a**", "<b>a</b>"\n'
+        base = 'doTests(t, tests, Params{})\n{"**a**", "<b>a</b>"}\n'
         [line] = GO.lines(dedent(source), ["TestBold"], base, [dedent(beside)])
         assert [step.text for step in line.steps if step.text] == [
             "var params Params = Params{}",

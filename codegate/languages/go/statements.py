@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh, is_fresh
+from codegate.languages.statements import Branch, TypedReader, fresh
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -27,11 +27,6 @@ _UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64",
 _SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
 _POINTER: Final = re.compile(r"\(?(?:(?:interface ?\{\}|any)\()?&")
 _ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
-#: "for i := 0; i+1 < len(tests); i += 2 {"
-_STEPPED: Final = re.compile(
-    r"for (?P<index>\w+) := 0; (?P=index)(?: ?\+ ?\d)? < len\((?P<table>\w+)\); "
-    r"(?P=index)(?:\+\+| \+= (?P<width>\d)) \{"
-)
 
 
 @dataclass(frozen=True)
@@ -152,15 +147,12 @@ class GoReader(TypedReader):
     def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
         clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
         left, table, body = field(clause, "left"), self.value(field(clause, "right"), before), field(loop, "body")
-        if (stepped := _STEPPED.match(text_of(loop))) is not None and body is not None:
-            yield from self._stepped(stepped, body, before)
         if left is None or body is None or table is None or table.type != "composite_literal":
             return
         names = [text_of(node) for node in left.named_children]
-        rows = _entries(table)
         kind = field(table, "type")
         element = field(kind, "element") or field(kind, "value")
-        for number, entry in enumerate(fresh(rows, self.base)):
+        for number, entry in enumerate(fresh(parts_of(field(table, "body")), self.base)):
             keyed = entry.type == "keyed_element"
             key = text_of(field(entry, "key")) if keyed else str(number)
             row = _inner(field(entry, "value") if keyed else entry)
@@ -176,25 +168,6 @@ class GoReader(TypedReader):
                 if text_of(left) == name and right is not None and right.named_children:
                     return right.named_children[0]
         return None
-
-    def _stepped(self, loop: re.Match[str], body: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        # The loop takes them by index.
-        index, name, width = loop["index"], loop["table"], int(loop["width"] or 1)
-        table = self.named(name, before)
-        rows = _entries(table) if table is not None and table.type == "composite_literal" else []
-        chunks = [rows[at : at + width] for at in range(0, len(rows) - width + 1, width)]
-        new = [chunk for chunk in chunks if any(is_fresh(entry, self.base) for entry in chunk)]
-        for chunk in new or chunks:
-            entries = {f"{name}[{index}+{at}]": text_of(_inner(entry)) for at, entry in enumerate(chunk)}
-            entries[f"{name}[{index}]"] = entries[f"{name}[{index}+0]"]
-            taken = {
-                node: entries.get(text_of(node).replace(" ", ""))
-                for node in walk(body) if node.type == "index_expression"
-            }  # fmt: skip
-            text = edited(body, {node: entry for node, entry in taken.items() if entry is not None})
-            names = {text_of(node) for node in walk(self.parse(text)) if node.type == "identifier"}
-            if index not in names and not any(map(_is_written, taken)):
-                yield Branch((), text[1:-1])
 
     def _row(self, names: list[str], key: str, row: "Node", element: "Node | None", body: "Node") -> Iterator[Branch]:
         steps = [Step(f"{names[0]} := {key}")] if names[0] != "_" else []
@@ -235,15 +208,6 @@ class GoReader(TypedReader):
         if kind is not None and kind.type == "pointer_type":
             kind = kind.named_children[0]
         return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
-
-
-def _is_written(node: "Node") -> bool:
-    assigned = field(node.parent.parent if node.parent is not None else None, "left")
-    return assigned is not None and assigned == node.parent
-
-
-def _entries(table: "Node") -> "list[Node]":
-    return parts_of(field(table, "body"))
 
 
 def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
