@@ -5,12 +5,13 @@ They are calls of ``it`` or ``test`` with a title, within groups.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
 from codegate.languages.controls import HOLE, TestSyntax, Written, swapped
-from codegate.languages.syntax import arguments_of, field, parts_of, text_of
+from codegate.languages.syntax import ancestors, arguments_of, field, parts_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -121,23 +122,17 @@ class JavaScriptTestSyntax(TestSyntax):
 
     @override
     def is_fixed(self, node: "Node", test: Written) -> bool:
-        around = node
-        while around.parent is not None and around != test.node:
-            inner, around = around, around.parent
-            directive = inner.type == "string" and around.type == "expression_statement"
-            caught = around.type == "try_statement" and field(around, "handler") is not None
-            if caught or directive or around.type == "literal_type":
-                return True
-        return False
+        # Fixed are directives, types, and what is in a ``try`` with a ``catch``.
+        around = list(ancestors(node, test.node))
+        directive = node.type == "string" and around and around[0].type == "expression_statement"
+        caught = (one for one in around if one.type == "try_statement" and field(one, "handler") is not None)
+        return bool(directive) or any(caught) or any(one.type == "literal_type" for one in around)
 
     @override
     def is_part(self, node: "Node") -> bool:
-        around = node
-        while around.parent is not None and around.type not in self.functions and "statement" not in around.type:
-            around = around.parent
-            if around.type == "call_expression" and _PARTIAL.search(text_of(field(around, "function"))):
-                return True
-        return False
+        around = takewhile(lambda one: one.type not in self.functions and "statement" not in one.type, ancestors(node))
+        calls = (text_of(field(one, "function")) for one in around if one.type == "call_expression")
+        return any(map(_PARTIAL.search, calls))
 
 
 def _end(node: "Node") -> int:

@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
 from codegate.languages.controls import TestSyntax, Written, swapped
-from codegate.languages.syntax import ancestors, field, text_of
+from codegate.languages.python.around import functions
+from codegate.languages.syntax import ancestors, field, parts_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPOUND: Final = re.compile(r"(if|for|while|with|try|match)_statement|.*_definition")
-_HOLDERS: Final = frozenset({"if_statement", "try_statement", "block", "else_clause", "except_clause"})
 _TOGGLES: Final = swapped(
     ("assertTrue", "assertFalse"), ("assertIn", "assertNotIn"), ("assertEqual", "assertNotEqual"), ("in", "not in"),
     ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"),
@@ -35,7 +36,11 @@ class PythonTestSyntax(TestSyntax):
 
     @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        yield from _functions(root, ())
+        for name, node in functions(root):
+            outer, named, statements = node.parent, field(node, "name"), parts_of(field(node, "body"))
+            whole = outer if outer is not None and outer.type == "decorated_definition" else node
+            if named is not None and statements:
+                yield Written(name.replace(".", "::"), whole, named, statements)
 
     @override
     def mark(self, statement: "Node", data: bytes) -> str:
@@ -78,9 +83,7 @@ class PythonTestSyntax(TestSyntax):
 
     @override
     def is_part(self, node: "Node") -> bool:
-        around = node
-        while around.parent is not None and "statement" not in around.parent.type:
-            around = around.parent
+        for around in takewhile(lambda one: "statement" not in one.type, ancestors(node)):
             operators = {child.type for child in around.children}
             if around.type == "comparison_operator" and operators & {"in", "not in"}:
                 return True
@@ -89,20 +92,6 @@ class PythonTestSyntax(TestSyntax):
             if around.type == "call" and _PARTIAL.search(text_of(field(around, "function"))):
                 return True
         return False
-
-
-def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    for child in node.named_children:
-        inner = field(child, "definition") if child.type == "decorated_definition" else child
-        name, body = field(inner, "name"), field(inner, "body")
-        if inner is not None and name is not None and body is not None and inner.type == "function_definition":
-            statements = [one for one in body.named_children if one.type != "comment"]
-            if statements:
-                yield Written("::".join((*outer, text_of(name))), child, name, statements)
-        elif body is not None and inner is not None and inner.type == "class_definition":
-            yield from _functions(body, (*outer, text_of(name)))
-        elif child.type in _HOLDERS:
-            yield from _functions(child, outer)
 
 
 TESTS: Final = PythonTestSyntax()

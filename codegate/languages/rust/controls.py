@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.rust.declarations import attributes, functions
 from codegate.languages.rust.files import TEST
-from codegate.languages.syntax import ancestors, field, text_of
+from codegate.languages.syntax import ancestors, children_of, field, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,7 +48,14 @@ class RustTestSyntax(TestSyntax):
 
     @override
     def tests(self, root: "Node") -> Iterator[Written]:
-        yield from _functions(root, ())
+        for node, modules in sorted(functions(root), key=lambda one: one[0].start_byte):
+            before, listed = attributes(node)[::-1], children_of(node, "body")
+            statements = [one for one in listed if one.type not in _ASIDE and "comment" not in one.type]
+            documented = any(text_of(one).startswith(("//!", "/*!")) for one in listed)
+            is_const = any(one.type == "function_modifiers" and "const" in text_of(one) for one in node.children)
+            name = field(node, "name")
+            if name is not None and statements and any(map(_says_test, before)) and not documented and not is_const:
+                yield Written("::".join((*modules, text_of(name))), node, name, statements, before=before)
 
     @override
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
@@ -94,25 +102,6 @@ class RustTestSyntax(TestSyntax):
             around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))
             for around in ancestors(node)
         )
-
-
-def _functions(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
-    before: list[Node] = []
-    for each in node.named_children:
-        if each.type == "attribute_item":
-            before.append(each)
-            continue
-        name, body = field(each, "name"), field(each, "body")
-        if each.type == "mod_item" and body is not None:
-            yield from _functions(body, (*outer, text_of(name)))
-        elif each.type == "function_item" and name is not None and body is not None and any(map(_says_test, before)):
-            statements = [one for one in body.named_children if one.type not in _ASIDE and "comment" not in one.type]
-            documented = any(text_of(one).startswith(("//!", "/*!")) for one in body.named_children)
-            is_const = any(one.type == "function_modifiers" and "const" in text_of(one) for one in each.children)
-            if statements and not documented and not is_const:
-                yield Written("::".join((*outer, text_of(name))), each, name, statements, before=before)
-        if "comment" not in each.type:
-            before = []
 
 
 def _says_test(attribute: "Node") -> bool:

@@ -50,6 +50,21 @@ def _named(node: "Node") -> str:
     return text_of(field(found, "type") or found)
 
 
+def modules_of(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
+    """Yield a file's root and its modules' bodies, with their paths."""
+    yield body, outer
+    for node in body.named_children:
+        inner = field(node, "body") if node.type == "mod_item" else None
+        if inner is not None:
+            yield from modules_of(inner, (*outer, text_of(field(node, "name"))))
+
+
+def functions(root: "Node") -> "Iterator[tuple[Node, tuple[str, ...]]]":
+    """Yield a file's functions, with the paths of their modules."""
+    for body, modules in modules_of(root):
+        yield from ((node, modules) for node in body.named_children if node.type == "function_item")
+
+
 def attributes(node: "Node") -> "list[Node]":
     """Return the attributes of an item, which stand before it."""
     found, before = [], node.prev_named_sibling

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
-from codegate.languages.rust.declarations import attributes, is_for_tests
+from codegate.languages.rust.declarations import attributes, functions, is_for_tests, modules_of
 from codegate.languages.rust.statements import RustReader, asserts, call_name
 from codegate.languages.statements import asserting, lines_through
 from codegate.languages.syntax import edited, field, text_of, walk
@@ -97,7 +97,7 @@ class RustDialect(Dialect):
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
         helpers = asserting(named, asserts, lambda node: map(call_name, walk(node)))
         shared = [Step(text_of(node)) for node in root.named_children if node.type in _DATA]
-        for node, modules in _functions(root):
+        for node, modules in functions(root):
             name = text_of(field(node, "name"))
             panics = any("should_panic" in text_of(each) for each in attributes(node))
             head = text_of(node).partition("{")[0]
@@ -143,7 +143,7 @@ class RustDialect(Dialect):
         # Probes and their helpers stand at the end of their tests' modules.
         root = self.parse(source)
         edits = {} if beside else {node: "" for node in walk(root) if _TEST.fullmatch(text_of(node))}
-        bodies = {"::".join(modules): body for body, modules in _modules(root)}
+        bodies = {"::".join(modules): body for body, modules in modules_of(root)}
         end = ""
         for frame in dict.fromkeys(line.frame for line in probes.values()):
             own = (self._probe(name, line) for name, line in probes.items() if line.frame == frame)
@@ -168,7 +168,7 @@ class RustDialect(Dialect):
         # Imports of the standard library are left out.
         root = self.parse(source)
         nodes = [
-            node for body, _ in _modules(root) for node in body.named_children
+            node for body, _ in modules_of(root) for node in body.named_children
             if not (text_of(node).startswith("use std::") or is_for_tests(node))
         ]  # fmt: skip
         return self.needed(nodes, names)
@@ -183,16 +183,3 @@ class RustDialect(Dialect):
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".rs": RustDialect("rust", "rust", (".rs",))}
 """Dialects by the suffix of a test file."""
-
-
-def _modules(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    yield body, outer
-    for node in body.named_children:
-        inner = field(node, "body") if node.type == "mod_item" else None
-        if inner is not None:
-            yield from _modules(inner, (*outer, text_of(field(node, "name"))))
-
-
-def _functions(root: "Node") -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    for body, modules in _modules(root):
-        yield from ((node, modules) for node in body.named_children if node.type == "function_item")

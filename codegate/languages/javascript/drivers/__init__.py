@@ -1,4 +1,1 @@
-"""Programs that run tests of JavaScript inside sandboxes.
-
-See ``codegate.grading.drivers``.
-"""
+"""Programs that run tests of JavaScript inside sandboxes."""

@@ -1,4 +1,1 @@
-"""Programs that run a command's tests inside sandboxes.
-
-See ``codegate.grading.drivers``.
-"""
+"""Programs that run a command's tests inside sandboxes."""

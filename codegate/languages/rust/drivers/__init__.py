@@ -1,4 +1,1 @@
-"""Programs that run tests of Rust inside sandboxes.
-
-See ``codegate.grading.drivers``.
-"""
+"""Programs that run tests of Rust inside sandboxes."""
