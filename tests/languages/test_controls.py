@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from codegate.languages.controls import BLOCK, EditableTest, Site
-from codegate.languages.searching import find
+from tests.languages.kit import changes, units_of
 
 TEXT = '''\
 import contextlib
@@ -42,16 +42,7 @@ def test_hidden(): assert 2
 
 
 def units(text: str = TEXT) -> dict[str, EditableTest]:
-    return {unit["name"]: EditableTest.model_validate(unit) for unit in find("test_it.py", text, "pytest")}
-
-
-def units_of_go(text: str) -> dict[str, EditableTest]:
-    return {unit["name"]: EditableTest.model_validate(unit) for unit in find("it_test.go", text, "go")}
-
-
-def changes(unit: EditableTest, text: str = TEXT, *, strong: bool = True) -> dict[str, tuple[str, ...]]:
-    data = text.encode()
-    return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
+    return units_of("test_it.py", text, "pytest")
 
 
 def test_tests_are_found_with_their_classes_and_without_those_that_another_one_hides() -> None:
@@ -70,7 +61,7 @@ def test_marks_stand_behind_statements_up_to_the_first_that_may_leave() -> None:
 
 
 def test_numbers_are_as_round_as_the_first() -> None:
-    found = changes(units()["TestPrices::test_total"])
+    found = changes(units()["TestPrices::test_total"], TEXT)
     assert found["10"] == tuple(str(10 * number) for number in (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17))
     assert found["0"][:2] == ("1", "2")
     assert found["0"][9:11] == ("11", "12")
@@ -79,7 +70,7 @@ def test_numbers_are_as_round_as_the_first() -> None:
 
 
 def test_texts_become_other_words_of_the_file_and_letters_where_a_part_is_enough() -> None:
-    found = changes(units()["test_texts"])
+    found = changes(units()["test_texts"], TEXT)
     assert set(found) == {'"tea"', '"green tea"', '"never"', '"Tea"', '"Pie"', '"x-1"', "True", '"no tea"'}
     assert {"Tea", "Two", "One"} <= {ast.literal_eval(one) for one in found['"Pie"']}
     assert {ast.literal_eval(one)[:-1] for one in (*found['"tea"'], *found['"no tea"'])} == {"te", "no te"}
@@ -88,11 +79,11 @@ def test_texts_become_other_words_of_the_file_and_letters_where_a_part_is_enough
 
 
 def test_rows_are_flipped_but_not_the_names_of_parameters() -> None:
-    assert set(changes(units()["test_rows"])) == {'"one"', "1", '"two"', "2"}
+    assert set(changes(units()["test_rows"], TEXT)) == {'"one"', "1", '"two"', "2"}
 
 
 def test_what_is_asserted_of_something_is_a_weak_flip() -> None:
-    found = changes(units()["test_texts"], strong=False)
+    found = changes(units()["test_texts"], TEXT, strong=False)
     assert found["is not"] == ("is",)
     assert "ZeroDivisionError" in found["KeyError"]
     assert not {"KeyError", "TypeError", "LookupError"} & set(found["KeyError"])
@@ -173,16 +164,16 @@ func ExampleTotal() {
 
 def test_tests_of_go_are_functions_and_the_methods_of_a_suite_that_one_runs() -> None:
     names = ["TestTotal", "TestShop/TestMethod", "TestShop", "TestPanic", "ExampleTotal"]
-    assert list(units_of_go(GO)) == names
+    assert list(units_of("it_test.go", GO, "go")) == names
 
 
 def test_marks_of_go_stand_up_to_what_may_leave_or_recover() -> None:
-    marks = {name: len(unit.marks) for name, unit in units_of_go(GO).items()}
+    marks = {name: len(unit.marks) for name, unit in units_of("it_test.go", GO, "go").items()}
     assert marks == {"TestTotal": 2, "TestShop/TestMethod": 1, "TestShop": 1, "TestPanic": 0, "ExampleTotal": 1}
 
 
 def test_literals_of_go_are_flipped_but_not_what_has_to_differ_from_others() -> None:
-    unit = units_of_go(GO)["TestTotal"]
+    unit = units_of("it_test.go", GO, "go")["TestTotal"]
     found = changes(unit, GO)
     assert {'"tea"', '"no tea"', "'a'", '"a\\npie"', "`b`", "12", "7", "1.5", "true", '"sorry tea"'} <= set(found)
     assert not {'"key"', '"x1"'} & set(found)
@@ -198,11 +189,11 @@ def test_literals_of_go_are_flipped_but_not_what_has_to_differ_from_others() -> 
 
 
 def test_what_is_in_a_loop_is_in_every_row() -> None:
-    unit = units_of_go(GO)["TestTotal"]
+    unit = units_of("it_test.go", GO, "go")["TestTotal"]
     rows = {GO.encode()[site.start : site.end].decode(): site.row for site in unit.sites}
     assert (rows['"tea"'], rows["'z'"], rows["7"], rows["!="]) == (True, True, False, False)
 
 
 def test_an_example_is_flipped_in_what_it_prints() -> None:
-    found = changes(units_of_go(GO)["ExampleTotal"], GO)
+    found = changes(units_of("it_test.go", GO, "go")["ExampleTotal"], GO)
     assert found["// Output: 3"][:2] == ("// Output: 0", "// Output: 1")

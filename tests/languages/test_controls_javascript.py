@@ -1,7 +1,7 @@
 """Tests of JavaScript as they are written: their titles, where marks and words go, and what is flipped."""
 
 from codegate.languages.controls import HOLE, EditableTest
-from codegate.languages.searching import find
+from tests.languages.kit import changes, units_of
 
 TEXT = """\
 it('has no semicolons', () => {
@@ -27,8 +27,8 @@ describe('short', () => it('has no place for copies', () => f(1)))
 """
 
 
-def units(path: str = "a.test.js", text: str = TEXT) -> dict[str, EditableTest]:
-    return {unit["name"]: EditableTest.model_validate(unit) for unit in find(path, text, "node")}
+def units(text: str = TEXT) -> dict[str, EditableTest]:
+    return units_of("a.test.js", text, "node")
 
 
 def marked(unit: EditableTest) -> str:
@@ -40,11 +40,6 @@ def marked(unit: EditableTest) -> str:
         shown = text.replace("$word$", "w").replace("$mark$", "m").replace("$token$", str(number))
         data = data[:at] + shown.encode() + data[at:]
     return data[unit.span[0] : len(data) - end].decode()
-
-
-def changes(unit: EditableTest, *, strong: bool = True, text: str = TEXT) -> dict[str, tuple[str, ...]]:
-    data = text.encode()
-    return {data[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
 
 
 def test_titles_are_names_with_holes_for_what_a_run_completes() -> None:
@@ -85,23 +80,25 @@ def test_a_loop_belongs_to_its_only_test() -> None:
 
 def test_values_are_flipped_wherever_they_are_but_in_titles_and_where_errors_are_swallowed() -> None:
     found = units()
-    assert set(changes(found["has no semicolons"])) == {"1", "2", r"'x\n1'", "1.5", "'b'", "`c`"}
-    assert changes(found["is one expression"])["true"] == ("false",)
-    row = changes(found[f"group > in {HOLE} > row {HOLE}"])
+    assert set(changes(found["has no semicolons"], TEXT)) == {"1", "2", r"'x\n1'", "1.5", "'b'", "`c`"}
+    assert changes(found["is one expression"], TEXT)["true"] == ("false",)
+    row = changes(found[f"group > in {HOLE} > row {HOLE}"], TEXT)
     assert set(row) == {"1", "'two'", "'the'"}
     assert "'the'" in row["'two'"]
-    assert set(changes(found[f"group > in {HOLE} > is {HOLE}"])) == {"1", "2", "3"}
+    assert set(changes(found[f"group > in {HOLE} > is {HOLE}"], TEXT)) == {"1", "2", "3"}
 
 
 def test_what_is_asserted_of_something_is_a_weak_flip() -> None:
     found = units()
-    assert changes(found["has no semicolons"], strong=False)["toEqual"] == ("not.toEqual",)
-    assert changes(found["is one expression"], strong=False) == {"equal": ("notEqual",)}
-    row = changes(found[f"group > in {HOLE} > row {HOLE}"], strong=False)
+    assert changes(found["has no semicolons"], TEXT, strong=False)["toEqual"] == ("not.toEqual",)
+    assert changes(found["is one expression"], TEXT, strong=False) == {"equal": ("notEqual",)}
+    row = changes(found[f"group > in {HOLE} > row {HOLE}"], TEXT, strong=False)
     assert row == {"throws": ("doesNotThrow",), "TypeError": ("EvalError", "URIError")}
-    assert changes(found[f"group > in {HOLE} > is {HOLE}"], strong=False) == {"expect(f(x)).not": ("expect(f(x))",)}
+    assert changes(found[f"group > in {HOLE} > is {HOLE}"], TEXT, strong=False) == {
+        "expect(f(x)).not": ("expect(f(x))",)
+    }
     text = "it('a', () => { assert.ok(f(1)); assert(a !== b, 'c') })"
-    weak = changes(units(text=text)["a"], strong=False, text=text)
+    weak = changes(units(text)["a"], text, strong=False)
     assert weak == {"f(1)": ("!(f(1))",), "a !== b": ("!(a !== b)",), "!==": ("===",)}
 
 
@@ -109,4 +106,4 @@ def test_a_test_whose_snapshot_is_under_its_title_has_no_copies() -> None:
     found = units()
     assert [name for name, unit in found.items() if unit.alone] == [f"{HOLE}helped"]
     text = "it('a', () => { expect(f()).toMatchInlineSnapshot(`'b'`) })"
-    assert not units(text=text)["a"].alone
+    assert not units(text)["a"].alone

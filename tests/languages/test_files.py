@@ -1,27 +1,13 @@
-from collections.abc import Mapping
+"""Which files of a repository, of a Python project above all, are tests, support, configuration and source."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.languages import PathClass, PathClassifier
+from codegate.languages import PathClassifier
 from codegate.languages.python.files import PythonFiles
 from codegate.suite import Tree, TreeFile
-
-
-def classifier(files: Mapping[str, str]) -> PathClassifier:
-    return PathClassifier.of(Tree({path: TreeFile(text.encode()) for path, text in files.items()}))
-
-
-def python_files(files: Mapping[str, str]) -> PythonFiles:
-    return PythonFiles(classifier(files).tree)
-
-
-def check(files: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Check the classes of paths; ``expected`` has, by class, paths with blanks between them."""
-    room = classifier(files)
-    paths = {kind: listed.split() for kind, listed in expected.items()}
-    assert {kind: [path for path in listed if room.classify(path) == kind] for kind, listed in paths.items()} == paths
+from tests.languages.kit import check, classifier
 
 
 def test_names_and_segments_not_substrings() -> None:
@@ -33,7 +19,7 @@ def test_names_and_segments_not_substrings() -> None:
                 "pkg/templates/page.html pkg/py.typed pkg/history.py pkg/changes.py pkg/news.py pkg/notice.py "
                 "pkg/todo.py pkg/license.py news/feed.py pkg/azure-pipelines.yml pkg/requirements.py "
                 "pkg/setup.py app/tasks.py pkg/vendors.py pkg/templates/todo.html "
-                "pkg/data/history.json pkg/vendor/who.py"
+                "pkg/data/history.json pkg/vendor/who.py pkg/testing/tool.py"
             ),
             "test": (
                 "tests/test_core.py tests/unit/core_test.py pkg/test_core.py Tests/test_image.py tests.py "
@@ -110,25 +96,6 @@ def test_django_s_layout() -> None:
     )
 
 
-def test_numpy_s_layout() -> None:
-    check(
-        {
-            "numpy/__init__.py": "from . import core, testing\n",
-            "numpy/testing/__init__.py": "from ._private.utils import *\n",
-            "numpy/testing/_private/utils.py": "",
-            "numpy/testing/tests/__init__.py": "",
-            "numpy/core/__init__.py": "from numpy._pytesttester import PytestTester\n",
-            "numpy/core/tests/__init__.py": "",
-            "numpy/core/tests/_locales.py": "",
-        },
-        {
-            "source": "numpy/testing/_private/utils.py numpy/testing/__init__.py",
-            "test": "numpy/testing/tests/test_utils.py numpy/core/tests/test_numeric.py",
-            "test_support": "numpy/core/tests/_locales.py",
-        },
-    )
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -151,12 +118,7 @@ def test_a_module_that_source_imports_is_source_however_it_is_imported(statement
         check(files, {"source": f"{root}pkg/test_helpers.py"})
         by_a_test = {**files, f"{root}pkg/core.py": "", f"{root}pkg/test_core.py": f"{statement}\n"}
         check(by_a_test, {"test": f"{root}pkg/test_helpers.py"})
-        elsewhere = {
-            **files,
-            f"{root}pkg/core.py": "",
-            "scripts/run.py": f"{statement}\n",
-            "setup.py": f"{statement}\n",
-        }
+        elsewhere = {**files, f"{root}pkg/core.py": "", "scripts/run.py": f"{statement}\n"}
         check(elsewhere, {"test": f"{root}pkg/test_helpers.py"})
 
 
@@ -183,34 +145,28 @@ def test_no_source_breaks_the_scan(code: str) -> None:
     assert classifier({"a/__init__.py": "", "a/b.py": code}).classify("a/c.py") == "source"
 
 
+OPTIONS = "python_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"
+TABLE = 'python_files = ["check_*.py", "*_spec.py"]\ntestpaths = ["checks", "qa_tests", 7]'
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("pytest.ini", "[pytest]\npython_files = check_*.py *_spec.py\ntestpaths =\n    ./checks/\n    qa_tests\n"),
         ("pytest.ini", "[pytest]\n; comment\npython_files: check_*.py\n   *_spec.py\ntestpaths = checks qa_tests\n"),
-        (".pytest.ini", "[pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
-        ("tox.ini", "[tox]\nx = 1\n[pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
-        ("setup.cfg", "[tool:pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
+        (".pytest.ini", f"[pytest]\n{OPTIONS}"),
+        ("tox.ini", f"[tox]\nx = 1\n[pytest]\n{OPTIONS}"),
+        ("setup.cfg", f"[tool:pytest]\n{OPTIONS}"),
         (
             "pyproject.toml",
-            '[tool.pytest.ini_options]\npython_files = "check_*.py *_spec.py"\ntestpaths = "checks qa_tests"',
+            "[tool.pytest.ini_options]\npython_files='check_*.py *_spec.py'\ntestpaths='checks qa_tests'",
         ),
-        (
-            "pyproject.toml",
-            '[tool.pytest.ini_options]\npython_files = ["check_*.py", "*_spec.py"]\n'
-            'testpaths = ["checks", "qa_tests", 7]',
-        ),
-        (
-            "pyproject.toml",
-            '[tool.pytest]\npython_files = ["check_*.py", "*_spec.py"]\ntestpaths = ["checks", "qa_tests"]',
-        ),
-        ("pytest.toml", '[pytest]\npython_files = ["check_*.py", "*_spec.py"]\ntestpaths = ["checks", "qa_tests"]'),
+        ("pyproject.toml", f"[tool.pytest.ini_options]\n{TABLE}"),
+        ("pyproject.toml", f"[tool.pytest]\n{TABLE}"),
+        ("pytest.toml", f"[pytest]\n{TABLE}"),
     ],
 )
 def test_the_runner_s_configuration_is_read_where_pytest_reads_it(name: str, text: str) -> None:
-    rules = python_files({name: text})
-    assert rules.patterns == ("check_*.py", "*_spec.py")
-    assert rules.test_paths == ("checks", "qa_tests")
     check(
         {name: text},
         {
@@ -228,12 +184,10 @@ def test_the_first_file_in_pytest_s_order_wins() -> None:
         "tox.ini": "[pytest]\npython_files = three_*.py\n",
         "setup.cfg": "[tool:pytest]\npython_files = four_*.py\n",
     }
-    found = []
-    for name in list(files):
-        found.append(python_files(files).patterns[0])
+    for name, word in zip(list(files), ("one", "two", "three", "four"), strict=True):
+        check(files, {"test": f"{word}_a.py", "source": "test_a.py"})
         del files[name]
-    assert found == ["one_*.py", "two_*.py", "three_*.py", "four_*.py"]
-    assert python_files({"setup.cfg": "[pytest]\npython_files = x.py\n"}).patterns == ("test_*.py", "*_test.py")
+    check({"setup.cfg": "[pytest]\npython_files = x.py\n"}, {"test": "test_a.py a_test.py", "source": "x.py"})
 
 
 def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
@@ -255,6 +209,12 @@ def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
     )
 
 
+def configures_nothing(file: TreeFile, name: str) -> bool:
+    tree = Tree({name: file})
+    test = PathClassifier.of(tree).classify("tests/test_a.py") == "test"
+    return test and PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
+
+
 @pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "pytest.toml"])
 @pytest.mark.parametrize(
     "data",
@@ -268,9 +228,11 @@ def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
     ],
 )  # fmt: skip
 def test_a_broken_configuration_configures_nothing(name: str, data: bytes) -> None:
-    tree = Tree({name: TreeFile(data)})
-    assert PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
-    assert PathClassifier.of(tree).classify("tests/test_a.py") == "test"
+    assert configures_nothing(TreeFile(data), name)
+
+
+def test_a_link_configures_nothing() -> None:
+    assert configures_nothing(TreeFile(b"[pytest]\npython_files = x.py\n", "120000"), "pytest.ini")
 
 
 @given(
@@ -280,26 +242,6 @@ def test_no_configuration_breaks_the_classifier(text: str, name: str) -> None:
     assert classifier({name: text}).classify("a.py")
 
 
-def test_a_link_configures_nothing() -> None:
-    tree = Tree({"pytest.ini": TreeFile(b"[pytest]\npython_files = x.py\n", "120000")})
-    assert PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
-
-
 def test_a_file_made_to_stall_the_scan_does_not() -> None:
     room = classifier({"pkg/a.py": "from x import (\n" * 60_000, "pkg/test_x.py": ""})
     assert room.classify("pkg/test_x.py") == "test"
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("tests/parse.lua", "test"), ("src/parser_test.cc", "test"), ("src/test/kotlin/org/ParserTest.kt", "test"),
-        ("spec/parser_spec.rb", "test"), ("Sources/ParserTests.swift", "test"), ("t/parse.t", "test"),
-        ("tests/data.json", "test_support"), ("src/latest.lua", "source"), ("src/Contest.kt", "source"),
-        ("src/main/java/org/Parser.java", "source"), ("spec/rules.json", "source"),
-    ],
-)  # fmt: skip
-def test_tests_in_other_languages_are_known_by_their_names(path: str, kind: PathClass) -> None:
-    room = classifier({path: ""})
-    assert room.classify(path) == kind
-    assert room.is_test_module(path) == (kind == "test")

@@ -1,44 +1,10 @@
-"""Java's folder: which files are tests, and what assertions could expect instead."""
+"""Which of Java's tests have controls, what their assertions could expect instead, and which names a file declares."""
 
-from collections.abc import Mapping
-
-import pytest
-
-from codegate.languages import PathClass, PathClassifier, read
+from codegate.languages import read
 from codegate.languages.controls import EditableTest
 from codegate.languages.searching import find
-from codegate.suite import Tree, TreeFile
-
-
-def tree(files: Mapping[str, str]) -> Tree:
-    return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
-
-
-# Files
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("src/main/java/org/shop/Cart.java", "source"), ("src/main/java/org/shop/TestBench.java", "source"),
-        ("core/src/test/java/org/shop/CartTest.java", "test"), ("src/test/java/org/shop/Helper.java", "test_support"),
-        ("src/test/resources/cart.json", "test_support"), ("core/pom.xml", "dependencies"),
-        ("build.gradle.kts", "dependencies"), (".mvn/jvm.config", "configuration"), ("README.md", "docs"),
-        ("target/generated-sources/Cart.java", "generated"), ("a/target/test-classes/CartTest.class", "generated"),
-        ("src/main/resources/junit-platform.properties", "configuration"),
-        ("src/main/java/org/shop/vendor/Vendor.java", "source"), ("a/src/main/java/org/shop/test/Lab.java", "source"),
-        ("src/main/conftest.py", "test_support"), ("src/main/app.test.ts", "test_support"),
-        ("src/main/go.mod", "dependencies"),
-    ],
-)  # fmt: skip
-def test_a_file_is_what_mavens_layout_makes_it(path: str, kind: PathClass) -> None:
-    text = "class CartTest {\n  @Test void total() {}\n}\n" if "CartTest" in path else "class Any {}\n"
-    room = PathClassifier.of(tree({path: text}))
-    assert room.classify(path) == kind
-    assert room.is_test_module(path) == (kind == "test")
-
-
-# Syntax
+from codegate.suite import TreeFile
+from tests.languages.kit import changes, units_of
 
 TEXT = """import static org.junit.jupiter.api.Assertions.*;
 class CartTest {
@@ -64,11 +30,7 @@ class OldTest extends TestCase { public void testIt() { assertTrue(cart.isEmpty(
 
 
 def units(text: str = TEXT) -> dict[str, EditableTest]:
-    return {one["name"]: EditableTest.model_validate(one) for one in find("src/test/java/CartTest.java", text, "maven")}
-
-
-def changes(unit: EditableTest, *, strong: bool, text: str = TEXT) -> dict[str, tuple[str, ...]]:
-    return {text.encode()[site.start : site.end].decode(): site.texts for site in unit.sites if site.strong is strong}
+    return units_of("src/test/java/CartTest.java", text, "maven")
 
 
 def test_tests_are_methods_by_their_annotations_or_by_their_class() -> None:
@@ -78,22 +40,22 @@ def test_tests_are_methods_by_their_annotations_or_by_their_class() -> None:
 
 
 def test_literals_are_flipped_but_not_what_annotations_or_labels_have() -> None:
-    found = changes(units()["total"], strong=True)
+    found = changes(units()["total"], TEXT)
     assert set(found) == {'"pear"', '"plum\\n"', "3L", "1.5", "'a'", "true", '"pear tree"', '"plum"', "9"}
     assert found["3L"][:2] == ("0L", "1L")
     assert {one[:9] for one in found['"pear tree"']} == {'"pear tre'}, "another word of the file may be in it, too"
     rows = units()["Empty.row"].sites
     assert {TEXT.encode()[site.start : site.end].decode() for site in rows if site.row} == {'"pear, 2"', '"plum, 4"'}
-    assert not changes(units()["Empty.other"], strong=True), "the name of what gives the rows"
+    assert not changes(units()["Empty.other"], TEXT), "the name of what gives the rows"
 
 
 def test_what_is_asserted_of_something_is_a_weak_flip() -> None:
-    found = changes(units()["total"], strong=False)
+    found = changes(units()["total"], TEXT, strong=False)
     assert found["=="] == ("!=",)
     assert found["assertTrue"] == ("org.junit.jupiter.api.Assertions.assertFalse",)
     assert found["IOException.class"] == ("java.util.zip.DataFormatException.class",)
     old = TEXT.replace("org.junit.jupiter.api.Assertions", "org.junit.Assert")
-    assert changes(units(old)["testIt"], strong=False, text=old)["assertTrue"] == ("org.junit.Assert.assertFalse",)
+    assert changes(units(old)["testIt"], old, strong=False)["assertTrue"] == ("org.junit.Assert.assertFalse",)
 
 
 def test_declarations_and_uses_are_read() -> None:
