@@ -39,8 +39,8 @@ def test_a_program_is_whole_for_an_old_interpreter_without_codegate(package: str
 
 def test_what_a_program_imports_comes_before_it_once() -> None:
     text = driver_command("unittest_driver", {}, package=PYTHON).argv[5]
-    assert (text.count("class Channel:"), text.count("def explain(")) == (1, 1)
-    assert text.index("class Channel:") < text.index("def explain(") < text.index("def make_result_class(")
+    assert (text.count("class Channel:"), text.count("class Run:")) == (1, 1)
+    assert text.index("class Channel:") < text.index("class Run:") < text.index("def make_result_class(")
 
 
 def test_many_watched_files_are_compared_in_one_pass(tmp_path: Path) -> None:

@@ -191,27 +191,21 @@ class Watcher:
             if isinstance(path, (str, bytes)) and event_text(path)[:1] == "/":
                 self.look(path, 1)
 
-    def on_address(self, args: Any) -> None:
-        if len(args) < 2 or not isinstance(args[0], _socket.socket):
-            return
-        family, address = _socket.socket.family.__get__(args[0]), args[1]
-        if family == _socket.AF_UNIX:
-            self.on_path(address)
-        elif family in INTERNET and isinstance(address, tuple) and len(address) > 1:
-            host = event_text(address[0])
-            if isinstance(address[0], (str, bytes)) and self.is_local(host):
-                self.note("local", "connect " + host)
-            else:
-                self.note("network", "connect %s:%s" % (host, event_text(address[1])))
-
-    def on_bind(self, args: Any) -> None:
+    def on_address(self, args: Any, verb: str = "connect") -> None:
         if len(args) < 2 or not isinstance(args[0], _socket.socket):
             return
         family, address = _socket.socket.family.__get__(args[0]), args[1]
         if family == _socket.AF_UNIX:
             self.on_path(address)
         elif family in INTERNET and isinstance(address, tuple) and address:
-            self.note("local", "bind " + event_text(address[0]))
+            host = event_text(address[0])
+            if verb == "bind" or (isinstance(address[0], (str, bytes)) and self.is_local(host)):
+                self.note("local", "%s %s" % (verb, host))
+            else:
+                self.note("network", "connect " + ":".join(map(event_text, address[:2])))
+
+    def on_bind(self, args: Any) -> None:
+        self.on_address(args, "bind")
 
     def on_path(self, address: Any) -> None:
         """Record a connection to a Unix socket, local or forbidden.

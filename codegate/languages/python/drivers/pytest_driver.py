@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import begin_run, chain, end, explain, start_watch, take_marks
+from codegate.languages.python.drivers.python_driver import Run, chain
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
 #: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
@@ -96,14 +96,14 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
         return False
 
 
-def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary: dict[str, Any]) -> object:
+def make_protocol(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
     """Return the pytest plugin that runs each test.
 
     Other plugins do not run it. ``vary`` has the functions of ``variations_driver``.
     """
     from _pytest.runner import pytest_runtest_protocol as run_once
 
-    alone = frozenset(settings["isolated"])
+    alone, channel = frozenset(run.settings["isolated"]), run.channel
     main = channel.process
 
     class Protocol:
@@ -111,7 +111,7 @@ def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary:
         def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
             if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
                 return run_once(item, nextitem)
-            for _ in range(settings["repeat"]):
+            for _ in range(run.settings["repeat"]):
                 if not run_alone(vary, channel, item):
                     item.session.testsfailed += 1
             return True
@@ -119,22 +119,12 @@ def make_protocol(pytest: Any, channel: Channel, settings: dict[str, Any], vary:
     return Protocol()
 
 
-def make_recorder(
-    pytest: Any,
-    channel: Channel,
-    settings: dict[str, Any],
-    roots: list[str],
-    packages: str,
-    vary: dict[str, Any],
-    marks: Any,
-    is_variant: Any,
-) -> object:
+def make_recorder(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
     """Return the pytest plugin that reports all phases of tests.
 
-    It makes the repository importable too, from its import ``roots``. ``packages`` is the environment's folder of
-    packages, ``vary`` has the functions of ``variations_driver``, ``marks`` returns the tokens since its last call, and
-    ``is_variant`` whether a test has altered copies or is one.
+    It makes the repository importable too. ``vary`` has the functions of ``variations_driver``.
     """
+    settings, channel, roots = run.settings, run.channel, run.roots
     alone = frozenset(settings["isolated"])
 
     class Recorder:
@@ -148,7 +138,7 @@ def make_recorder(
                 sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
             # Behind the standard library; before the packages, where the project may have another version.
             path = SearchPath(entry for entry in sys.path if entry not in roots)
-            path.first = path.index(packages)
+            path.first = path.index(run.packages)
             path[path.first : path.first] = roots
             sys.path = path
             places = [*roots, *folders_above(os.path.relpath(settings["file"], settings["folder"] or "."))]
@@ -157,7 +147,7 @@ def make_recorder(
             outcome = yield
             if outcome.excinfo is not None:
                 error = outcome.excinfo[1]
-                facts = explain(original(pytest, error), roots)
+                facts = run.explain(original(pytest, error))
                 channel.send(kind="collection_error", id=settings["file"], text=plain(error, 2000), crash=facts)
 
         def pytest_configure(self, config: Any) -> None:
@@ -167,7 +157,7 @@ def make_recorder(
 
         def pytest_sessionstart(self, session: Any) -> None:
             # Of plugins, the one that was registered last has the first say.
-            session.config.pluginmanager.register(make_protocol(pytest, channel, settings, vary))
+            session.config.pluginmanager.register(make_protocol(pytest, run, vary))
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -186,13 +176,13 @@ def make_recorder(
             report = outcome.get_result()
             if report.failed:
                 call = getattr(report, "call", None)
-                facts = explain(original(pytest, call.excinfo.value), roots) if call and call.excinfo else None
+                facts = run.explain(original(pytest, call.excinfo.value)) if call and call.excinfo else None
                 text = plain(getattr(report, "longrepr", ""), 1 << 20)[-2000:]
                 channel.send(kind="collection_error", id=plain(report.nodeid, 4096), text=text, crash=facts)
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
-            if is_variant(item.nodeid):
+            if run.is_variant(item.nodeid):
                 item.repr_failure = show_failure  # pytest's own parses the whole file for each, which has all copies
             outcome = yield
             report = outcome.get_result()
@@ -203,7 +193,7 @@ def make_recorder(
                 if call.excinfo and message is None:
                     message = call.excinfo.exconly(tryshort=True)
                 # An unexpected success, for one, fails without an exception.
-                facts = explain(call.excinfo.value, roots, message) if call.excinfo else None
+                facts = run.explain(call.excinfo.value, message) if call.excinfo else None
             seconds = float(report.duration)
             outcome_name = report.outcome if report.passed or report.failed else "skipped"
             channel.send(
@@ -214,13 +204,14 @@ def make_recorder(
                 seconds=seconds if math.isfinite(seconds) and seconds > 0 else 0.0,  # a test may turn the clock
                 markers=sorted({plain(marker.name, 100) for marker in item.iter_markers()})[:50],
                 crash=facts,
-                receipts=marks(),
-                text=plain(report.longrepr, 1 << 20)[-4000:] if report.failed and is_variant(item.nodeid) else "",
+                receipts=run.marks(),
+                text=plain(report.longrepr, 1 << 20)[-4000:] if report.failed and run.is_variant(item.nodeid) else "",
             )
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_report_teststatus(self, report: Any) -> Any:
-            return ("", "", "") if is_variant(report.nodeid) else None  # who reads the output is shown the real ones
+            # Who reads the output is shown the real ones.
+            return ("", "", "") if run.is_variant(report.nodeid) else None
 
     return Recorder()
 
@@ -273,21 +264,20 @@ def has_time_machine() -> bool:
 
 def main() -> None:
     """Run the selected file; exit with pytest's status."""
-    leave = os._exit
-    settings, channel, workspace, packages, roots = begin_run()
+    run = Run()
+    settings = run.settings
     vary: dict[str, Any] = {}
     exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
     if settings["clock_days"] and not has_time_machine():
         vary["turn_clock"](settings["clock_days"])
     import pytest
 
-    sys.path += roots  # for what the project's options load; the packages come first until plugins are there
-    finish_watch = start_watch(settings, channel, workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, *take_marks(settings))
-    here = "./" + os.path.relpath(os.path.join(workspace, settings["file"]))
-    options = [*settings["options"], "--rootdir=" + workspace, "--tb=short", "--color=no", "-q", here]
-    status = int(pytest.main(options, plugins=[recorder]))
-    end(channel, finish_watch, status, leave)
+    sys.path += run.roots  # for what the project's options load; the packages come first until plugins are there
+    run.watch()
+    recorder = make_recorder(pytest, run, vary)
+    here = "./" + os.path.relpath(os.path.join(run.workspace, settings["file"]))
+    options = [*settings["options"], "--rootdir=" + run.workspace, "--tb=short", "--color=no", "-q", here]
+    run.end(int(pytest.main(options, plugins=[recorder])))
 
 
 main()

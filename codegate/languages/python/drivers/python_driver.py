@@ -48,7 +48,6 @@ def absent_module(error: Any, roots: list[str]) -> str | None:
 
     A module below ``roots``, the repository's import roots, does not count.
     """
-    # It is the top-level module. None: the error has no name, or the repository has that module.
     try:
         name = error.name if isinstance(error, ImportError) else None
     except Exception:
@@ -72,56 +71,77 @@ def raised_in(error: Any) -> list[str] | None:
     return found
 
 
-def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return an exception's ``Crash`` fields: class, message, causes.
+class Run:
+    """One run of a test file: its settings, channel and environment.
 
-    ``roots`` are the repository's import roots. ``message`` replaces the exception's own text.
+    Attributes:
+        packages: the first of the environment's folders of packages.
+        roots: the command's import roots, which the driver has to add to ``sys.path``.
+        leave: the original ``os._exit``.
     """
-    errors = chain(error)
-    numbers = [number for number in map(number_of, errors) if number is not None]
-    return {
-        "exception": qualified(type(error)),
-        "message": plain(error if message is None else message, 4000),
-        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
-        "causes": [qualified(type(cause)) for cause in errors],
-        "errno": numbers[0] if numbers else None,
-        "dependency": absent_module(error, roots),
-        "place": raised_in(error),
-    }
 
+    def __init__(self) -> None:
+        self.leave = os._exit
+        self.settings: dict[str, Any] = json.load(sys.stdin)
+        self.channel = Channel(int(sys.argv[1]), self.settings["token"])
+        self.workspace = sys.argv[2]
+        sys.argv[1:] = []
+        os.chdir(os.path.join(self.workspace, self.settings["folder"]))
+        self.packages, self.roots = enter_environment(self.settings)
+        copies = self.settings.get("copies")
+        self.words = tuple("_%s" % word for word in copies["variants"]) if copies else ()
+        self.seen: set[str] = set()
+        if copies:
+            setattr(builtins, copies["mark"], self.seen.add)
 
-def take_marks(settings: dict[str, Any]) -> tuple[Any, Any]:
-    """Define the function that marks call.
-
-    Return two functions: the first returns the tokens since its last call, the second whether a test is an altered copy
-    or has one. This process cannot tell which, because the code under test may read what it knows.
-    """
-    if "copies" not in settings:
-        return list, lambda _name: False
-    seen: set[str] = set()
-    words = tuple("_%s" % word for word in settings["copies"]["variants"])
-    setattr(builtins, settings["copies"]["mark"], seen.add)
-
-    def take() -> list[str]:
-        tokens = sorted(seen)
-        seen.clear()
+    def marks(self) -> list[str]:
+        """Return the tokens of marks since the last call."""
+        tokens = sorted(self.seen)
+        self.seen.clear()
         return tokens
 
-    return take, lambda name: any(word in name for word in words)
+    def is_variant(self, name: str) -> bool:
+        """Return whether a test is an altered copy or has one."""
+        # This process cannot tell which, because the code under test may read what it knows.
+        return any(word in name for word in self.words)
 
+    def explain(self, error: Any, message: Any = None) -> dict[str, Any]:
+        """Return an exception's ``Crash`` fields: class, message, causes.
 
-def begin_run() -> tuple[dict[str, Any], Channel, str, str, list[str]]:
-    """Read the settings, open the channel, enter the environment.
+        ``message`` replaces the exception's own text.
+        """
+        errors = chain(error)
+        numbers = [number for number in map(number_of, errors) if number is not None]
+        return {
+            "exception": qualified(type(error)),
+            "message": plain(error if message is None else message, 4000),
+            "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
+            "causes": [qualified(type(cause)) for cause in errors],
+            "errno": numbers[0] if numbers else None,
+            "dependency": absent_module(error, self.roots),
+            "place": raised_in(error),
+        }
 
-    Return settings, channel, workspace, and the two results of ``enter_environment``.
-    """
-    # The last two are as in ``enter_environment``; the current folder is that of the tests.
-    settings = json.load(sys.stdin)
-    channel = Channel(int(sys.argv[1]), settings["token"])
-    workspace = sys.argv[2]
-    sys.argv[1:] = []
-    os.chdir(os.path.join(workspace, settings["folder"]))
-    return (settings, channel, workspace, *enter_environment(settings))
+    def fail_to_load(self, place: str, error: Any) -> None:
+        """Report a file that cannot load, or a class: ``path::Class``."""
+        crash = self.explain(error)
+        self.channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=crash)
+
+    def watch(self) -> None:
+        """Record unusual actions of the tested code from now on."""
+        room: dict[str, Any] = {}
+        exec(compile(self.settings["behaviour"], "<behaviour>", "exec"), room)
+        self.finish_watch: Callable[[], None] = room["begin"](self.channel.send, self.workspace, self.packages)
+
+    def end(self, status: int) -> None:
+        """Report the end of the run; exit with ``status``."""
+        with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
+            sys.stdout.flush()
+            sys.stderr.flush()
+        self.finish_watch()
+        self.channel.send(kind="end", status=status)
+        # What the repository registered to run at exit, or left running in threads, has no say any more.
+        self.leave(status)
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
@@ -146,28 +166,3 @@ def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     paths = [os.path.abspath(path) for path in [*settings["roots"], *given]]
     return sys.path[standard], [os.getcwd(), *paths] if settings["module"] else paths
-
-
-def start_watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
-    """Record unusual actions of the tested code from now on.
-
-    Returns a function that ends the recording. ``packages`` is the folder of the environment's packages.
-    """
-    room: dict[str, Any] = {}
-    exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
-    finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
-    return finish
-
-
-def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
-    """Report the end of the run; exit with ``status``.
-
-    ``finish_watch`` is what ``start_watch`` returned, ``leave`` the original ``os._exit``.
-    """
-    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finish_watch()
-    channel.send(kind="end", status=status)
-    # What the repository registered to run at exit, or left running in threads, has no say any more.
-    leave(status)

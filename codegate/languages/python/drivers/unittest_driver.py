@@ -21,16 +21,12 @@ import types
 import unittest
 from typing import Any
 
-from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.languages.python.drivers.python_driver import begin_run, end, explain, start_watch, take_marks
+from codegate.grading.drivers.channel_driver import plain
+from codegate.languages.python.drivers.python_driver import Run
 
 
-def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any, is_variant: Any) -> Any:
-    """Return a unittest result class that reports each test.
-
-    ``roots`` are the repository's import roots. ``marks`` returns the tokens since its last call, and ``is_variant``
-    whether a test has altered copies or is one.
-    """
+def make_result_class(run: Run) -> Any:
+    """Return a unittest result class that reports each test."""
     clock = time.perf_counter
 
     class Result(unittest.TextTestResult):
@@ -52,25 +48,25 @@ def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any,
             super().stopTest(test)
 
         def addSuccess(self, test: Any) -> None:
-            if not is_variant(name_of(test)):
+            if not run.is_variant(name_of(test)):
                 super().addSuccess(test)
             self.tell(test, "call", "passed")
 
         def addFailure(self, test: Any, err: Any) -> None:
-            if not is_variant(name_of(test)):
+            if not run.is_variant(name_of(test)):
                 super().addFailure(test, err)
             self.tell(test, "call", "failed", err)
 
         def addError(self, test: Any, err: Any) -> None:
-            if not is_variant(name_of(test)):
+            if not run.is_variant(name_of(test)):
                 super().addError(test, err)
             if hasattr(test, "_testMethodName") and not is_failed_import(test):
                 self.tell(test, "call", "failed", err)
                 return
             # A module that cannot be loaded, or a fixture of a module or a class: its tests never began.
             holder = re.match(r"setUpClass \((?:.*\.)?(\w+)\)", str(getattr(test, "description", "")))
-            place = "%s::%s" % (file, holder.group(1)) if holder else file
-            fail_to_load(channel, place, err[1], roots)
+            file = run.settings["file"]
+            run.fail_to_load("%s::%s" % (file, holder.group(1)) if holder else file, err[1])
 
         def addSkip(self, test: Any, reason: str) -> None:
             super().addSkip(test, reason)
@@ -85,7 +81,7 @@ def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any,
             self.tell(test, "call", "failed")
 
         def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
-            if not is_variant(name_of(test)):
+            if not run.is_variant(name_of(test)):
                 super().addSubTest(test, subtest, err)
             self.tell(test, "call", "passed" if err is None else "failed", err)
 
@@ -93,12 +89,13 @@ def make_result_class(channel: Channel, file: str, roots: list[str], marks: Any,
             if not hasattr(test, "_testMethodName") or is_failed_import(test):
                 return  # a fixture that skips a class or a module
             seconds = clock() - self.began if when == "teardown" else 0.0
-            crash = None if error is None else explain(error[1], roots)
-            shown = error is not None and is_variant(name_of(test))
+            crash = None if error is None else run.explain(error[1])
+            shown = error is not None and run.is_variant(name_of(test))
             text = plain("".join(traceback.format_exception(*error)), 1 << 20)[-4000:] if shown else ""
-            channel.send(
-                kind="phase", id=plain("%s::%s" % (file, name_of(test)), 1 << 16), when=when, outcome=outcome,
-                seconds=max(seconds, 0.0), markers=[], crash=crash, receipts=marks(), text=text,
+            test_id = plain("%s::%s" % (run.settings["file"], name_of(test)), 1 << 16)
+            run.channel.send(
+                kind="phase", id=test_id, when=when, outcome=outcome, seconds=max(seconds, 0.0), markers=[],
+                crash=crash, receipts=run.marks(), text=text,
             )  # fmt: skip
 
     return Result
@@ -114,14 +111,6 @@ def is_failed_import(test: Any) -> bool:
     return type(test).__module__ == "unittest.loader"
 
 
-def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> None:
-    """Report a file, or class in it, that cannot load.
-
-    ``place`` is its path, or ``path::Class``; ``roots`` are the repository's import roots.
-    """
-    channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=explain(error, roots))
-
-
 def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
     """Return a test file's import root and dotted module name.
 
@@ -135,22 +124,28 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
     return folder, ".".join(parts)
 
 
-def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+def run_unittest(run: Run, result: Any) -> bool:
     """Run a test file by unittest; return whether everything passed.
 
     The file is ``settings["file"]``, loaded as by ``python -m unittest``. ``result`` is the class of the test results.
     """
-    folder, name = module_name(workspace, settings["file"], os.getcwd())
+    folder, name = module_name(run.workspace, run.settings["file"], os.getcwd())
     if folder not in sys.path:
-        sys.path.insert(sys.path.index(settings["packages"]), folder)
+        sys.path.insert(sys.path.index(run.packages), folder)
     with contextlib.suppress(unittest.SkipTest):  # the loader makes a skipped test of it
         importlib.import_module(name)  # the loader would wrap what goes wrong
     suite: Any = unittest.defaultTestLoader.loadTestsFromName(name)
-    if settings["order"] == "reversed" and is_ordinary(suite):
+    if run.settings["order"] == "reversed" and is_ordinary(suite):
         suite = unittest.TestSuite(reversed(list(flat(suite))))
     for test in flat(suite):
         result.expected[name_of(test)] = result.expected.get(name_of(test), 0) + 1
     return unittest.TextTestRunner(resultclass=result, verbosity=0).run(suite).wasSuccessful()
+
+
+def label_from(run: Run, start: str) -> str:
+    """Return the dotted name of the selected file, below ``start``."""
+    file = os.path.join(run.workspace, run.settings["file"])
+    return os.path.relpath(file, start)[: -len(".py")].replace(os.sep, ".")
 
 
 def is_ordinary(suite: Any) -> bool:
@@ -169,20 +164,20 @@ def flat(suite: Any) -> Any:
             yield part
 
 
-def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+def run_own(run: Run, result: Any) -> bool:
     """Run one of Django's test files; return whether everything passed.
 
     Django's ``runtests.py`` runs ``settings["file"]``. ``result`` is the class of the test results.
     """
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
-    own = os.path.abspath(settings["script"])
+    own = os.path.abspath(run.settings["script"])
     start = os.path.dirname(own)
-    label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
-    sys.argv = [own, *settings["options"], "--parallel=1", "--noinput"]
-    sys.argv += [*(["--reverse"] if settings["order"] == "reversed" else []), label]
+    label = label_from(run, start)
+    sys.argv = [own, *run.settings["options"], "--parallel=1", "--noinput"]
+    sys.argv += [*(["--reverse"] if run.settings["order"] == "reversed" else []), label]
     os.chdir(start)
-    sys.path.insert(sys.path.index(settings["packages"]), start)
+    sys.path.insert(sys.path.index(run.packages), start)
     try:
         runpy.run_path(own, run_name="__main__")
     except SystemExit as ending:
@@ -190,21 +185,21 @@ def run_own(settings: dict[str, Any], workspace: str, result: Any) -> bool:
     return True
 
 
-def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+def run_manage(run: Run, result: Any) -> bool:
     """Run a file by ``manage.py test``; return whether everything passed.
 
     The file is ``settings["file"]``. The project's settings, databases and options are kept. ``result`` is the class of
     the test results.
     """
-    script, given = settings["script"], ""
+    script, given = run.settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
-    label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
-    words = list(settings["options"])
+    label = label_from(run, start)
+    words = list(run.settings["options"])
     for number, word in enumerate(words):
         if word.partition("=")[0] == "--testrunner":
             given = word.partition("=")[2] or words[number + 1]
     steady = {"failfast": False, "parallel": 0, "pdb": False, "shuffle": False}
-    if settings["order"] == "reversed":
+    if run.settings["order"] == "reversed":
         steady["reverse"] = True
 
     def make_runner(name: str) -> Any:
@@ -235,7 +230,7 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
     module.__getattr__ = make_runner
     sys.modules[module.__name__] = module
     sys.argv = [script or "django-admin", "test", *words, "--testrunner=codegate_django.Runner", "--noinput"]
-    sys.path.insert(sys.path.index(settings["packages"]), start)
+    sys.path.insert(sys.path.index(run.packages), start)
     try:
         if script:
             runpy.run_path(script, run_name="__main__")
@@ -248,21 +243,19 @@ def run_manage(settings: dict[str, Any], workspace: str, result: Any) -> bool:
 
 def main() -> None:
     """Run the selected file; exit 0 if all passed."""
-    leave = os._exit
-    settings, channel, workspace, packages, roots = begin_run()
-    sys.path[sys.path.index(packages) : sys.path.index(packages)] = roots
-    run = run_unittest
-    if settings["django"]:
-        run = run_own if settings["script"].endswith("runtests.py") else run_manage
-    settings["packages"] = packages
-    finish_watch = start_watch(settings, channel, workspace, packages)
-    result = make_result_class(channel, settings["file"], roots, *take_marks(settings))
+    run = Run()
+    sys.path[sys.path.index(run.packages) : sys.path.index(run.packages)] = run.roots
+    run_file = run_unittest
+    if run.settings["django"]:
+        run_file = run_own if run.settings["script"].endswith("runtests.py") else run_manage
+    run.watch()
+    result = make_result_class(run)
     try:
-        passed = run(settings, workspace, result)
+        passed = run_file(run, result)
     except BaseException as error:  # a module may end the process while it is imported
-        fail_to_load(channel, settings["file"], error, roots)
+        run.fail_to_load(run.settings["file"], error)
         passed = False
-    end(channel, finish_watch, int(not passed), leave)
+    run.end(int(not passed))
 
 
 main()

@@ -79,20 +79,13 @@ def turn_clock(days: int) -> None:
         setattr(time, name, Ahead(real[name], replacement))
 
     # Of a moment, not by adding days to what the real ones say: in between a zone may have changed its offset.
-    def datetime_now(cls: Any, tz: Any = None) -> Any:
-        return cls.fromtimestamp(now(), tz)
-
-    def datetime_utcnow(cls: Any) -> Any:
-        return cls.fromtimestamp(now(), datetime.timezone.utc).replace(tzinfo=None)
-
-    def today(cls: Any) -> Any:
-        return cls.fromtimestamp(now())
-
-    for kind, name, function in (
-        (datetime.datetime, "now", datetime_now),
-        (datetime.datetime, "utcnow", datetime_utcnow),
-        (datetime.date, "today", today),
-    ):
+    utc = datetime.timezone.utc
+    functions: list[tuple[Any, str, Callable[..., Any]]] = [
+        (datetime.datetime, "now", lambda cls, tz=None: cls.fromtimestamp(now(), tz)),
+        (datetime.datetime, "utcnow", lambda cls: cls.fromtimestamp(now(), utc).replace(tzinfo=None)),
+        (datetime.date, "today", lambda cls: cls.fromtimestamp(now())),
+    ]
+    for kind, name, function in functions:
         (namespace,) = gc.get_referents(kind.__dict__)
         functools.update_wrapper(function, namespace[name], assigned=("__name__", "__qualname__", "__doc__"))
         namespace[name] = classmethod(function)
