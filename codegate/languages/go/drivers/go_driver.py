@@ -37,7 +37,7 @@ ENDINGS = {
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
-    """Describe a failed test: the fields of ``codegate.grading.records.Crash``.
+    """Return the ``Crash`` fields of a failed test.
 
     ``fatal`` is why the process ended while the test ran; empty if the test ended before.
     """
@@ -54,39 +54,6 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     text = own.group(0) if own else fatal
     parents = [parent for words, parent in ENDINGS.items() if words in text]
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
-
-
-def send_results(
-    channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str], unclear: set[str]
-) -> set[str]:
-    """Send a process's test results; return its unfinished top-level tests.
-
-    Unfinished tests were running when the process crashed. ``files`` has, by test, the file that declares it.
-    ``unclear`` tests may have been ended by another test's panic, so their results are not sent. The ``receipts``
-    (tokens of the marks that ran) go with the first result.
-    """
-    broken: set[str] = set()
-    fatal = ""
-    if listener.running():
-        found = FATAL.search(listener.last)
-        fatal = found.group(0) if found else "the test process ended with status %d" % status
-        broken = {name.partition("/")[0] for name in listener.running()}
-    unfinished = set(listener.running())
-    # In the order in which they began: parallel ones end in another each time.
-    entries = [(name, entry) for name in listener.started
-               for entry in listener.results.get(name, [("failed", 0.0)] if name in unfinished else [])]  # fmt: skip
-    for name, (outcome, seconds) in entries:
-        top = name.partition("/")[0]
-        if top in files and top not in unclear:
-            crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
-            test = plain("%s::%s" % (files[top], name), 1 << 16)
-            text = plain(listener.said.get(name, ""), 2 * KEPT) if crash and listener.is_variant(name) else ""
-            channel.send(
-                kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash,
-                receipts=receipts, text=text,
-            )  # fmt: skip
-            receipts = []
-    return broken
 
 
 def declared(workspace: str, files: list[str]) -> dict[str, str]:
@@ -112,10 +79,18 @@ def has_main(folder: str) -> bool:
 
 
 class Run:
-    """Starts the test program; collects passed tests and crashes."""
+    """Starts the test program; collects passed tests and crashes.
 
-    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any]) -> None:
+    Attributes:
+        files: by test, the file that declares it.
+    """
+
+    def __init__(
+        self, argv: list[str], folder: str, variables: dict[str, str], settings: dict[str, Any], channel: Channel
+    ) -> None:
         self.argv, self.folder, self.variables, self.settings = argv, folder, variables, settings
+        self.channel = channel
+        self.files: dict[str, str] = {}
         self.printer = Printer(settings["output_bytes"])
         self.variants = frozenset(settings["variants"])
         self.passed: list[str] = []
@@ -130,50 +105,70 @@ class Run:
         self.passed += [name for name in names if name in listener.results and name not in failed]
         return status, listener, receipts
 
+    def group(self, names: list[str]) -> bool:
+        """Run the tests ``names`` together; return whether any failed."""
+        # If the process crashes, another one runs the rest. A process that fails though none of its tests does proves
+        # nothing: a test may be reported as passed before its goroutine panics.
+        failed = False
+        for _ in range(MAX_RUNS + len(self.variants)):
+            if not names:
+                return failed
+            status, listener, receipts = self.of(names)
+            failed = failed or status != 0
+            outcomes = {outcome for found in listener.results.values() for outcome, _ in found}
+            if status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
+                sys.exit(3)  # no end is announced
+            # Go says which test panics: those that ran in parallel to it are run again, each alone.
+            panicked = listener.panicked()
+            unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
+            broken = self.send_results(listener, status, receipts, unclear)
+            for name in sorted(unclear):
+                failed = self.group([name]) or failed
+            if status != 0 and not listener.started:
+                found = FATAL.search(listener.last)
+                text = listener.last[found.start() if found else -1000 :][:2000]
+                kind = "panic" if found else "TestMainFailed" if has_main(self.folder) else "ProcessEnded"
+                words = text if found else "the test process ended with status %d before any test\n%s" % (status, text)
+                for file in sorted(set(self.files.values())):
+                    crash = {"exception": kind, "message": plain(words, 1000), "parents": []}
+                    self.channel.send(kind="collection_error", id=file, text=plain(text, 2000), crash=crash)
+            left = [name for name in names if name not in broken and name not in listener.results]
+            if len(left) == len(names) or not (broken or status not in (0, 1)):
+                return failed
+            names = left
+        # So many tests took their process down that the rest was never tried: no end is announced.
+        sys.exit(3)
 
-def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
-    """Run the tests ``names`` together; return whether any failed.
+    def send_results(self, listener: Listener, status: int, receipts: list[str], unclear: set[str]) -> set[str]:
+        """Send a process's test results; return its unfinished top-level tests.
 
-    ``files`` has, by test, the file that declares it.
-    """
-    # If the process crashes, another one runs the rest. A process that fails though none of its tests does proves
-    # nothing: a test may be reported as passed before its goroutine panics.
-    failed = False
-    for _ in range(MAX_RUNS + len(run.variants)):
-        if not names:
-            return failed
-        status, listener, receipts = run.of(names)
-        failed = failed or status != 0
-        outcomes = {outcome for found in listener.results.values() for outcome, _ in found}
-        if status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
-            sys.exit(3)  # no end is announced
-        # Go says which test panics: those that ran in parallel to it are run again, each alone.
-        panicked = listener.panicked()
-        unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
-        broken = send_results(channel, listener, files, status, receipts, unclear)
-        for name in sorted(unclear):
-            failed = run_group(run, [name], files, channel) or failed
-        if status != 0 and not listener.started:
+        Unfinished tests were running when the process crashed. ``unclear`` tests may have been ended by another test's
+        panic, so their results are not sent. The ``receipts`` (tokens of the marks that ran) go with the first result.
+        """
+        unfinished, fatal = listener.running(), ""
+        if unfinished:
             found = FATAL.search(listener.last)
-            text = listener.last[found.start() if found else -1000 :][:2000]
-            kind = "panic" if found else "TestMainFailed" if has_main(run.folder) else "ProcessEnded"
-            words = text if found else "the test process ended with status %d before any test\n%s" % (status, text)
-            for file in sorted(set(files.values())):
-                crash = {"exception": kind, "message": plain(words, 1000), "parents": []}
-                channel.send(kind="collection_error", id=file, text=plain(text, 2000), crash=crash)
-        left = [name for name in names if name not in broken and name not in listener.results]
-        if len(left) == len(names) or not (broken or status not in (0, 1)):
-            return failed
-        names = left
-    # So many tests took their process down that the rest was never tried: no end is announced.
-    sys.exit(3)
+            fatal = found.group(0) if found else "the test process ended with status %d" % status
+        # In the order in which they began: parallel ones end in another each time.
+        for name in listener.started:
+            top = name.partition("/")[0]
+            if top not in self.files or top in unclear:
+                continue
+            unknown = [("failed", 0.0)] if name in unfinished else []
+            for outcome, seconds in listener.results.get(name, unknown):
+                crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
+                test = plain("%s::%s" % (self.files[top], name), 1 << 16)
+                text = plain(listener.said.get(name, ""), 2 * KEPT) if crash and listener.is_variant(name) else ""
+                self.channel.send(
+                    kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash,
+                    receipts=receipts, text=text,
+                )  # fmt: skip
+                receipts = []
+        return {name.partition("/")[0] for name in unfinished}
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Describe a compile error: the fields of ``codegate.grading.records.Crash``.
-
-    ``words`` is the compiler's output.
-    """
+    """Return the ``Crash`` fields of a compile error, from the output."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -266,7 +261,7 @@ def main() -> None:
         "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
         *settings["test_options"],
     ]  # fmt: skip
-    run = Run([program, *options], os.path.join(workspace, folder), variables, settings)
+    run = Run([program, *options], os.path.join(workspace, folder), variables, settings, channel)
     printed = compile_tests(program, settings, workspace, variables)
     if not os.path.isfile(program):
         # No selected test is in such a file, and the answer has changed what it calls.
@@ -282,12 +277,12 @@ def main() -> None:
             channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))
         channel.send(kind="end", status=2)
         sys.exit(2)
-    tests = declared(workspace, files)
-    alone = [name for name in tests if name in settings["isolated"]]
-    groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
+    run.files = declared(workspace, files)
+    alone = [name for name in run.files if name in settings["isolated"]]
+    groups = [[name] for name in alone] + [[name for name in run.files if name not in alone]]
     failed = False
     for group in groups * settings["repeat"]:
-        failed = run_group(run, group, tests, channel) or failed
+        failed = run.group(group) or failed
     if run.variants and run.passed and (run.crashed or has_main(os.path.join(workspace, folder))):
         # Copies fail, so the exit status says nothing about the tests that passed; it does when they run without them.
         run.printer.left = 0

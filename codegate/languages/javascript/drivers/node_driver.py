@@ -49,7 +49,6 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 
     They are ``command``, scripts of ``package.json`` that it names, and other scripts, usual test scripts first.
     """
-    # Scripts that it names come first, then those that usually run tests.
     try:
         with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
             found = json.load(file).get("scripts", {})
@@ -87,86 +86,6 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
     return found
 
 
-def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
-    """Return options in the first command line with a program.
-
-    ``found`` are command lines, and ``programs`` the program's possible names. Only options in ``valued`` (with a
-    value) or that match ``plain`` (without one) are returned.
-    """
-    every = (options_after(words, programs, valued, plain) for words in found)
-    return next((options for options in every if options is not None), [])
-
-
-def node_options(found: list[list[str]], runner: str) -> list[str]:
-    """Return Node's options in the command line that starts ``runner``.
-
-    ``found`` are command lines.
-    """
-    for words in found:
-        runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
-        if not runs:
-            continue
-        options = options_after(words, {"node"}, NODE_VALUED, NODE_PLAIN) or []
-        given = [word.partition("=")[2] for word in words if word.startswith("NODE_OPTIONS=")]
-        for text in given:
-            options += options_after(["node", *text.split()], {"node"}, NODE_VALUED, NODE_PLAIN) or []
-        if "tsx" in words and runner == "node":
-            options += ["--import", "tsx"]
-        return options
-    return []
-
-
-def mocha_command(
-    found: list[list[str]], reporter: str, node: str, folder: str, workspace: str, until_exit: bool
-) -> list[str]:
-    """Return mocha's command line, without ``node`` in front.
-
-    ``found`` are the project's command lines, ``reporter`` is our reporter's file, and ``folder`` has our own files.
-    With ``until_exit`` mocha ends its process early only if the project's options say so.
-    """
-    # Node's options come first, then mocha's program, then the project's options for it. Mocha reads no configuration
-    # of its own, which could add test files.
-    version = version_of("mocha")
-    given = first_options(found, MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
-    named = {name: given[given.index(name) + 1] for name in ("--config", "--opts") if name in given}
-    if version >= (6,):
-        given = config_options(node, folder, workspace, named.get("--config")) + given
-    empty = os.path.join(folder, "mocha.opts")
-    if version < (8,):
-        given = opts_options(os.path.join(workspace, named.get("--opts", "test/mocha.opts"))) + given
-        with open(empty, "w", encoding="utf-8"):
-            pass
-    own = [
-        *(["--no-config", "--no-package"] if version >= (6,) else []),
-        *(["--opts", empty] if version < (8,) else []),
-        *(["--exit"] if version >= (4,) and not until_exit else []),  # older ones know no other way
-    ]
-    options, flags = split_flags(given)
-    return [*flags, bin_of("mocha", "_mocha"), *options, "--reporter", reporter, *own]
-
-
-def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
-    """Return supported options in the project's mocha configuration.
-
-    ``named`` is the configuration file that the project's command names, ``node`` the path of Node, and ``folder`` has
-    our own files.
-    """
-    description = os.path.join(package_folder("mocha"), "package.json")
-    command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)
-    try:
-        settings = dict(json.loads(done.stdout))
-    except (ValueError, TypeError):
-        return []
-    words = ["mocha"]
-    for key, value in settings.items():
-        dashed = re.sub("[A-Z]", lambda capital: "-" + capital.group().lower(), key)
-        name = ("--" if len(key) > 1 else "-") + dashed
-        for one in value if isinstance(value, list) else [value]:
-            words += [name] if one is True else [name + "=" + str(one)] if one not in (False, None) else []
-    return options_after(words, {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
-
-
 def opts_options(path: str) -> list[str]:
     """Return supported options in a ``mocha.opts`` file."""
     # Mocha before version 8 reads such files.
@@ -179,40 +98,112 @@ def opts_options(path: str) -> list[str]:
     return options_after(["mocha", *words], {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
 
 
-def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
-    """Return the test framework's command line, without ``node``.
+class Launcher:
+    """Writes the command line of a test framework, without ``node``.
 
-    ``node`` is the path of Node, and ``folder`` has our own files.
+    Attributes:
+        node: the path of Node.
+        folder: has our own files.
+        workspace: the project's folder.
+        found: command lines that may run the project's tests, as words.
     """
-    until_exit = settings["until_exit"]
-    runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
-    found = scripts(workspace, settings["command"])
-    reporter = os.path.join(folder, settings["reporter"])
-    # Loaded before whatever the project's options load, which may be the code under test.
-    own = [*(["--require", reporter] if reporter.endswith(".cjs") else []), *node_options(found, runner)]
-    if runner == "node":
-        early = [] if until_exit else ["--test-force-exit"]
-        return [*own, *early, "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
-    if runner == "mocha":
-        return [*own, *mocha_command(found, reporter, node, folder, workspace, until_exit), file]
-    if runner == "jest":
-        given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--forceExit"))
-        shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
-        shuffle = shuffle if version_of("jest") >= (29, 5) else []
-        early = [] if until_exit else ["--forceExit"]
-        return [
-            *own, bin_of("jest", "jest"), *given, *shuffle, *early, "--ci", "--runInBand",
-            "--coverage=false", "--bail=0", "--passWithNoTests", "--watchman=false",
-            "--cacheDirectory=" + os.path.join(folder, "cache"),
-            "--reporters=" + reporter, "--runTestsByPath", file,
-        ]  # fmt: skip
-    given = first_options(found, {"vitest"}, VITEST_VALUED, re.compile("--globals"))
-    return [*own, reporter, *given]
+
+    def __init__(self, settings: dict[str, Any], node: str, folder: str, workspace: str) -> None:
+        self.settings, self.node, self.folder, self.workspace = settings, node, folder, workspace
+        self.found = scripts(workspace, settings["command"])
+        self.reporter = os.path.join(folder, settings["reporter"])
+
+    def first_options(self, programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str]:
+        """Return ``options_after`` of the first command line with a program."""
+        every = (options_after(words, programs, valued, plain) for words in self.found)
+        return next((options for options in every if options is not None), [])
+
+    def node_options(self) -> list[str]:
+        """Return Node's options in the command line that starts the framework."""
+        runner = self.settings["runner"]
+        for words in self.found:
+            runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
+            if not runs:
+                continue
+            options = options_after(words, {"node"}, NODE_VALUED, NODE_PLAIN) or []
+            given = [word.partition("=")[2] for word in words if word.startswith("NODE_OPTIONS=")]
+            for text in given:
+                options += options_after(["node", *text.split()], {"node"}, NODE_VALUED, NODE_PLAIN) or []
+            if "tsx" in words and runner == "node":
+                options += ["--import", "tsx"]
+            return options
+        return []
+
+    def mocha_command(self) -> list[str]:
+        """Return mocha's command line, Node's options first."""
+        # Mocha reads no configuration of its own, which could add test files.
+        version = version_of("mocha")
+        given = self.first_options(MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
+        named = {name: given[given.index(name) + 1] for name in ("--config", "--opts") if name in given}
+        if version >= (6,):
+            given = self.config_options(named.get("--config")) + given
+        empty = os.path.join(self.folder, "mocha.opts")
+        if version < (8,):
+            given = opts_options(os.path.join(self.workspace, named.get("--opts", "test/mocha.opts"))) + given
+            with open(empty, "w", encoding="utf-8"):
+                pass
+        own = [
+            *(["--no-config", "--no-package"] if version >= (6,) else []),
+            *(["--opts", empty] if version < (8,) else []),
+            *(["--exit"] if version >= (4,) and not self.settings["until_exit"] else []),  # older ones always do
+        ]
+        options, flags = split_flags(given)
+        return [*flags, bin_of("mocha", "_mocha"), *options, "--reporter", self.reporter, *own]
+
+    def config_options(self, named: str | None) -> list[str]:
+        """Return supported options in the project's mocha configuration.
+
+        ``named`` is the configuration file that the project's command names.
+        """
+        description = os.path.join(package_folder("mocha"), "package.json")
+        command = [self.node, os.path.join(self.folder, "mocha_config.cjs"), description, *([named] if named else [])]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=self.workspace)
+        try:
+            settings = dict(json.loads(done.stdout))
+        except (ValueError, TypeError):
+            return []
+        words = ["mocha"]
+        for key, value in settings.items():
+            dashed = re.sub("[A-Z]", lambda capital: "-" + capital.group().lower(), key)
+            name = ("--" if len(key) > 1 else "-") + dashed
+            for one in value if isinstance(value, list) else [value]:
+                words += [name] if one is True else [name + "=" + str(one)] if one not in (False, None) else []
+        return options_after(words, {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
+
+    def arguments(self) -> list[str]:
+        """Return the framework's command line for the selected file."""
+        settings, reporter = self.settings, self.reporter
+        until_exit, runner = settings["until_exit"], settings["runner"]
+        file = os.path.relpath(settings["file"], settings["folder"] or ".")
+        # Loaded before whatever the project's options load, which may be the code under test.
+        own = [*(["--require", reporter] if reporter.endswith(".cjs") else []), *self.node_options()]
+        if runner == "node":
+            early = [] if until_exit else ["--test-force-exit"]
+            return [*own, *early, "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
+        if runner == "mocha":
+            return [*own, *self.mocha_command(), file]
+        if runner == "jest":
+            given = self.first_options({"jest", "jest.js"}, JEST_VALUED, re.compile("--forceExit"))
+            shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
+            shuffle = shuffle if version_of("jest") >= (29, 5) else []
+            early = [] if until_exit else ["--forceExit"]
+            return [
+                *own, bin_of("jest", "jest"), *given, *shuffle, *early, "--ci", "--runInBand",
+                "--coverage=false", "--bail=0", "--passWithNoTests", "--watchman=false",
+                "--cacheDirectory=" + os.path.join(self.folder, "cache"),
+                "--reporters=" + reporter, "--runTestsByPath", file,
+            ]  # fmt: skip
+        return [*own, reporter, *self.first_options({"vitest"}, VITEST_VALUED, re.compile("--globals"))]
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
     """Return mocha's options and Node's options, separately."""
-    # The last of several equal options of mocha counts. Node's options need another process.
+    # The last of several equal options of mocha counts.
     mocha: list[str] = []
     node: list[str] = []
     single: dict[str, list[str]] = {}
@@ -352,7 +343,7 @@ def main() -> None:
     if settings["clock_days"]:
         os.environ["CODEGATE_CLOCK_DAYS"] = str(settings["clock_days"])
         os.environ["NODE_OPTIONS"] = "--require=" + os.path.join(folder, "clock.cjs")
-    command = [node, *arguments(settings, node, folder, place)]
+    command = [node, *Launcher(settings, node, folder, place).arguments()]
     told, tell = os.pipe()
     heard, hear = os.pipe()
     process = subprocess.Popen(

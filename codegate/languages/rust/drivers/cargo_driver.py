@@ -201,38 +201,6 @@ def choose(targets: list[Target], path: str) -> list[Target]:
     return own or [target for target in above if len(target.folder) == nearest and target.has(named)]
 
 
-def has_asserted(place: str, files: dict[str, str]) -> bool:
-    """Return whether an assertion macro in a test file panicked.
-
-    ``place`` is ``file:line:column`` of the panic; the keys of ``files`` are the paths of the test files.
-    """
-    name, line, column = place.rsplit(":", 2)
-    path = next((path for path in files if path.endswith(os.sep + name)), None)
-    if path is None:
-        return False
-    with open(path, encoding="utf-8", errors="replace") as file:
-        text = next(itertools.islice(file, int(line) - 1, None), "")
-    return MACRO.match(text, int(column) - 1) is not None
-
-
-def failure(status: int, output: str, files: dict[str, str]) -> dict[str, Any]:
-    """Describe a failed test: the fields of ``codegate.grading.records.Crash``.
-
-    ``status`` and ``output`` are those of its process; the keys of ``files`` are the paths of the test files.
-    """
-    panic, section = PANIC.search(output), SECTION.search(output)
-    message = panic.group(2) if panic else section.group(1).strip() if section else ""
-    if ENDED.search(output) is None:
-        ended = "the test process ended with status %d and no result" % status
-        message = "%s\n%s" % ((message, ended) if message else (ended, output[-500:]))
-    wrong = UNPANICKED in output or (panic and (message.startswith("assertion") or has_asserted(panic.group(1), files)))
-    parents = ["AssertionError"] if wrong else []
-    if "memory allocation of" in output and status == -signal.SIGABRT:
-        parents = ["MemoryError"]
-    return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 4000),
-            "parents": parents}  # fmt: skip
-
-
 def outcome_of(status: int, output: str) -> str:
     """Return a test's outcome, by its process's status and output."""
     # Its status and libtest's count must agree.
@@ -244,46 +212,10 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the names of the tests in a test program.
-
-    ``start`` has the program's ``argv``, ``folder`` and ``variables``.
-    """
-    # There are none if it is not built with libtest.
+    """Return the tests in a program; none if it is built without libtest."""
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
-
-
-def run_tests(
-    channel: Channel, start: dict[str, Any], tests: dict[str, str], marks: str, files: dict[str, str],
-    settings: dict[str, Any],
-) -> bool:  # fmt: skip
-    """Run and report tests; return whether none failed.
-
-    ``start`` has the program's ``argv``, ``folder`` and ``variables``; ``tests`` has ids by name; ``marks`` is the file
-    to which marks write tokens; the keys of ``files`` are the paths of the test files.
-    """
-    good, left = True, settings["output_bytes"] // 2
-    for name, test in tests.items():
-        has_copies = any(word in name for word in settings["variants"])  # or is one
-        for _ in range(settings["repeat"]):
-            argv = [*start["argv"], name, "--exact"]
-            with open(marks, "w", encoding="utf-8"):
-                pass
-            limit = settings["seconds"] if has_copies else None
-            status, output, seconds = run(argv, start["folder"], start["variables"], limit=limit)
-            outcome = outcome_of(status, output)
-            crash = failure(status, output, files) if outcome == "failed" else None
-            good = good and crash is None
-            if crash is not None and left > 0 and not has_copies:
-                sys.stdout.write(plain(output, left))
-                left -= len(output)
-            with open(marks, encoding="utf-8", errors="replace") as file:
-                receipts = file.read(KEPT).split()
-            channel.send(kind="phase", id=plain(test, 1 << 16), when="call", outcome=outcome, seconds=seconds,
-                         markers=[], crash=crash, receipts=receipts,
-                         text=plain(output, TEXT) if crash and has_copies else "")  # fmt: skip
-    return good
 
 
 def is_module(name: str, crate: str) -> bool:
@@ -302,29 +234,83 @@ def is_module(name: str, crate: str) -> bool:
     return False
 
 
-def build_failure(words: str, crate: str, files: dict[str, str]) -> dict[str, Any]:
-    """Describe a compile error: the fields of ``codegate.grading.records.Crash``.
+class Reporter:
+    """Runs the tests of test programs and reports them.
 
-    ``words`` is Cargo's output, ``crate`` the folder of the target's crate; the keys of ``files`` are the paths of the
-    test files.
+    Attributes:
+        files: by path, the names of the selected test files.
+        marks: the file to which marks write tokens.
     """
-    error = ERROR.search(words)
-    if error is None or any(path.endswith(os.sep + error.group(1)) for path in files):
-        return {"exception": "BuildFailed", "parents": []}
-    absent = ABSENT.search(words[error.start() :].partition("\n\n")[0])
-    if absent is None or is_module(absent.group(1), crate):
-        return {"exception": "BuildFailed", "parents": ["SyntaxError"]}
-    return {"exception": "BuildFailed", "parents": [], "dependency": absent.group(1)}
 
+    def __init__(self, channel: Channel, settings: dict[str, Any], files: dict[str, str], marks: str) -> None:
+        self.channel, self.settings, self.files, self.marks = channel, settings, files, marks
 
-def broken(channel: Channel, file: str, words: str, crash: dict[str, Any]) -> None:
-    """Report why a file's tests gave no results.
+    def run(self, start: dict[str, Any], tests: dict[str, str]) -> bool:
+        """Run and report tests, ids by name; return whether none failed."""
+        good, left = True, self.settings["output_bytes"] // 2
+        for name, test in tests.items():
+            has_copies = any(word in name for word in self.settings["variants"])  # or is one
+            for _ in range(self.settings["repeat"]):
+                argv = [*start["argv"], name, "--exact"]
+                with open(self.marks, "w", encoding="utf-8"):
+                    pass
+                limit = self.settings["seconds"] if has_copies else None
+                status, output, seconds = run(argv, start["folder"], start["variables"], limit=limit)
+                outcome = outcome_of(status, output)
+                crash = self.failure(status, output) if outcome == "failed" else None
+                good = good and crash is None
+                if crash is not None and left > 0 and not has_copies:
+                    sys.stdout.write(plain(output, left))
+                    left -= len(output)
+                with open(self.marks, encoding="utf-8", errors="replace") as file:
+                    receipts = file.read(KEPT).split()
+                self.channel.send(kind="phase", id=plain(test, 1 << 16), when="call", outcome=outcome, seconds=seconds,
+                                  markers=[], crash=crash, receipts=receipts,
+                                  text=plain(output, TEXT) if crash and has_copies else "")  # fmt: skip
+        return good
 
-    ``words`` is the reason; ``crash`` has the other fields of ``codegate.grading.records.Crash``.
-    """
-    sys.stdout.write(plain(words, 4000) + "\n")
-    crash = {**crash, "message": plain(words, 1000)}
-    channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
+    def failure(self, status: int, output: str) -> dict[str, Any]:
+        """Return the ``Crash`` fields of a failed test, from its process."""
+        panic, section = PANIC.search(output), SECTION.search(output)
+        message = panic.group(2) if panic else section.group(1).strip() if section else ""
+        if ENDED.search(output) is None:
+            ended = "the test process ended with status %d and no result" % status
+            message = "%s\n%s" % ((message, ended) if message else (ended, output[-500:]))
+        wrong = UNPANICKED in output or (panic and (message.startswith("assertion") or self.asserts(panic.group(1))))
+        parents = ["AssertionError"] if wrong else []
+        if "memory allocation of" in output and status == -signal.SIGABRT:
+            parents = ["MemoryError"]
+        return {"exception": "panic" if panic else "TestFailed", "message": plain(message.strip(), 4000),
+                "parents": parents}  # fmt: skip
+
+    def asserts(self, place: str) -> bool:
+        """Return whether ``file:line:column`` is an assertion in a test file."""
+        name, line, column = place.rsplit(":", 2)
+        path = next((path for path in self.files if path.endswith(os.sep + name)), None)
+        if path is None:
+            return False
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = next(itertools.islice(file, int(line) - 1, None), "")
+        return MACRO.match(text, int(column) - 1) is not None
+
+    def build_failure(self, words: str, crate: str) -> dict[str, Any]:
+        """Return the ``Crash`` fields of a compile error in a crate's folder.
+
+        ``words`` is Cargo's output.
+        """
+        error = ERROR.search(words)
+        if error is None or any(path.endswith(os.sep + error.group(1)) for path in self.files):
+            return {"exception": "BuildFailed", "parents": []}
+        absent = ABSENT.search(words[error.start() :].partition("\n\n")[0])
+        if absent is None or is_module(absent.group(1), crate):
+            return {"exception": "BuildFailed", "parents": ["SyntaxError"]}
+        return {"exception": "BuildFailed", "parents": [], "dependency": absent.group(1)}
+
+    def broken(self, file: str, words: str, crash: dict[str, Any]) -> None:
+        """Report why a file's tests gave no results."""
+        sys.stdout.write(plain(words, 4000) + "\n")
+        crash = {**crash, "message": plain(words, 1000)}
+        self.channel.send(kind="collection_error", id=file, text=plain(words, KEPT), crash=crash)
 
 
 def main() -> None:
@@ -338,6 +324,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
     cargo = Cargo(settings, python, workspace)
     files = {os.path.join(workspace, file): file for file in settings["files"]}
+    reporter = Reporter(channel, settings, files, cargo.marks)
     targets, default, words = cargo.targets()
     inside = {path: choose(targets, path) for path in files}
     good = True
@@ -347,17 +334,17 @@ def main() -> None:
     for target in {target.root: target for each in inside.values() for target in each}.values():
         start, words = cargo.compile(target, default)
         if start is None:
-            facts = (words[words.find("\nerror") + 1 :], build_failure(words, target.crate, files))
+            facts = (words[words.find("\nerror") + 1 :], reporter.build_failure(words, target.crate))
             why.update((path, facts) for path, each in inside.items() if target in each)
             continue
         placed = {name: target.file_of(name) for name in listed(start)}
         tests = {name: "%s::%s" % (files[path], inner) for name, (path, inner) in placed.items() if path in files}
         found.update(path for path, _ in placed.values())
-        good = run_tests(channel, start, tests, cargo.marks, files, settings) and good
+        good = reporter.run(start, tests) and good
     missing = [path for path in files if path not in found]
     for path in missing:
         words, crash = why[path]
-        broken(channel, files[path], words or "no test target lists a test of this file", crash)
+        reporter.broken(files[path], words or "no test target lists a test of this file", crash)
     status = 2 if missing else 0 if good else 1
     channel.send(kind="end", status=status)
     sys.exit(status)
