@@ -154,20 +154,20 @@ class TestSyntax(ABC):
     def tests(self, root: "Node") -> Iterator[Written]:
         """Yield nodes that may be tests, in file order."""
 
-    @abstractmethod
-    def mark(self, statement: "Node", data: bytes) -> str:
-        """Return the text of the mark to insert after ``statement``.
+    def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
+        """Return the mark to insert after ``statement``; "": none.
 
         ``data`` is the content of the file.
         """
+        return ""
 
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         """Yield the byte position and text of each mark.
 
         ``data`` is the content of the file. The last mark is before the first statement that may end the test.
         """
-        for node in takewhile(lambda node: not self.leaves(node), test.statements):
-            yield node.end_byte, self.mark(node, data)
+        marked = takewhile(lambda node: not self.leaves(node), test.statements)
+        yield from ((node.end_byte, mark) for node in marked if (mark := self.mark(node, data)))
 
     def word(self, named: "Node") -> tuple[int, str]:
         """Return the byte position and text that rename a test.

@@ -120,9 +120,13 @@ class TypedReader(StatementReader):
             return self.check(call, map(self.text, results))
         local = "\n".join(step.text for step in before)
         given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in made)
-        steps = written_out(self.parameters(helper), list(map(self.text, arguments)), self.declare)
-        if steps is None or not (given or is_fresh(call, self.base)):
-            return None
+        parameters = self.parameters(helper)
+        pairs = list(zip(parameters, map(self.text, arguments), strict=False))
+        names = {name for name, _ in parameters}
+        mixed = any(names.intersection(re.findall(r"\w+", text)) - {name} for (name, _), text in pairs)
+        if len(parameters) != len(arguments) or mixed or not (given or is_fresh(call, self.base)):
+            return None  # the parameters are declared one after the other
+        steps = tuple(Step(self.declare(name, kind, text)) for (name, kind), text in pairs if name != text)
         return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 
 
@@ -195,12 +199,7 @@ def is_fresh(node: "Node", base: str) -> bool:
 
 def appears(text: str, base: str) -> bool:
     """Return whether ``base`` has the code ``text``, ignoring whitespace."""
-    return without_blanks(text) in without_blanks(base)
-
-
-def without_blanks(code: str) -> str:
-    """Return code without whitespace."""
-    return re.sub(r"\s", "", code)
+    return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
@@ -226,20 +225,3 @@ def asserting(
     }:  # fmt: skip
         found |= more
     return found
-
-
-def written_out(
-    parameters: Sequence[tuple[str, str]], arguments: Sequence[str], declared: Callable[[str, str, str], str]
-) -> tuple[Step, ...] | None:
-    """Return declarations of parameters with the arguments as values.
-
-    ``parameters`` are names with types; ``declared`` writes one declaration. None if there are more or fewer arguments
-    than parameters, or an argument uses another parameter's name.
-    """
-    names = {name for name, _ in parameters}
-    if len(parameters) != len(arguments):
-        return None
-    pairs = list(zip(parameters, arguments, strict=True))
-    if any((set(re.findall(r"\w+", text)) & names) - {name} for (name, _), text in pairs):
-        return None
-    return tuple(Step(declared(name, kind, text)) for (name, kind), text in pairs if name != text)

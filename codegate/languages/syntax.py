@@ -10,11 +10,11 @@ import re
 import threading
 import tokenize
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from time import thread_time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from codegate.suite import TreeFile
 
@@ -29,6 +29,7 @@ _MAX_NESTING: Final = 20
 _MAX_SECONDS: Final = 1.0
 _CHUNK: Final = 4096
 
+_Read = TypeVar("_Read")
 _lock = threading.Lock()  # warnings.catch_warnings changes the whole process
 
 
@@ -170,23 +171,12 @@ def compiles(source: bytes) -> bool:
 
     This finds more errors than parsing.
     """
-    tree = parse_python(source)
-    try:
-        with _lock, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return tree is not None and compile(tree, "source", "exec", dont_inherit=True) is not None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    return _read_quietly(lambda: compile(source, "source", "exec", dont_inherit=True)) is not None
 
 
 def parse_python(source: bytes) -> ast.Module | None:
     """Return Python's own syntax tree of ``source``; None: syntax error."""
-    try:
-        with _lock, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return _read_quietly(lambda: ast.parse(source))
 
 
 def same_syntax(old: bytes, new: bytes) -> bool:
@@ -194,13 +184,17 @@ def same_syntax(old: bytes, new: bytes) -> bool:
 
     They then differ in layout and comments only.
     """
-    before, after = parse_python(old), parse_python(new)
-    if before is None or after is None:
-        return False
+    before = _read_quietly(lambda: ast.dump(ast.parse(old)))
+    return before is not None and before == _read_quietly(lambda: ast.dump(ast.parse(new)))
+
+
+def _read_quietly(read: "Callable[[], _Read]") -> "_Read | None":
     try:
-        return ast.dump(before) == ast.dump(after)
-    except (RecursionError, MemoryError):
-        return False
+        with _lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def decode(source: bytes) -> str:

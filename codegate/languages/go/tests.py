@@ -20,7 +20,7 @@ from codegate.suite import Tree
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NAMES: Final = frozenset({"identifier", "package_identifier", "type_identifier", "field_identifier"})
+_NAMES: Final = frozenset({"identifier", "package_identifier", "type_identifier"})
 _LITERALS: Final = frozenset(
     ("int_literal", "float_literal", "interpreted_string_literal_content", "raw_string_literal_content")
 )
@@ -152,11 +152,9 @@ class GoDialect(Dialect):
                 if outer.type not in {"array_type", "index_expression"} and not _SAYING.search(called):
                     yield inner
 
+    @override
     def names(self, node: "Node") -> set[str]:
-        """Return the names that ``node`` declares.
-
-        For a method, it is the name of its type.
-        """
+        # For a method, it is the name of its type.
         if node.type == "function_declaration":
             return {text_of(field(node, "name"))}
         if node.type == "method_declaration":
@@ -168,11 +166,10 @@ class GoDialect(Dialect):
     def bound(self, text: str) -> frozenset[str]:
         return super().bound(text) - {"_", ""}
 
+    @override
     def used(self, text: str) -> frozenset[str]:
-        """Return the names that code mentions, without fields and methods."""
-        return frozenset(
-            text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
-        )  # fmt: skip
+        # Fields and methods are left out.
+        return frozenset(text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES)
 
     @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
@@ -245,11 +242,7 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        """Return a step's statement with ``=`` for redeclared names.
-
-        ``known`` has depth and name of the variables so far; those of the step are added.
-        """
-        # The statement is changed only if all its names are known.
+        # The statement gets ``=`` if all its names are ``known``: depth and name of each variable so far.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = children_of(node, "left") if node.type == "short_var_declaration" else []

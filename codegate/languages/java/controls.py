@@ -39,14 +39,6 @@ class JavaTestSyntax(TestSyntax):
         yield from _methods(root, ())
 
     @override
-    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
-        yield from ()
-
-    @override
-    def mark(self, statement: "Node", data: bytes) -> str:
-        return ""
-
-    @override
     def toggled(self, node: "Node") -> Sequence[str]:
         text, around = text_of(node), node.parent
         if around is None:

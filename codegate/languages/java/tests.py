@@ -149,14 +149,15 @@ class JavaDialect(Dialect):
             if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
                 yield inner
 
+    @override
     def names(self, node: "Node") -> set[str]:
-        """Return the names that a statement or class member declares."""
         if node.type in TYPES | {"method_declaration"}:
             return {text_of(field(node, "name"))}
         return {text_of(field(each, "name")) for each in node.children_by_field_name("declarator")}
 
+    @override
     def used(self, text: str) -> frozenset[str]:
-        """Return the names that code mentions; of ``x.name`` only ``x``."""
+        # Of ``x.name`` only ``x``.
         root = self.parse(text)
         members = {field(node, "name") for node in walk(root) if field(node, "object") is not None}
         members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
@@ -203,11 +204,8 @@ class JavaDialect(Dialect):
         wanted = names.union(*(self.used(text) for text in shown))
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 
+    @override
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value; a text as a string literal.
-
-        ``kind`` is ``s`` for a text.
-        """
         return json.dumps(text, ensure_ascii=False) if kind == "s" else super().value(kind, text)
 
 

@@ -38,6 +38,7 @@ _TOGGLES: Final = swapped(
     ("deepEqual", "notDeepEqual"), ("deepStrictEqual", "notDeepStrictEqual"), ("throws", "doesNotThrow"),
     ("rejects", "doesNotReject"),
 )  # fmt: skip
+_MARK: Final = '$mark$("$token$");'
 _OTHERS: Final = ("EvalError", "URIError")  # no honest error is of these classes to stay compatible
 _TRUE: Final = re.compile(r"(\w+\.)*(assert|ok)")
 _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWith|has|test|throws?(Error)?|rejects)$")
@@ -65,9 +66,10 @@ class JavaScriptTestSyntax(TestSyntax):
             title = led + title_of(given[0], is_table=not _TABLES.isdisjoint(names))
             body = field(functions[-1], "body")
             statements = [body] if body is not None and body.type != "statement_block" else parts_of(body)
+            inverted = any(one.type == "object" and _INVERTING.search(text_of(one)) for one in given)
             if names[0] in _GROUPS:
                 stack.append((functions[-1], f"{title} > "))
-            elif statements and (statement := _statement(node)) and not _is_inverted(given):
+            elif statements and (statement := _statement(node)) and not inverted:
                 yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
 
     @override
@@ -84,7 +86,7 @@ class JavaScriptTestSyntax(TestSyntax):
         function = around.parent if around is not None and is_block else around
         waits = "async " if function is not None and function.children[0].type == "async" else ""
         if around is not None and is_block:
-            yield around.start_byte + 1, f" {self.mark(around, data)}"
+            yield around.start_byte + 1, f" {_MARK}"
         for node in test.statements:
             given = next(iter(parts_of(node)), None) if node.type == "return_statement" else None if is_block else node
             if given is not None:
@@ -92,11 +94,7 @@ class JavaScriptTestSyntax(TestSyntax):
                 yield _end(given), '))("$token$")'
             if given is not None or self.leaves(node):
                 break
-            yield _end(node), f"; {self.mark(node, data)}"
-
-    @override
-    def mark(self, statement: "Node", data: bytes) -> str:
-        return '$mark$("$token$");'
+            yield _end(node), f"; {_MARK}"
 
     @override
     def toggled(self, node: "Node") -> Sequence[str]:
@@ -143,10 +141,6 @@ def _end(node: "Node") -> int:
 def _is_title(node: "Node") -> bool:
     added = node.type == "binary_expression" and text_of(field(node, "operator")) == "+"
     return added or node.type in _TEXTS | _VALUES
-
-
-def _is_inverted(given: "list[Node]") -> bool:
-    return any(node.type == "object" and _INVERTING.search(text_of(node)) for node in given)
 
 
 def _is_expected(node: "Node") -> bool:

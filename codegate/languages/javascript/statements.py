@@ -74,10 +74,7 @@ class JavaScriptReader(StatementReader):
                 yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
 
     def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each row of a literal table.
-
-        The steps ``before`` the statement may assign the table to a name.
-        """
+        """Yield a branch for each row of a literal table, or of a named one."""
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return
@@ -194,10 +191,7 @@ def _assertion(statement: "Node") -> Step | None:
 
 
 def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a supertest request and its checked parts, or None.
-
-    None if the request has no expectation. ``before`` are the steps before the statement.
-    """
+    """Return a supertest request and its checked parts, or None."""
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = call_in(value) if value is not None else called(statement)
@@ -243,7 +237,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
         inner = operand(value)
         sides = [field(inner, "left"), field(inner, "right")] if inner.type == "binary_expression" else [inner]
         for side in sides:
-            if side is None or not any(is_name(node) for node in walk(side)):
+            if side is None or not any(node.type in NAMES for node in walk(side)):
                 continue
             text = text_of(side)
             called_with = side.type in FUNCTIONS or (raises and side.type == "identifier")
@@ -311,8 +305,3 @@ def _bare(value: "Node") -> "Node":
 def _elements(table: "Node | None") -> Iterator["Node"]:
     if table is not None and _bare(table).type == "array":
         yield from (node for node in _bare(table).named_children if node.type not in {"comment", "spread_element"})
-
-
-def is_name(node: "Node") -> bool:
-    """Return whether a node is a name, such as ``x``."""
-    return node.type in NAMES

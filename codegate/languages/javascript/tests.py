@@ -20,7 +20,6 @@ from codegate.languages.javascript.statements import (
     asserting_functions,
     declares_tests,
     function_in,
-    is_name,
     parameters,
     role_of,
     title_pattern,
@@ -140,7 +139,7 @@ class JavaScriptDialect(Dialect):
     @override
     def names(self, node: "Node") -> set[str]:
         named = node.named_children if node.type in DECLARATIONS else [node]
-        return {text_of(inner) for each in named for inner in walk(field(each, "name")) if is_name(inner)}
+        return {text_of(inner) for each in named for inner in walk(field(each, "name")) if inner.type in NAMES}
 
     @override
     def bound(self, text: str) -> frozenset[str]:
@@ -149,11 +148,12 @@ class JavaScriptDialect(Dialect):
             left = field(node, "left") if node.type.endswith("assignment_expression") else None
             while left is not None and left.type in {"member_expression", "subscript_expression"}:
                 left = field(left, "object")
-            found |= {text_of(inner) for inner in walk(left) if is_name(inner)}
+            found |= {text_of(inner) for inner in walk(left) if inner.type in NAMES}
         return frozenset(found)
 
+    @override
     def used(self, text: str) -> frozenset[str]:
-        """Return mentioned names, except those local to inner functions."""
+        # Names local to inner functions are left out.
         root = self.parse(f"({text})" if text.startswith("{") else text)
         names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
         return frozenset(names - _inner_names(root))
@@ -228,13 +228,11 @@ class JavaScriptDialect(Dialect):
         own = self.bound(text_of(statement))
         return own if statement.type in DECLARATIONS or statement.type.endswith("_declaration") else own - declared
 
+    @override
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """Return an example, with module paths from the repository's root.
-
-        ``before`` and ``after`` are the values of ``expression`` without and with the fix.
-        """
+        # Paths of modules start at the repository's root.
         found = super().shown(path, context, steps, expression, before, after)
         code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
         return found._replace(code=code, expression=expression)
@@ -280,7 +278,7 @@ def _data(root: "Node") -> Iterator[str]:
 
 def _owner_in(call: "Node | None") -> str:
     owner = field(field(call, "function"), "object") if call is not None and not role_of(call) else None
-    return text_of(owner) if owner is not None and is_name(owner) else ""
+    return text_of(owner) if owner is not None and owner.type in NAMES else ""
 
 
 def _narrowed(statement: "Node", wanted: set[str]) -> str:
@@ -296,15 +294,14 @@ def _inner_names(statement: "Node") -> set[str]:
     for node in walk(statement):
         if node.type in {"formal_parameters", "variable_declarator", "catch_clause"}:
             part = field(node, "name") or field(node, "parameter") or node
-            found |= {text_of(inner) for inner in walk(part) if is_name(inner)}
+            found |= {text_of(inner) for inner in walk(part) if inner.type in NAMES}
         elif node.type == "arrow_function" and (single := field(node, "parameter")) is not None:
             found.add(text_of(single))
     return found
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text belongs to a test's title."""
-    # A group's title counts too.
+    """Return whether a text belongs to a test's or group's title."""
     string = fragment.parent
     arguments = string.parent if string is not None else None
     first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]

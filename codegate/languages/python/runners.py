@@ -26,6 +26,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
 _OPTIONS: Final = "bBdEhiIJmOPqRsStuvVW:xX:?"
 """The interpreter's, as its own getopt has them; ``m`` takes no value, so that the options end there."""
 _LONG_OPTIONS: Final = ("check-hash-based-pycs=",)
+_WORSE: Final = ("passed", "skipped", "missing", "failed", "error")
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
@@ -56,7 +57,7 @@ class Pytest(Runner):
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
         repeated = selection.isolated if selection.repeat > 1 else ()
         repetitions = {test: _repetitions(phases[test]) for test in repeated if test in phases}
-        worst = {test: max(found, key=_badness) for test, found in repetitions.items()}
+        worst = {test: max(found, key=lambda one: _WORSE.index(_status(one))) for test, found in repetitions.items()}
         return RunnerReport(
             results={test: result_of(test, _status(found), found) for test, found in {**phases, **worst}.items()},
             status=records.status,
@@ -189,10 +190,6 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
 def _repetitions(phases: Phases) -> list[Phases]:
     starts = [number for number, phase in enumerate(phases) if phase.when == "setup"] or [0]
     return [phases[start:end] for start, end in pairwise([*starts, len(phases)])]
-
-
-def _badness(phases: Phases) -> int:
-    return ("passed", "skipped", "missing", "failed", "error").index(_status(phases))
 
 
 def _status(phases: Phases) -> TestStatus:

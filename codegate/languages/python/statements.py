@@ -56,10 +56,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each way through a block.
-
-        A loop over a literal table has one for each row; the steps ``before`` the loop may assign the table to a name.
-        """
+        """Yield a branch for each way through a block, or row of a table."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -81,10 +78,7 @@ class PythonReader(StatementReader):
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield each row of a loop's table, as assignments.
-
-        The steps ``before`` the loop may assign the table to a name.
-        """
+        """Yield each row of a loop's table, as assignments."""
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)

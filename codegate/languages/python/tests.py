@@ -303,13 +303,11 @@ class PythonDialect(Dialect):
             found["self"] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
         return found
 
+    @override
     def shown(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> Shown:
-        """Return an example, with absolute imports.
-
-        ``before`` and ``after`` are the values of ``expression`` without and with the fix.
-        """
+        # Imports are absolute.
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))

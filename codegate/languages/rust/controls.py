@@ -53,17 +53,15 @@ class RustTestSyntax(TestSyntax):
             statements = [one for one in listed if one.type not in _ASIDE and "comment" not in one.type]
             documented = any(text_of(one).startswith(("//!", "/*!")) for one in listed)
             is_const = any(one.type == "function_modifiers" and "const" in text_of(one) for one in node.children)
-            name = field(node, "name")
-            if name is not None and statements and any(map(_says_test, before)) and not documented and not is_const:
+            name, is_test = field(node, "name"), any(TEST.match(text_of(one).encode()) for one in before)
+            if name is not None and is_test and statements and not documented and not is_const:
                 yield Written("::".join((*modules, text_of(name))), node, name, statements, before=before)
 
     @override
     def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
         # The first mark is before all statements; with ``should_panic`` it is the only one.
         body = field(test.node, "body")
-        opening = (
-            [one for one in body.children if one.type in {"{", "inner_attribute_item"}] if body is not None else []
-        )
+        opening = [one for one in (body or test.node).children if one.type in {"{", "inner_attribute_item"}]
         yield opening[-1].end_byte, _MARKS
         if any("should_panic" in text_of(one) for one in test.before):
             return
@@ -102,10 +100,6 @@ class RustTestSyntax(TestSyntax):
             around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))
             for around in ancestors(node)
         )
-
-
-def _says_test(attribute: "Node") -> bool:
-    return TEST.match(text_of(attribute).encode()) is not None
 
 
 TESTS: Final = RustTestSyntax()

@@ -76,11 +76,9 @@ class RustReader(TypedReader):
         given = [each for each in children_of(function, "parameters") if each.type != "attribute_item"]
         return [(text_of(field(each, "pattern") or each), text_of(field(each, "type"))) for each in given]
 
+    @override
     def declare(self, name: str, kind: str, value: str) -> str:
-        """Return ``let name: kind = value;``.
-
-        A type with lifetimes or type parameters is left out.
-        """
+        # A type with lifetimes or type parameters is left out.
         typed = kind and not re.search(r"'|\bimpl\b|\b[A-Z]\b", kind)
         return f"let {name}: {kind} = {value};" if typed else f"let {name} = {value};"
 

@@ -117,19 +117,18 @@ class RustDialect(Dialect):
                 yield inner
             stack.extend(child for child in reversed(inner.children) if not inner.type.startswith("attribute"))
 
+    @override
     def names(self, node: "Node") -> set[str]:
-        """Return the names that ``node`` declares.
-
-        For an ``impl``, it is the name of its type.
-        """
+        # For an ``impl``, it is the name of its type.
         if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
             return {text_of(field(node, "name"))}
         parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
         part = field(node, parts[node.type]) if node.type in parts else None
         return {text_of(each) for each in walk(part) if each.type in {"identifier", "type_identifier"}}
 
+    @override
     def used(self, text: str) -> frozenset[str]:
-        """Return the names that code mentions, without fields."""
+        # Fields are left out.
         names = (node for node in walk(self.parse(text)) if node.type in {"identifier", "type_identifier"})
         return frozenset(map(text_of, names))
 
@@ -173,11 +172,8 @@ class RustDialect(Dialect):
         ]  # fmt: skip
         return self.needed(nodes, names)
 
+    @override
     def value(self, kind: str, text: str) -> str:
-        """Return a recorded value as readers see it.
-
-        ``kind`` is ``x`` for a panic, else ``()`` becomes "no panic".
-        """
         return "no panic" if text == "()" and kind != "x" else super().value(kind, text)
 
 
