@@ -12,6 +12,8 @@ import string
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import escape
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -97,24 +99,8 @@ class EditableTest(Strict):
 
     def may_be(self, name: str) -> bool:
         """Return whether a run may report this test under ``name``."""
-        return _completes(self.name, name) or _completes(f"{self.name} > {HOLE}", name)
-
-
-def _completes(written: str, name: str) -> bool:
-    """Return whether ``name`` matches the pattern ``written``.
-
-    ``HOLE`` in the pattern matches anything.
-    """
-    first, *parts = written.split(HOLE)
-    if not parts or not name.startswith(first):
-        return name == written
-    at, end = len(first), len(name) - len(parts[-1])
-    for part in parts[:-1]:
-        found = name.find(part, at, max(end, 0))
-        if found < 0:
-            return False
-        at = found + len(part)
-    return at <= end and name.endswith(parts[-1])
+        patterns = ("*".join(map(escape, one.split(HOLE))) for one in (self.name, f"{self.name} > {HOLE}"))
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,7 @@ def search_tests(
     older = {path: text for path, text in (older or {}).items() if len(text.encode("utf-8")) <= _MAX_BYTES}
     for path, text in texts.items():
         if len(text.encode("utf-8")) > _MAX_BYTES:
-            message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
-            raise SearchError(message)
+            raise SearchError(f"{path} has more than {_MAX_BYTES >> 20} MiB")
     request = {"files": dict(texts), "older": older, "runner": runner, "cpu_seconds": cpu_seconds}
     answer, broken = bytearray(), "no answer"
     try:
@@ -87,18 +86,15 @@ def search_tests(
         broken = str(error)
     if not answer.startswith(_BEGUN):
         why = _words(answer.removeprefix(_FAILED)) or _words(_SERVER.last_words()) or broken
-        message = f"no search of tests began: {why}"
-        raise SearchUnavailable(message)
+        raise SearchUnavailable(f"no search of tests began: {why}")
     del answer[: len(_BEGUN)]
     if len(answer) > _MAX_RECORDS:
-        message = f"the tests have more than {_MAX_RECORDS >> 20} MiB of units"
-        raise SearchError(message)
+        raise SearchError(f"the tests have more than {_MAX_RECORDS >> 20} MiB of units")
     if answer.startswith(_FAILED):
         raise SearchError(_words(answer.removeprefix(_FAILED)))
     if not answer.endswith(_WHOLE):
         limits = f"{cpu_seconds} s of CPU time, {_MEMORY_BYTES >> 30} GiB of memory, {_SECONDS} s"
-        message = f"the search of tests did not come to its end, within {limits}"
-        raise SearchError(message)
+        raise SearchError(f"the search of tests did not come to its end, within {limits}")
     return bytes(answer.removesuffix(_WHOLE))
 
 
