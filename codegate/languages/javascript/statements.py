@@ -74,7 +74,7 @@ class JavaScriptReader(StatementReader):
                 yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
 
     def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each row of a literal table, or of a named one."""
+        """Yield a branch for each row of a loop's table."""
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return

@@ -56,7 +56,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each way through a block, or row of a table."""
+        """Yield a branch for each loop row or block."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return

@@ -51,7 +51,7 @@ def _named(node: "Node") -> str:
 
 
 def modules_of(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield a file's root and its modules' bodies, with their paths."""
+    """Yield a file's root and its modules' bodies, with paths."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

@@ -168,7 +168,7 @@ class Run:
 
 
 def build_failure(words: str) -> dict[str, Any]:
-    """Return the ``Crash`` fields of a compile error, from the output."""
+    """Return a compile error's ``Crash`` fields, from the output."""
     absent = ABSENT.search(words)
     sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
     return {
@@ -207,10 +207,7 @@ def module_of(workspace: str, folder: str) -> str:
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Return the compiler's option that replaces files by ``texts``.
-
-    ``texts`` has the new texts by path in ``workspace``; they are written into ``folder``.
-    """
+    """Write ``texts`` into ``folder``; return the compiler's option for them."""
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)

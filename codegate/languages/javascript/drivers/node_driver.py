@@ -87,8 +87,7 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def opts_options(path: str) -> list[str]:
-    """Return supported options in a ``mocha.opts`` file."""
-    # Mocha before version 8 reads such files.
+    """Return supported options in a ``mocha.opts`` (before version 8)."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("#")]
@@ -119,7 +118,7 @@ class Launcher:
         return next((options for options in every if options is not None), [])
 
     def node_options(self) -> list[str]:
-        """Return Node's options in the command line that starts the framework."""
+        """Return Node's options where a command line starts the framework."""
         runner = self.settings["runner"]
         for words in self.found:
             runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
@@ -222,8 +221,7 @@ def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def package_folder(name: str) -> str:
-    """Return the folder of an installed package, or ""."""
-    # The nearest one of that name counts.
+    """Return the folder of the nearest installed package, or ""."""
     place = os.getcwd()
     while not os.path.isdir(os.path.join(place, "node_modules", name)):
         if place == "/":
@@ -283,8 +281,7 @@ class LineRelay:
 
 
 def write_and_close(descriptor: int, data: bytes) -> None:
-    """Write ``data`` to a pipe and close it."""
-    # A reader that ends early is ignored.
+    """Write ``data`` to a pipe, whose reader may end early."""
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
         pipe.write(data)
 

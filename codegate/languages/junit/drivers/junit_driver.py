@@ -22,8 +22,7 @@ MOST_BYTES = 8 << 20
 
 
 def report_files(reports: list[str]) -> Iterator[str]:
-    """Yield the XML files at or below the ``reports`` paths."""
-    # They may be in named folders. Links are left out.
+    """Yield the XML files, no links, below the ``reports`` paths."""
     for path in reports:
         if os.path.isfile(path) and not os.path.islink(path):
             yield path

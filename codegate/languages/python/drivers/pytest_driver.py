@@ -17,7 +17,7 @@ import traceback
 from importlib.machinery import PathFinder
 from typing import Any, Generator
 
-from codegate.grading.drivers.channel_driver import Channel, plain
+from codegate.grading.drivers.channel_driver import plain
 from codegate.languages.python.drivers.python_driver import Run, chain
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
@@ -73,21 +73,17 @@ def original(pytest: Any, error: Any) -> Any:
     return error
 
 
-def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
-    """Run a test in a forked child; return its success.
-
-    ``vary`` has the functions of ``variations_driver``. The child reports over the same pipe.
-    """
-    leave = os._exit
-    child = vary["fork"]()
+def run_alone(run: Run, item: Any) -> bool:
+    """Run a test in a forked child; return its success."""
+    child = run.vary["fork"]()
     if not child:
         try:
-            channel.process = channel.getpid()
+            run.channel.process = run.channel.getpid()  # the child reports over the same pipe
             before = item.session.testsfailed
             item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
-            leave(int(item.session.testsfailed > before))
+            run.leave(int(item.session.testsfailed > before))
         finally:
-            leave(3)
+            run.leave(3)
     try:
         return os.waitpid(child, 0)[1] == 0
     except BaseException:  # a plugin's timer, set in this process
@@ -96,11 +92,8 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
         return False
 
 
-def make_protocol(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
-    """Return the pytest plugin that runs each test.
-
-    Other plugins do not run it. ``vary`` has the functions of ``variations_driver``.
-    """
+def make_protocol(pytest: Any, run: Run) -> object:
+    """Return the pytest plugin that runs each test first."""
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone, channel = frozenset(run.settings["isolated"]), run.channel
@@ -112,17 +105,17 @@ def make_protocol(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
             if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
                 return run_once(item, nextitem)
             for _ in range(run.settings["repeat"]):
-                if not run_alone(vary, channel, item):
+                if not run_alone(run, item):
                     item.session.testsfailed += 1
             return True
 
     return Protocol()
 
 
-def make_recorder(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
+def make_recorder(pytest: Any, run: Run) -> object:
     """Return the pytest plugin that reports all phases of tests.
 
-    It makes the repository importable too. ``vary`` has the functions of ``variations_driver``.
+    It makes the repository importable too.
     """
     settings, channel, roots = run.settings, run.channel, run.roots
     alone = frozenset(settings["isolated"])
@@ -133,7 +126,7 @@ def make_recorder(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
             self, early_config: Any, parser: Any, args: list[str]
         ) -> Generator[None, Any, None]:
             if settings["clock_days"] and has_time_machine():
-                vary["turn_clock"](settings["clock_days"])
+                run.vary["turn_clock"](settings["clock_days"])
             for words in steady_options(early_config, parser, args):
                 sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
             # Behind the standard library; before the packages, where the project may have another version.
@@ -157,7 +150,7 @@ def make_recorder(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
 
         def pytest_sessionstart(self, session: Any) -> None:
             # Of plugins, the one that was registered last has the first say.
-            session.config.pluginmanager.register(make_protocol(pytest, run, vary))
+            session.config.pluginmanager.register(make_protocol(pytest, run))
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -168,7 +161,7 @@ def make_recorder(pytest: Any, run: Run, vary: dict[str, Any]) -> object:
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtestloop(self) -> None:
             if settings["busy"]:
-                vary["crowd"](settings["busy"])
+                run.vary["crowd"](settings["busy"])
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:  # noqa: ARG002
@@ -250,15 +243,13 @@ def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]
 
 
 def folders_above(file: str) -> list[str]:
-    """Return the folders from which pytest may import a file."""
-    # They are the folders from the file's up to the current one.
+    """Return the folders between a file and the current folder."""
     parts = file.split("/")[:-1]
     return [os.path.join(os.getcwd(), *parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def has_time_machine() -> bool:
-    """Return whether the package ``time_machine`` is installed."""
-    # pytest has to load it first.
+    """Return whether pytest has to load ``time_machine`` first."""
     return importlib.util.find_spec("time_machine") is not None
 
 
@@ -266,15 +257,13 @@ def main() -> None:
     """Run the selected file; exit with pytest's status."""
     run = Run()
     settings = run.settings
-    vary: dict[str, Any] = {}
-    exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
     if settings["clock_days"] and not has_time_machine():
-        vary["turn_clock"](settings["clock_days"])
+        run.vary["turn_clock"](settings["clock_days"])
     import pytest
 
     sys.path += run.roots  # for what the project's options load; the packages come first until plugins are there
     run.watch()
-    recorder = make_recorder(pytest, run, vary)
+    recorder = make_recorder(pytest, run)
     here = "./" + os.path.relpath(os.path.join(run.workspace, settings["file"]))
     options = [*settings["options"], "--rootdir=" + run.workspace, "--tb=short", "--color=no", "-q", here]
     run.end(int(pytest.main(options, plugins=[recorder])))

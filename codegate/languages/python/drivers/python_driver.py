@@ -72,11 +72,12 @@ def raised_in(error: Any) -> list[str] | None:
 
 
 class Run:
-    """One run of a test file: its settings, channel and environment.
+    """One run of a test file: settings, channel and environment.
 
     Attributes:
         packages: the first of the environment's folders of packages.
         roots: the command's import roots, which the driver has to add to ``sys.path``.
+        vary: the functions of ``variations_driver``; empty if the settings ask for no change.
         leave: the original ``os._exit``.
     """
 
@@ -88,6 +89,7 @@ class Run:
         sys.argv[1:] = []
         os.chdir(os.path.join(self.workspace, self.settings["folder"]))
         self.packages, self.roots = enter_environment(self.settings)
+        self.vary = self.load("variations")
         copies = self.settings.get("copies")
         self.words = tuple("_%s" % word for word in copies["variants"]) if copies else ()
         self.seen: set[str] = set()
@@ -101,7 +103,7 @@ class Run:
         return tokens
 
     def is_variant(self, name: str) -> bool:
-        """Return whether a test is an altered copy or has one."""
+        """Return whether a test is or has an altered copy."""
         # This process cannot tell which, because the code under test may read what it knows.
         return any(word in name for word in self.words)
 
@@ -127,11 +129,16 @@ class Run:
         crash = self.explain(error)
         self.channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=crash)
 
+    def load(self, part: str) -> dict[str, Any]:
+        """Execute a program of the settings; return its names."""
+        room: dict[str, Any] = {}
+        exec(compile(self.settings.get(part, ""), "<%s>" % part, "exec"), room)
+        return room
+
     def watch(self) -> None:
         """Record unusual actions of the tested code from now on."""
-        room: dict[str, Any] = {}
-        exec(compile(self.settings["behaviour"], "<behaviour>", "exec"), room)
-        self.finish_watch: Callable[[], None] = room["begin"](self.channel.send, self.workspace, self.packages)
+        begin = self.load("behaviour")["begin"]
+        self.finish_watch: Callable[[], None] = begin(self.channel.send, self.workspace, self.packages)
 
     def end(self, status: int) -> None:
         """Report the end of the run; exit with ``status``."""

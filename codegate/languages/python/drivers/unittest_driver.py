@@ -125,10 +125,7 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
 
 
 def run_unittest(run: Run, result: Any) -> bool:
-    """Run a test file by unittest; return whether everything passed.
-
-    The file is ``settings["file"]``, loaded as by ``python -m unittest``. ``result`` is the class of the test results.
-    """
+    """Run the file by unittest; return whether all passed."""
     folder, name = module_name(run.workspace, run.settings["file"], os.getcwd())
     if folder not in sys.path:
         sys.path.insert(sys.path.index(run.packages), folder)
@@ -149,8 +146,7 @@ def label_from(run: Run, start: str) -> str:
 
 
 def is_ordinary(suite: Any) -> bool:
-    """Return whether a suite has plain suites and cases only."""
-    # A part with its own ``run`` is not plain.
+    """Return whether no part of a suite overrides ``run``."""
     return isinstance(suite, unittest.TestCase) or (
         type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)
     )
@@ -165,10 +161,7 @@ def flat(suite: Any) -> Any:
 
 
 def run_own(run: Run, result: Any) -> bool:
-    """Run one of Django's test files; return whether everything passed.
-
-    Django's ``runtests.py`` runs ``settings["file"]``. ``result`` is the class of the test results.
-    """
+    """Run the file by Django's ``runtests.py``; return whether all passed."""
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
     own = os.path.abspath(run.settings["script"])
@@ -186,10 +179,9 @@ def run_own(run: Run, result: Any) -> bool:
 
 
 def run_manage(run: Run, result: Any) -> bool:
-    """Run a file by ``manage.py test``; return whether everything passed.
+    """Run the file by ``manage.py test``; return whether all passed.
 
-    The file is ``settings["file"]``. The project's settings, databases and options are kept. ``result`` is the class of
-    the test results.
+    The project's settings, databases and options are kept.
     """
     script, given = run.settings["script"], ""
     start = os.path.dirname(os.path.abspath(script)) if script else os.getcwd()
@@ -203,8 +195,7 @@ def run_manage(run: Run, result: Any) -> bool:
         steady["reverse"] = True
 
     def make_runner(name: str) -> Any:
-        """Return our runner class, a subclass of the configured one."""
-        # Django looks it up by name.
+        # Django looks our runner up by name: a subclass of the configured one.
         if name != "Runner":
             raise AttributeError(name)
         configured = importlib.import_module("django.conf").settings

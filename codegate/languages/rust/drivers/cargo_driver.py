@@ -191,8 +191,7 @@ def options(words: list[str]) -> Iterator[str]:
 
 
 def choose(targets: list[Target], path: str) -> list[Target]:
-    """Return the targets that may contain the file ``path``."""
-    # They are its own, or else the nearest that name its module.
+    """Return a file's targets, else the nearest that name it."""
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
     nearest = max((len(target.folder) for target in above), default=0)
@@ -202,8 +201,7 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return a test's outcome, by its process's status and output."""
-    # Its status and libtest's count must agree.
+    """Return a test's outcome: status and libtest's count must agree."""
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
     if status == 0 and counted == ("ok", "1", "0", "0"):
@@ -212,7 +210,7 @@ def outcome_of(status: int, output: str) -> str:
 
 
 def listed(start: dict[str, Any]) -> list[str]:
-    """Return the tests in a program; none if it is built without libtest."""
+    """Return a program's tests; none if built without libtest."""
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
@@ -246,7 +244,7 @@ class Reporter:
         self.channel, self.settings, self.files, self.marks = channel, settings, files, marks
 
     def run(self, start: dict[str, Any], tests: dict[str, str]) -> bool:
-        """Run and report tests, ids by name; return whether none failed."""
+        """Run tests, ids by name; return whether none failed."""
         good, left = True, self.settings["output_bytes"] // 2
         for name, test in tests.items():
             has_copies = any(word in name for word in self.settings["variants"])  # or is one
@@ -270,7 +268,7 @@ class Reporter:
         return good
 
     def failure(self, status: int, output: str) -> dict[str, Any]:
-        """Return the ``Crash`` fields of a failed test, from its process."""
+        """Return a failed test's ``Crash`` fields, from its process."""
         panic, section = PANIC.search(output), SECTION.search(output)
         message = panic.group(2) if panic else section.group(1).strip() if section else ""
         if ENDED.search(output) is None:
@@ -294,7 +292,7 @@ class Reporter:
         return MACRO.match(text, int(column) - 1) is not None
 
     def build_failure(self, words: str, crate: str) -> dict[str, Any]:
-        """Return the ``Crash`` fields of a compile error in a crate's folder.
+        """Return the ``Crash`` fields of a crate's compile error.
 
         ``words`` is Cargo's output.
         """
