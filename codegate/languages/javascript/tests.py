@@ -301,7 +301,7 @@ def _inner_names(statement: "Node") -> set[str]:
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text is in a test's or group's title."""
+    """Return whether a text names a test or a group."""
     string = fragment.parent
     arguments = string.parent if string is not None else None
     first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]
