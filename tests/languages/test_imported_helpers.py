@@ -93,6 +93,14 @@ def test_what_may_be_something_else_is_not_read(test: str) -> None:
     assert checked(test, {"tests/unit/case.py": helper}) == set()
 
 
+def test_helpers_stand_in_one_order_in_every_process() -> None:
+    names = [f"check{number}" for number in range(9)]
+    helpers = "".join(CHECK.replace("check", name) for name in names)
+    uses = "".join(f"    {name}(3, 'three')\n" for name in names)
+    text = read(f"from case import {', '.join(names)}\n\ndef test_price():\n{uses}", {"case.py": helpers})
+    assert [name for name in text.split() if name.startswith("check")][-9:] == [f"{name}(given," for name in names]
+
+
 def test_a_module_is_parsed_once_for_all_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed, parse = Counter[str](), syntax.parse
     monkeypatch.setattr(imported, "parse", lambda text, grammar: (parsed.update([text]), parse(text, grammar))[1])

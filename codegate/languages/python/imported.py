@@ -112,7 +112,7 @@ class _Module:
         for around in map(bare, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
             yield from ((body, *found) for found in self.methods(around, {})) if body is not None else ()
-        found = map(self.find, imported(self.root))
+        found = map(self.find, sorted(imported(self.root)))
         yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
 
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
