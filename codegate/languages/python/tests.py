@@ -195,14 +195,14 @@ class PythonDialect(Dialect):
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         # Probes of methods stand in a copy of their class without set-up.
         tests = dict(functions(self.parse(source)))
-        heads = {name: _head(tests[line.frame], None) for name, line in probes.items()}
+        heads = {name: _head(line.frame, tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     @override
     def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         # Classes are as the base has them.
         tests = dict(functions(self.parse(source)))
-        head_of = cache(lambda frame: _head(tests[frame], base))
+        head_of = cache(lambda frame: _head(frame, tests[frame], base))
         needed_by = cache(partial(self._around, source, base))
         heads, around = dict[str, str](), dict[str, list[str]]()
         for name, line in probes.items():
@@ -247,7 +247,7 @@ class PythonDialect(Dialect):
     def _probe(self, name: str, line: Line, test: "Node") -> str:
         written, depth, number = list[str](), 2 * _INDENT, 0
         for at, step in enumerate(line.steps):
-            opens = _is_header(step.text)
+            opens = step.text.endswith(":")
             body = [] if opens else [f"_codegate.step = {at}"]
             body += [step.text] if step.text else []
             for expression in step.checked:
@@ -259,7 +259,7 @@ class PythonDialect(Dialect):
                 number += 1
             written += [shifted(f"\n{text}", depth).lstrip("\n") for text in body]
             depth += _INDENT if opens else 0
-        if line.steps and _is_header(line.steps[-1].text):
+        if line.steps and line.steps[-1].text.endswith(":"):
             written.append(" " * depth + "pass")
         given = ["self"] if "." in line.frame else []
         unused = (mocks_of(test) or {}).keys() - self.used(line.text)  # the statement does not mention these mocks
@@ -311,7 +311,7 @@ class PythonDialect(Dialect):
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
-            depth += _INDENT if _is_header(text) else 0
+            depth += _INDENT if text.endswith(":") else 0
         shown = written.pop() if expression else ""
         old, new = (self.value(*each) for each in (before, after))
         return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
@@ -370,18 +370,15 @@ def _own_names(around: "Node") -> "dict[Node, str]":
     return {node: name for node, (_, name) in uses.items() if name in made}
 
 
-def _head(test: "Node", base: str | None) -> str:
+def _head(frame: str, test: "Node", base: str | None) -> str:
     """Return a test's class as source, without tests and set-up.
 
     With ``base``, the test file's text before the fix, it is the class as it was there. "" for a function.
     """
-    around = class_of(test)
+    around, owner = class_of(test), frame.rpartition(".")[0]
     if around is None:
         return ""
-    names, outer = [text_of(field(around, "name"))], around
-    while (inner := class_of(outer)) is not None:
-        names, outer = [text_of(field(inner, "name")), *names], inner
-    seen = around if base is None else dict(definitions(parse(base, "python"))).get(".".join(names))
+    seen = around if base is None else dict(definitions(parse(base, "python"))).get(owner)
     own = [
         node for node in children_of(seen, "body")
         if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
@@ -389,7 +386,7 @@ def _head(test: "Node", base: str | None) -> str:
     ]  # fmt: skip
     head = "\n".join([
         "", *kept_decorators(around),
-        f"class TestCodegate{''.join(names)}{text_of(field(around, 'superclasses'))}:",
+        f"class TestCodegate{owner.replace('.', '')}{text_of(field(around, 'superclasses'))}:",
     ])  # fmt: skip
     return "\n".join([head, *(shifted(f"\n{dedented(node)}", _INDENT) for node in own)])
 
@@ -412,7 +409,3 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
         tables += [rows] if rows else []
     count = max(map(len, tables), default=1)
     return [tuple(step for rows in tables for step in rows[number % len(rows)]) for number in range(count)]
-
-
-def _is_header(text: str) -> bool:
-    return text.endswith(":")
