@@ -70,32 +70,6 @@ def test_pytest_s_own_layout() -> None:
     )
 
 
-def test_django_s_layout() -> None:
-    check(
-        {
-            "django/__init__.py": "",
-            "django/test/__init__.py": "from django.test.client import Client\n",
-            "django/test/client.py": "",
-            "django/test/utils.py": "",
-            "django/core/management/commands/test.py": "from django.test.utils import get_runner\n",
-            "django/core/management/commands/__init__.py": "",
-            "django/core/management/__init__.py": "from django.core.management.commands import test as cmd\n",
-            "django/contrib/gis/__init__.py": "",
-            "django/contrib/gis/tests/__init__.py": "",
-            "django/contrib/gis/tests/tests.py": "from django.contrib.gis.tests import utils\n",
-            "tests/runtests.py": "import django.contrib.gis.tests\n",
-        },
-        {
-            "source": (
-                "django/test/client.py django/test/__init__.py django/test/new.py "
-                "django/core/management/commands/test.py"
-            ),
-            "test": "django/contrib/gis/tests/tests.py django/contrib/gis/tests/test_geo.py tests/admin/tests.py",
-            "test_support": "tests/runtests.py",
-        },
-    )
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -233,13 +207,6 @@ def test_a_broken_configuration_configures_nothing(name: str, data: bytes) -> No
 
 def test_a_link_configures_nothing() -> None:
     assert configures_nothing(TreeFile(b"[pytest]\npython_files = x.py\n", "120000"), "pytest.ini")
-
-
-@given(
-    st.text(st.sampled_from("[pytest]\n =:;#a\t\\\"'%")), st.sampled_from(["pytest.ini", "pyproject.toml", "tox.ini"])
-)
-def test_no_configuration_breaks_the_classifier(text: str, name: str) -> None:
-    assert classifier({name: text}).classify("a.py")
 
 
 def test_a_file_made_to_stall_the_scan_does_not() -> None:
