@@ -1,5 +1,6 @@
 """Go's tests in a recorded build: by the toolchain on PATH, with the project's options and caches."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -105,10 +106,11 @@ def test_a_race_detector_without_a_compiler_names_the_compiler(
         ("gotestsum -- -race", [], []),
         ("go test ./pkg/... -parallel 4 -args -update=false x", [], ["-test.parallel=4", "-update=false", "x"]),
         ("go test --short -ldflags {files}", ["-ldflags"], ["-test.short"]),
+        ("go test -ldflags '-X main.v=1' -run -x -own ./...", ["-ldflags=-X main.v=1"], ["-own"]),
     ],
 )
 def test_which_options_the_compiler_gets_and_which_the_tests(command: str, build: list[str], test: list[str]) -> None:
-    selection = TestSelection(("a_test.go",), runner="go", command=tuple(command.split()))
+    selection = TestSelection(("a_test.go",), runner="go", command=tuple(shlex.split(command)))
     settings = GO.command(selection, ("a_test.go",), "0" * 32).stdin.decode()
     assert f'"build_options": {build}'.replace("'", '"') in settings
     assert f'"test_options": {test}'.replace("'", '"') in settings

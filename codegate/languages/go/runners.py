@@ -101,7 +101,9 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
             continue  # a package: the files say which
         name, assigned, _ = word.lstrip("-").partition("=")
         option = f"-{word.lstrip('-')}"
-        if not assigned and name not in _PLAIN and words and not _PLACE.match(words[0]):
+        known = name in _BUILD | _TEST | _WITHDRAWN
+        valued = not assigned and name not in _PLAIN and words and words[0] != "{files}"
+        if valued and (known or not _PLACE.match(words[0])):
             option += f"={words.pop(0)}"
         if name in _BUILD:
             build.append(option)
