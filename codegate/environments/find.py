@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from sysconfig import get_python_version
 from typing import Any, Final
 
@@ -120,8 +121,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     """
     jobs, broken = read_jobs(tree)
     drafts = [_draft_of_job(tree, job, has) for job in jobs]
-    languages = languages_of(tree, path)
-    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages))
+    languages, tests = languages_of(tree, path), tests_of(tree, "")
+    fitting = sorted((one for one in drafts if _is_of(one, path)), key=lambda one: _rank(one, languages, tests))
     of_jobs: dict[str, _Draft] = {}
     for draft in fitting:
         of_jobs.setdefault(draft.place, draft)
@@ -240,7 +241,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
     return not path or f"{draft.test.folder}/".startswith(inside) or (not draft.test.folder and named)
 
 
-def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
+def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
     test, job = draft.test, draft.job
     assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
     tool = _toolchain_of(test)
@@ -253,11 +254,27 @@ def _rank(draft: _Draft, languages: list[str]) -> tuple[object, ...]:
         languages.index(language) if language in languages else len(languages),
         not job.stable,
         len(draft.services),
+        _runs_few(test, [path for path, of in tests.items() if of == language]),
         draft.doubts,
         bool(test.folder),
         test.rewritten,
         len(test.words),
     )
+
+
+def _runs_few(test: TestCommand, tests: list[str]) -> bool:
+    """Return whether a command names fewer than half the tests.
+
+    False for a command that names none, because it runs all of them.
+    """
+    inside = f"{test.folder}/" if test.folder else ""
+    below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
+    # A word after an option may be its value, and `test` a command of the runner.
+    pairs = pairwise(["", *test.words])
+    words = [word for last, word in pairs if word != "test" and ("=" in last or not last.startswith("-"))]
+    paths = [posixpath.normpath(word.partition("::")[0].removesuffix("/...")) for word in words]
+    named = sum(any(f"{one}/".startswith(f"{path}/") for path in paths) for one in below)
+    return 0 < named < len(below) / 2
 
 
 def _toolchain_of(test: TestCommand) -> str:

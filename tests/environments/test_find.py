@@ -313,6 +313,35 @@ def test_of_several_test_jobs_the_plainest_one_is_tried_first_and_then_what_file
     ]
 
 
+def test_a_job_that_runs_few_of_the_tests_comes_after_one_that_runs_most() -> None:
+    package = "{runs-on: ubuntu-latest, steps: [{run: pytest --check-build=dist tests/build}]}"
+    whole = "{runs-on: ubuntu-latest, steps: [{uses: some/action@v1}, {run: pytest tests}]}"
+    files = {f"tests/test_{name}.py": "" for name in "abc"} | {"tests/build/test_package.py": ""}
+    found = find_recipes(tree({CI: f"on: push\njobs:\n  a: {package}\n  b: {whole}\n", **files}))
+    assert [one.recipe.tests for one in found] == [
+        "pytest tests", "pytest --check-build=dist tests/build", "python -m pytest",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "few"),
+    [
+        ("pytest tests", False),
+        ("pytest --ignore tests/slow", False),
+        ("pytest tests/slow", True),
+        ("pytest tests/test_1.py::test_x", True),
+    ],
+)
+def test_what_a_command_names_is_counted_in_the_tests_of_its_language(command: str, few: bool) -> None:
+    files = {f"tests/test_{number}.py": "" for number in range(4)} | {"tests/slow/test_a.py": ""}
+    files |= {f"src/part_{number}.rs": "" for number in range(9)}
+    jobs = (
+        f"a: {{runs-on: x, steps: [{{run: {command}}}]}}\n  b: {{runs-on: x, steps: [{{run: pytest --pyargs shop}}]}}"
+    )
+    first = find_recipe(tree({CI: f"on: push\njobs:\n  {jobs}\n", **files}))
+    assert (first.recipe.tests != command) == few
+
+
 def test_the_toolchain_of_an_image_is_left_to_it() -> None:
     job = "{runs-on: x, container: 'node:18', steps: [{run: npx mocha}]}"
     package = '{"scripts": {"test": "mocha"}, "engines": {"node": ">=18"}}'
