@@ -12,7 +12,7 @@ from codegate.errors import Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.report import funnel_words
-from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.prose import prose, refers
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
@@ -80,7 +80,7 @@ def mine_commit(
 def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     """Fetch the issue ``OWNER/NAME#N``; return title and text.
 
-    They are scrubbed of links and references.
+    Lines with links or references are left out of the text.
     """
     found = re.fullmatch(r"([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#(\d{1,9})", issue)
     if found is None:
@@ -88,10 +88,11 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     github = GitHub(api_url, found[1], token)
     facts = github.get(github.repo(f"issues/{found[2]}"))
     title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
-    text = scrub_text(title, body)
+    title, lines = " ".join(title.split()), [line for line in prose(body).splitlines() if not refers(line)]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join([title, "", *lines])).strip()
     if not text:
         raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
-    return " ".join(title.split()), text
+    return title, text
 
 
 def mining_words(report: MineReport) -> list[str]:

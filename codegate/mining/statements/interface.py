@@ -8,7 +8,7 @@ from typing import Final
 from codegate.languages import IDENTIFIER, Declaration, Uses, decode, import_path, read
 from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.roots import import_roots
-from codegate.mining.statements.scrub import normalise
+from codegate.mining.statements.prose import normalise
 from codegate.mining.statements.vocabulary import absent_names
 from codegate.suite import Part
 

@@ -9,7 +9,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.prose import without_references
 from codegate.suite import Tree
 from codegate.suite.declared import read_plain_yaml
 
@@ -33,7 +33,7 @@ def entries_naming(tip: Tree, numbers: Iterable[int]) -> list[str]:
 
 
 def _key(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.lower()))
+    return " ".join(re.findall(r"\w+", without_references(text).lower()))
 
 
 def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
@@ -74,8 +74,7 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
         new = _changelog_entries(cut.fixed, change.path)
         if old is None and not change.path.endswith(_YAML) and not _BULLET.search(text := decode(file.data)):
             new = [text]
-        removed = {scrub_text("", entry) for entry in _others(before, new)}
-        found += [entry for entry in _others(new, before) if scrub_text("", entry) not in removed]
+        found += _others(new, before)
     numbers = {str(number) for number in (unit.pull_request, *unit.closes) if number}
     own = [entry for entry in found if numbers & set(re.findall(r"\d+", entry))]
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]

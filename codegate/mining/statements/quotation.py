@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from codegate.mining.kinds.words import without_type
-from codegate.mining.statements.scrub import normalise, scrub_text
+from codegate.mining.statements.prose import NUMBERS, is_plumbing, is_reference, normalise, prose, refers
 
 Refused = Callable[[str, str], str]
 """Returns why a text of a source may not be shown, or ""."""
@@ -42,9 +42,10 @@ _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b
 _ASIDE: Final = re.compile(
     r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
+#: References at the beginning or the end of a title.
+_AT_ENDS: Final = re.compile(rf"^{NUMBERS}[\s:,.;–-]*|[\s,.;:–-]+{NUMBERS}[\s.]*$", re.IGNORECASE)
 #: What a title ends with whose object was a number: "Test and fix for #12".
-_CONNECTS: Final = re.compile(r"\b[a-z]{1,4}$")
-_NUMBER: Final = re.compile(r"[\s:]*(?:[\w.-]+/[\w.-]+)?(?:#|GH-)\d", re.IGNORECASE)
+_CONNECTS: Final = re.compile(rf"\b(?:and|as|by|for|from|in|of|to|with):? (?i:{NUMBERS})[\s.]*$")
 _TARGET: Final = re.compile(r"\]\([^()\n]{0,500}\)")
 _INTRODUCTIONS: Final = {
     "issue": "The issue says:",
@@ -86,10 +87,11 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     """
     few = ("", "")
     for title, source in titles:
-        text = scrub_text(_ASIDE.sub("", without_type(title.lstrip(_BULLETS))), "")
-        words, written = len(_WORD.findall(text)), normalise(title)
-        if words and _key(text) in _key(written) and not refused(text, source):
-            if words >= _MIN_HEADING and not (_CONNECTS.search(text) and _NUMBER.match(written.partition(text)[2])):
+        written = " ".join(_ASIDE.sub("", without_type(normalise(title).lstrip(_BULLETS))).split())
+        text = _AT_ENDS.sub("", written).strip()
+        words = len(_WORD.findall(text))
+        if words and not is_plumbing(text) and not refers(text) and not refused(text, source):
+            if words >= _MIN_HEADING and _CONNECTS.search(written) is None:
                 return text, source
             few = few if few[0] else (text, source)
     return few if short else ("", "")
@@ -107,12 +109,9 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
-        shown = _ASIDE.sub("", normalise(text))
-        written = f" {_key(shown)} "
-        ends = [f" {end}" for line in shown.splitlines() for each in _END.split(line) if (end := _key(each))]
         ended = False
-        for paragraph in _paragraphs(shown):
-            sentences = [each for each in _END.split(paragraph) if each]
+        for paragraph in _paragraphs(text):
+            sentences = [each for each in _END.split(paragraph) if each and not is_reference(each)]
             kept: list[str] = []
             for each in sentences:
                 quoted = [*sentences_of(found), *kept]
@@ -120,12 +119,9 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 full = says_enough(quoted) if source in MESSAGES else len(quoted) >= _MAX_SENTENCES
                 stems = _stems(without_type(each.lstrip(_BULLETS)))
                 new = not any(stems <= one for one in earlier)
-                # A sentence that lost words or its end to scrubbing is not quoted.
-                key = f" {_key(each)}"
-                whole = f"{key} " in written and any(key.endswith(end) or end.endswith(key) for end in ends)
                 if ended or full or not new:
                     continue
-                if whole and is_sentence(each, source) and not refused(each, source):
+                if is_sentence(each, source) and not refers(each) and not refused(each, source):
                     kept.append(each)
                     earlier.append(stems)
                 else:
@@ -175,7 +171,7 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    for paragraph in _PARAGRAPH.split(scrub_text("", _OTHERS.sub("", text))):
+    for paragraph in _PARAGRAPH.split(prose(_OTHERS.sub("", _ASIDE.sub("", text)))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
 

@@ -8,7 +8,7 @@ from typing import Final
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Usage, open_provider
 from codegate.errors import UsageError
 from codegate.mining.statements.leak_rules import LeakRules
-from codegate.mining.statements.scrub import normalise
+from codegate.mining.statements.prose import normalise
 from codegate.mining.statements.statement import StatementText, count_words
 
 _MAX_ANSWER: Final = 6000
