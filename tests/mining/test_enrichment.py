@@ -1,11 +1,8 @@
 import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,74 +16,35 @@ from codegate.forge.transport import MAX_ANSWER_BYTES
 from codegate.mining.options import MineRequest, check_options
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
 from codegate.mining.sources.history import Unit, project_name, project_page
+from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.repository import HistoryBuilder
 
 TOKEN = "ghp_0123456789secret"
 MERGED = datetime(2025, 3, 10, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Request:
-    path: str
-    headers: Mapping[str, str]
-    body: Any
-
-
-@dataclass(frozen=True)
-class Reply:
-    body: bytes = b"{}"
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    promised: int | None = None  # Content-Length, when it is not true
-
-
-class Server:
+class Forge(Server):
     """A forge on this machine: it answers with what the test lined up, then from its repository."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, Any] = {}
         self.lined_up: list[Reply] = []
         self.requests: list[Request] = []
-        outer = self
+        super().__init__(self._respond)
 
-        class Handler(BaseHTTPRequestHandler):
-            def _answer(self) -> None:
-                length = int(self.headers.get("content-length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
-                request = Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
-                outer.requests.append(request)
-                reply = outer.lined_up.pop(0) if outer.lined_up else outer.reply(request)
-                self.send_response(reply.status)
-                for name, value in reply.headers:
-                    self.send_header(name, value)
-                promised = len(reply.body) if reply.promised is None else reply.promised
-                self.send_header("content-length", str(promised))
-                self.end_headers()
-                self.wfile.write(reply.body)
-                self.close_connection = True
+    def _respond(self, request: Request) -> Reply:
+        self.requests.append(request)
+        asked = re.findall(r"issueOrPullRequest\(number: (\d+)\)", request.body["query"])
+        return self.lined_up.pop(0) if self.lined_up else self.reply(map(int, asked))
 
-            do_GET = do_POST = _answer  # noqa: N815
-
-            def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def reply(self, request: Request) -> Reply:
-        numbers = [int(n) for n in re.findall(r"issueOrPullRequest\(number: (\d+)\)", request.body["query"])]
+    def reply(self, numbers: Iterable[int]) -> Reply:
         found = {f"n{number}": self.nodes.get(number) for number in numbers}
-        return Reply(json.dumps({"data": {"repository": found}, "errors": [{"type": "NOT_FOUND"}]}).encode())
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        return as_json({"data": {"repository": found}, "errors": [{"type": "NOT_FOUND"}]})
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
+def server() -> Iterator[Forge]:
+    server = Forge()
     yield server
     server.close()
 
@@ -116,7 +74,7 @@ def _edits(*texts: tuple[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asked(server: Server, tmp_path: Path) -> Callable[..., GitHubEnrichment]:
+def asked(server: Forge, tmp_path: Path) -> Callable[..., GitHubEnrichment]:
     def make(token: str = TOKEN, **more: Any) -> GitHubEnrichment:
         return GitHubEnrichment("ada/sums", token, tmp_path, server.url, pause_seconds=0.01, **more)
 
@@ -127,7 +85,7 @@ Asked = Callable[..., GitHubEnrichment]
 
 
 class TestAnswers:
-    def test_a_pull_request_with_its_issues(self, server: Server, asked: Asked) -> None:
+    def test_a_pull_request_with_its_issues(self, server: Forge, asked: Asked) -> None:
         server.nodes = {12: _pull(12, _issue(3))}
 
         found = asked().fetch([_unit("c", 12)])
@@ -139,7 +97,7 @@ class TestAnswers:
         assert request.path == "/graphql"
         assert request.headers["authorization"] == f"Bearer {TOKEN}"
 
-    def test_issues_that_only_the_text_names(self, server: Server, asked: Asked) -> None:
+    def test_issues_that_only_the_text_names(self, server: Forge, asked: Asked) -> None:
         server.nodes = {12: _pull(12), 3: _issue(3), 4: _pull(4)}
 
         found = asked().fetch([_unit("c", 12, 3, 4, 5), _unit("d", None, 3), _unit("e", None), _unit("f", None, 5)])
@@ -149,13 +107,13 @@ class TestAnswers:
             "d": [3],
         }
 
-    def test_fifty_in_one_question(self, server: Server, asked: Asked) -> None:
+    def test_fifty_in_one_question(self, server: Forge, asked: Asked) -> None:
         server.nodes = {number: _pull(number) for number in range(1, 121)}
 
         assert len(asked().fetch([_unit(str(number), number) for number in range(1, 121)])) == 120
         assert len(server.requests) == 3
 
-    def test_a_second_time_nothing_is_asked(self, server: Server, asked: Asked) -> None:
+    def test_a_second_time_nothing_is_asked(self, server: Forge, asked: Asked) -> None:
         server.nodes = {12: _pull(12, _issue(3))}
         units = [_unit("c", 12), _unit("d", 99)]
         first = asked().fetch(units)
@@ -177,7 +135,7 @@ class TestTheTextBeforeTheFix:
             (_edits(("2025-03-07T00:00:00Z", "spoiled"), ("2025-03-03T00:00:00Z", "+ good")) | {"body": "other"}, ""),
         ],
     )  # fmt: skip
-    def test_edits(self, server: Server, asked: Asked, more: dict[str, Any], body: str) -> None:
+    def test_edits(self, server: Forge, asked: Asked, more: dict[str, Any], body: str) -> None:
         server.nodes = {12: _pull(12, _issue(3, **more))}
 
         (issue,) = asked().fetch([_unit("c", 12)])["c"].issues
@@ -185,7 +143,7 @@ class TestTheTextBeforeTheFix:
         assert issue.body == body
         assert issue.edited is not None
 
-    def test_the_merge_counts_where_the_first_commit_is_unknown(self, server: Server, asked: Asked) -> None:
+    def test_the_merge_counts_where_the_first_commit_is_unknown(self, server: Forge, asked: Asked) -> None:
         server.nodes = {3: _issue(3, **_edits(("2025-03-12T00:00:00Z", "after"), ("2025-03-09T00:00:00Z", "then")))}
 
         (issue,) = asked().fetch([_unit("c", None, 3)])["c"].issues
@@ -199,13 +157,13 @@ def test_without_a_token_it_is_a_usage_error(asked: Asked) -> None:
 
 
 class TestFaults:
-    def test_limits_are_waited_for(self, server: Server, asked: Asked) -> None:
+    def test_limits_are_waited_for(self, server: Forge, asked: Asked) -> None:
         server.nodes = {12: _pull(12)}
-        spent = ("x-ratelimit-remaining", "0")
+        spent = {"x-ratelimit-remaining": "0"}
         server.lined_up = [
-            Reply(status=429, headers=(("retry-after", "0"),)),
-            Reply(status=403, headers=(spent, ("x-ratelimit-reset", str(int(time.time()) - 5)))),
-            Reply(b'{"errors": [{"type": "RATE_LIMITED"}]}', headers=(spent, ("retry-after", "0"))),
+            Reply(status=429, headers={"retry-after": "0"}),
+            Reply(status=403, headers={**spent, "x-ratelimit-reset": str(int(time.time()) - 5)}),
+            Reply(b'{"errors": [{"type": "RATE_LIMITED"}]}', headers={**spent, "retry-after": "0"}),
         ]
 
         assert set(asked().fetch([_unit("c", 12)])) == {"c"}
@@ -213,36 +171,36 @@ class TestFaults:
 
     @pytest.mark.parametrize("value", ["3600", "99999999999", "-1", "soon", "1" * 5000])
     @pytest.mark.parametrize("status", [403, 429])
-    def test_a_limit_that_lasts_too_long_is_said(self, server: Server, asked: Asked, value: str, status: int) -> None:
-        server.lined_up = [Reply(status=status, headers=(("retry-after", value),))]
+    def test_a_limit_that_lasts_too_long_is_said(self, server: Forge, asked: Asked, value: str, status: int) -> None:
+        server.lined_up = [Reply(status=status, headers={"retry-after": value})]
 
         with pytest.raises(GitHubError, match=r"rate limit.*Run again"):
             asked(max_wait_seconds=1).fetch([_unit("c", 12)])
 
-    @pytest.mark.parametrize("fault", [Reply(status=502), Reply(b"{}", promised=500)])
-    def test_an_outage_or_half_an_answer_is_asked_again(self, server: Server, asked: Asked, fault: Reply) -> None:
+    @pytest.mark.parametrize("fault", [Reply(status=502), Reply(b"{}", cut=1)])
+    def test_an_outage_or_half_an_answer_is_asked_again(self, server: Forge, asked: Asked, fault: Reply) -> None:
         server.nodes = {12: _pull(12)}
         server.lined_up = [fault, fault]
 
         assert set(asked().fetch([_unit("c", 12)])) == {"c"}
 
-    def test_a_question_that_is_too_much_is_halved(self, server: Server, asked: Asked) -> None:
+    def test_a_question_that_is_too_much_is_halved(self, server: Forge, asked: Asked) -> None:
         server.nodes = {12: _pull(12), 13: _pull(13)}
         server.lined_up = [Reply(status=502)] * 4
 
         assert set(asked().fetch([_unit("c", 12), _unit("d", 13)])) == {"c", "d"}
         assert len(server.requests) == 6
 
-    def test_an_answer_without_end_is_cut_off(self, server: Server, asked: Asked) -> None:
+    def test_an_answer_without_end_is_cut_off(self, server: Forge, asked: Asked) -> None:
         server.lined_up = [Reply(b" " * (MAX_ANSWER_BYTES + 1))]
 
         assert asked().fetch([_unit("c", 12)]) == {}
 
-    def test_what_was_fetched_before_the_fault_is_kept(self, server: Server, asked: Asked) -> None:
+    def test_what_was_fetched_before_the_fault_is_kept(self, server: Forge, asked: Asked) -> None:
         server.nodes = {number: _pull(number) for number in range(1, 61)}
         units = [_unit(str(number), number) for number in range(1, 61)]
-        server.lined_up = [server.reply(Request("", {}, {"query": _numbers(range(1, 51))})),
-                           Reply(status=429, headers=(("retry-after", "900"),))]  # fmt: skip
+        server.lined_up = [server.reply(range(1, 51)),
+                           Reply(status=429, headers={"retry-after": "900"})]  # fmt: skip
         with pytest.raises(GitHubError):
             asked(max_wait_seconds=1).fetch(units)
 
@@ -250,39 +208,35 @@ class TestFaults:
         assert len(server.requests) == 3
 
     @pytest.mark.parametrize("status", [401, 403])
-    def test_a_token_that_is_refused(self, server: Server, asked: Asked, status: int) -> None:
+    def test_a_token_that_is_refused(self, server: Forge, asked: Asked, status: int) -> None:
         server.lined_up = [Reply(status=status)]
         with pytest.raises(UsageError, match="refused the token") as caught:
             asked().fetch([_unit("c", 12)])
         assert TOKEN not in str(caught.value)
 
-    def test_a_repository_that_the_token_cannot_see(self, server: Server, asked: Asked) -> None:
+    def test_a_repository_that_the_token_cannot_see(self, server: Forge, asked: Asked) -> None:
         server.lined_up = [Reply(b'{"data": {"repository": null}}')]
         with pytest.raises(UsageError, match="no repository ada/sums"):
             asked().fetch([_unit("c", 12)])
 
 
-def _numbers(numbers: range) -> str:
-    return "".join(f"issueOrPullRequest(number: {number})" for number in numbers)
-
-
 class TestTheToken:
     @pytest.mark.parametrize("token", ["ghp_two words", "ghp_line\nX-Other: 1", "ghp_café", "ghp_\x7f"])
-    def test_it_has_no_character_that_no_token_has(self, server: Server, asked: Asked, token: str) -> None:
+    def test_it_has_no_character_that_no_token_has(self, server: Forge, asked: Asked, token: str) -> None:
         with pytest.raises(UsageError, match="has characters that a token cannot have") as caught:
             asked(token)
         assert token not in str(caught.value)
         assert server.requests == []
 
-    def test_it_goes_nowhere_else(self, server: Server, asked: Asked, tmp_path: Path) -> None:
-        elsewhere = Server()
-        server.lined_up = [Reply(status=307, headers=(("location", f"{elsewhere.url}/graphql"),))]
+    def test_it_goes_nowhere_else(self, server: Forge, asked: Asked, tmp_path: Path) -> None:
+        elsewhere = Forge()
+        server.lined_up = [Reply(status=307, headers={"location": f"{elsewhere.url}/graphql"})]
         with pytest.raises(GitHubError, match="HTTP 307"):
             asked().fetch([_unit("c", 12)])
         elsewhere.close()
         assert elsewhere.requests == []
 
-    def test_no_file_has_it(self, server: Server, asked: Asked, tmp_path: Path) -> None:
+    def test_no_file_has_it(self, server: Forge, asked: Asked, tmp_path: Path) -> None:
         server.nodes = {12: _pull(12)}
         asked().fetch([_unit("c", 12)])
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -316,7 +270,7 @@ def test_no_answer_and_no_cache_file_is_more_than_text(tmp_path: Path, spoiled: 
         assert all(isinstance(issue.created, datetime) for issue in found.issues)
 
 
-def test_text_is_bounded_and_can_be_written(server: Server, asked: Asked) -> None:
+def test_text_is_bounded_and_can_be_written(server: Forge, asked: Asked) -> None:
     server.nodes = {12: _pull(12) | {"body": "\0\ud800x\r\n" * 100_000, "title": "a\nb" * 1000}}
 
     found = asked().fetch([_unit("c", 12)])["c"]
