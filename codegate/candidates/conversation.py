@@ -49,8 +49,7 @@ class Sampling(Strict):
     @model_validator(mode="after")
     def _thinking_leaves_room(self) -> "Sampling":
         if isinstance(self.thinking, int) and self.thinking >= self.output_limit:
-            message = f"`thinking` is below the output limit, which is {self.output_limit} tokens"
-            raise ValueError(message)
+            raise ValueError(f"`thinking` is below the output limit, which is {self.output_limit} tokens")
         return self
 
     @property

@@ -132,8 +132,7 @@ def protocol_of(spec: CandidateSpec) -> str:
         UsageError: they have none in common.
     """
     if spec.agent is None:
-        message = "a candidate without an agent speaks through its provider"
-        raise ValueError(message)
+        raise ValueError("a candidate without an agent speaks through its provider")
     spoken = AGENTS[spec.agent.name].protocols
     offered = model_provider(spec.provider).protocols
     if (found := next((each for each in spoken if each in offered), None)) is None:

@@ -45,8 +45,7 @@ def _no_runner_variable(name: str) -> str:
     Such variables hold the runner's tokens.
     """
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
-        message = f"{name} is a variable of the runner, not a provider's key"
-        raise ValueError(message)
+        raise ValueError(f"{name} is a variable of the runner, not a provider's key")
     return name
 
 
@@ -56,11 +55,9 @@ def _no_key(name: str) -> str:
     Names of headers and parameters that HTTP and the SDKs set themselves are refused too.
     """
     if re.search("key|token|secret|passw|auth|cookie|credential|signature", name, re.IGNORECASE):
-        message = f"{name} may carry a key, which is never in the file: see `api_key_env` and `api_key_command`"
-        raise ValueError(message)
+        raise ValueError(f"{name} may carry a key, which is never in the file: see `api_key_env` and `api_key_command`")
     if re.fullmatch(r"(?:host|connection|te|trailer|upgrade|expect|(?:content|transfer|accept|x-amz)-.*)", name, re.I):
-        message = f"{name} is set by the client itself"
-        raise ValueError(message)
+        raise ValueError(f"{name} is set by the client itself")
     return name
 
 
@@ -113,21 +110,17 @@ class AgentSettings(Strict):
     def _is_complete(self) -> "AgentSettings":
         if self.name not in AGENTS:
             near = get_close_matches(self.name, AGENTS, 1)
-            message = f"unknown agent {self.name[:100]!r}{f', did you mean {near[0]}' if near else ''}"
-            raise ValueError(message)
+            raise ValueError(f"unknown agent {self.name[:100]!r}{f', did you mean {near[0]}' if near else ''}")
         own = self.name == OWN_COMMAND
         if own != (self.command is not None):
-            message = "the agent `command` has a `command`, and no other agent has"
-            raise ValueError(message)
+            raise ValueError("the agent `command` has a `command`, and no other agent has")
         if not own and (self.files is not None or self.install is not None):
             message = f"`files` and `install` are for the agent `command`; {self.name} is installed by `version`"
             raise ValueError(message)
         if self.file_texts is not None and len(self.file_texts) != len(self.files or ()):
-            message = "`file_texts` has another length than `files`, from which codegate reads it"
-            raise ValueError(message)
+            raise ValueError("`file_texts` has another length than `files`, from which codegate reads it")
         if not own and self.version is None:
-            message = f"{self.name} needs its `version`, for example {AGENTS[self.name].tried}"
-            raise ValueError(message)
+            raise ValueError(f"{self.name} needs its `version`, for example {AGENTS[self.name].tried}")
         return self
 
 
@@ -241,25 +234,19 @@ class CandidateSpec(Strict):
     @model_validator(mode="after")
     def _is_consistent(self) -> "CandidateSpec":
         if (self.agent is not None) != (self.solver == "agent"):
-            message = "the solver `agent` has an `agent`, and no other solver has"
-            raise ValueError(message)
+            raise ValueError("the solver `agent` has an `agent`, and no other solver has")
         if self.agent is None and self.harness is not None:
-            message = f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}"
-            raise ValueError(message)
+            raise ValueError(f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}")
         if self.agent is not None and self.harness is not None:
             self._check_roles(AGENTS[self.agent.name], self.harness)
         if self.agent is not None and not self.calls_a_model:
-            message = f"an agent needs a model, and {self.provider} calls none"
-            raise ValueError(message)
+            raise ValueError(f"an agent needs a model, and {self.provider} calls none")
         if self.max_prompt_tokens is not None and self.solver != "single_shot":
-            message = "`max_prompt_tokens` is for a single shot; a tool loop and an agent read what they like"
-            raise ValueError(message)
+            raise ValueError("`max_prompt_tokens` is for a single shot; a tool loop and an agent read what they like")
         if self.agent is not None and self.protocol is not None:
-            message = f"{self.agent.name} speaks a protocol of its own: remove `protocol`"
-            raise ValueError(message)
+            raise ValueError(f"{self.agent.name} speaks a protocol of its own: remove `protocol`")
         if self.api_key_command is not None and self.api_key_env is not None:
-            message = "`api_key_env` and `api_key_command` are two sources of one key"
-            raise ValueError(message)
+            raise ValueError("`api_key_env` and `api_key_command` are two sources of one key")
         return self
 
     @staticmethod
@@ -268,11 +255,9 @@ class CandidateSpec(Strict):
             prefix, _, rest = model.partition(":")
             if role not in agent.roles:
                 known = f"; `harness.models` may have: {', '.join(agent.roles)}" if agent.roles else ""
-                message = f"{agent.name} has no {role} model of its own{known}"
-                raise ValueError(message)
+                raise ValueError(f"{agent.name} has no {role} model of its own{known}")
             if prefix in provider_names():
-                message = f"the {role} model is of the candidate's own provider: write {rest} alone"
-                raise ValueError(message)
+                raise ValueError(f"the {role} model is of the candidate's own provider: write {rest} alone")
 
     @field_validator("provider")
     @classmethod

@@ -127,8 +127,7 @@ def chosen_files(
             try:
                 agent.servers(path, text)
             except ValueError as error:
-                message = f"the harness's file {shown(path)!r} is broken: {error}."
-                raise UsageError(message, "Correct it.") from error
+                raise UsageError(f"the harness's file {shown(path)!r} is broken: {error}.", "Correct it.") from error
         names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())
         for found in sorted(
             one for name in names for one in known if one == name or ("*" in name and matches_any(one, [name]))

@@ -160,8 +160,7 @@ class Agent(ABC):
         known = isinstance(document, dict)
         found: Any = next((document[key] for key in _SERVERS if key in document), {}) if known else None
         if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-            message = "its MCP servers are no table by name"
-            raise ValueError(message)
+            raise ValueError("its MCP servers are no table by name")
         return found
 
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:

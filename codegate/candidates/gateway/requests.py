@@ -32,8 +32,7 @@ def read_document(request: HttpRequest) -> dict[str, Any]:
     except (UsageError, ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        message = "the body is no JSON object in UTF-8"
-        raise RequestRefused(message)
+        raise RequestRefused("the body is no JSON object in UTF-8")
     return document
 
 

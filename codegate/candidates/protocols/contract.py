@@ -61,20 +61,17 @@ class ModelProtocol(ABC):
                 it is malformed.
         """
         if request.get("model") != model:
-            message = f"only the model {model} can be called here, not {str(request.get('model'))[:100]}"
-            raise RequestRefused(message)
+            raise RequestRefused(f"only the model {model} can be called here, not {str(request.get('model'))[:100]}")
         kept = {name: value for name, value in request.items() if name in self.fields and value is not None}
         if not isinstance(kept.get("stream", False), bool):
-            message = "`stream` is true or false"
-            raise RequestRefused(message)
+            raise RequestRefused("`stream` is true or false")
         dropped = [f"the field {name}" for name in self.hosted_fields if request.get(name)]
         dropped += [*self.clean_conversation(kept), *self._clean_tools(kept)]
         kept |= self.chosen(sampling, kept)
         named = next((name for name in self.limits if name in kept), self.limits[0])
         asked = kept.get(named, sampling.output_limit)
         if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
-            message = f"`{named}` is a number of tokens"
-            raise RequestRefused(message)
+            raise RequestRefused(f"`{named}` is a number of tokens")
         for other in self.limits:
             kept.pop(other, None)
         kept[named] = min(asked, sampling.output_limit)
@@ -187,8 +184,7 @@ def objects(value: object, place: str) -> list[dict[str, Any]]:
         RequestRefused: it is anything else; the error names ``place``.
     """
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        message = f"`{place}` is a list of objects"
-        raise RequestRefused(message)
+        raise RequestRefused(f"`{place}` is a list of objects")
     return value
 
 

@@ -67,8 +67,7 @@ class Responses(ModelProtocol):
             RequestRefused: the request refers to stored data, or breaks a rule of ``ModelProtocol.clean``.
         """
         if stored := next((name for name in _STORED if request.get(name)), None):
-            message = f"`{stored}` is not supported here: nothing is stored, send the whole conversation"
-            raise RequestRefused(message)
+            raise RequestRefused(f"`{stored}` is not supported here: nothing is stored, send the whole conversation")
         cleaned = super().clean(request, model, sampling)
         cleaned.request["store"] = False
         return cleaned
