@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from codegate.candidates.conversation import (
     NO_USAGE,
@@ -43,43 +43,25 @@ MAX_TEXT: Final = 4 << 20
 Label = Literal["handwritten", "recorded"]
 
 
-class _Strict(Strict):
-    model_config = ConfigDict(strict=True)
-
-
-class _Call(_Strict):
-    id: str = Field(min_length=1, max_length=200)
-    name: str = Field(max_length=200)
-    arguments: str = Field(max_length=MAX_TEXT)
-
-
-class _Usage(_Strict):
-    input_tokens: int | None = Field(default=None, ge=0)
-    output_tokens: int | None = Field(default=None, ge=0)
-    cached_tokens: int | None = Field(default=None, ge=0)
-    written_tokens: int | None = Field(default=0, ge=0)
-    reasoning_tokens: int | None = Field(default=None, ge=0)
-
-
-class _Response(_Strict):
+class _Response(Strict):
     text: str = Field(default="", max_length=MAX_TEXT)
-    tool_calls: Annotated[list[_Call], Field(max_length=1000)] = []
+    tool_calls: Annotated[tuple[ToolCall, ...], Field(max_length=1000)] = ()
     stop_reason: StopReason | None = None
-    usage: _Usage = _Usage()
+    usage: Usage = Usage()
     seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
-class _Header(_Strict):
+class _Header(Strict):
     transcripts_schema: Literal["codegate.transcripts/1"] = Field(alias="schema")
     label: Label
     model: str = Field(min_length=1, max_length=200)
     note: str = Field(default="", max_length=10_000)
 
 
-class _Transcript(_Strict):
+class _Transcript(Strict):
     problem: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     sample: int = Field(default=0, ge=0)
-    responses: Annotated[list[_Response], Field(min_length=1, max_length=1000)]
+    responses: Annotated[tuple[_Response, ...], Field(min_length=1, max_length=1000)]
     patch: str | None = Field(default=None, max_length=MAX_TEXT)
 
 
@@ -145,9 +127,9 @@ class ReplayProvider:
         default: StopReason = "tool_calls" if response.tool_calls else "stop"
         return Completion(
             text=response.text,
-            tool_calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in response.tool_calls),
+            tool_calls=response.tool_calls,
             stop_reason=response.stop_reason or default,
-            usage=Usage(**response.usage.model_dump()),
+            usage=response.usage,
             model=self._header.model,
             seconds=response.seconds,
         )
@@ -211,17 +193,17 @@ def transcript_line(
         responses.append(
             _Response(
                 text=answer.text,
-                tool_calls=[_Call(id=c.id, name=c.name, arguments=c.arguments) for c in answer.tool_calls],
+                tool_calls=answer.tool_calls,
                 stop_reason=stop if last else ("tool_calls" if answer.tool_calls else "stop"),
-                usage=_Usage(**total.model_dump(exclude={"helpers"})),
+                usage=total.model_copy(update={"helpers": {}}),
                 seconds=seconds if last else 0.0,
             )
         )
-    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=responses, patch=patch)
+    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=tuple(responses), patch=patch)
     return canonical_json(transcript.model_dump(mode="json", exclude={"patch"} if patch is None else None))
 
 
-_Model = TypeVar("_Model", bound=_Strict)
+_Model = TypeVar("_Model", _Header, _Transcript)
 
 
 def _transcript_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -235,7 +217,8 @@ def _transcript_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _parse(kind: type[_Model], path: Path, number: int, line: bytes) -> _Model:
     place = f"{path}, line {number}"
     try:
-        return kind.model_validate(parse_json(line.decode("utf-8"), place))
+        parse_json(line.decode("utf-8"), place)  # refuses what JSON leaves open, such as a key that occurs twice
+        return kind.model_validate_json(line, strict=True)
     except UnicodeDecodeError:
         raise UsageError(f"{place} is not UTF-8 text.") from None
     except ValidationError as error:
