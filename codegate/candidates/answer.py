@@ -1,19 +1,16 @@
-"""Send one request and parse its answer, for every API.
+"""Parse an answer, for every API.
 
 The answer's JSON is untrusted.
 """
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.candidates.conversation import Completion, ProviderError, StopReason, ToolCall, Usage
-from codegate.candidates.faults import Faults, limit_reset
-from codegate.candidates.snapshots import check_answered
-from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import Calls
+from codegate.candidates.faults import Faults
 from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000
@@ -53,7 +50,7 @@ class AnswerReader:
         """
         stop = reasons.get(reason) if isinstance(reason, str) else None
         if stop is None:
-            raise self.faults.malformed(f"unknown {field}", self.content, value=reason)
+            raise self.malformed(f"unknown {field} {self.faults.clean(str(reason), 40)!r}")
         return "tool_calls" if stop == "stop" and calls else stop
 
     def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
@@ -105,52 +102,6 @@ class AnswerReader:
             started=time.time() - self.seconds,
             seconds=self.seconds,
         )
-
-
-def call_model(
-    spec: CandidateSpec,
-    calls: Calls,
-    faults: Faults,
-    send: Callable[[], Any],
-    read: Callable[[bytes, float], Completion],
-    relax: Callable[[ProviderError], bool],
-) -> Completion:
-    """Call the pinned model; return its answer.
-
-    This takes at most ``spec.timeout_seconds``. A request that was declined for its prompt gives an answer without
-    text, because a retry would not help.
-
-    Args:
-        spec: the candidate.
-        calls: the provider's calls in progress.
-        faults: converts errors.
-        send: makes the request, in a thread of its own; returns the HTTP response.
-        read: converts the answer's bytes and their seconds to a completion.
-        relax: is given the fault of a declined request, may change what ``send`` sends, and returns whether it did;
-            if so, the request is sent again.
-
-    Raises:
-        ProviderError: no usable answer came.
-    """
-    start = time.monotonic()
-    try:
-        response = calls.run(send, spec.timeout_seconds)
-        completion = read(response.content, time.monotonic() - start)
-    except Exception as error:
-        fault = error if isinstance(error, ProviderError) else faults.of(error, spec.timeout_seconds)
-        if fault is None:
-            raise
-        if (fault.stop is not None or fault.fault == "bad_request") and relax(fault):
-            return call_model(spec, calls, faults, send, read, relax)
-        if fault.stop is not None:
-            seconds = time.monotonic() - start
-            begun = time.time() - seconds
-            return Completion(
-                text=fault.cause, stop_reason=fault.stop, usage=fault.usage, started=begun, seconds=seconds
-            )
-        raise fault from None
-    check_answered(spec, completion)
-    return completion.model_copy(update={"pause": limit_reset(response.headers)})
 
 
 def as_document(content: bytes, faults: Faults) -> dict[str, Any]:

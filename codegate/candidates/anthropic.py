@@ -6,14 +6,12 @@ The SDK sends the request; ``protocols`` parses the answer.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
+from codegate.candidates.conversation import Message, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.protocols.messages import as_events
 from codegate.candidates.providers import ModelProvider
 from codegate.candidates.sdk import Forwarded, SdkProvider
@@ -25,14 +23,13 @@ class AnthropicProvider(SdkProvider):
     """A model behind the Messages API.
 
     Attributes:
-        client: name of the SDK's client.
         body: fields that are added to every request.
 
     Raises:
         UsageError: the candidate has settings that the API lacks.
     """
 
-    client: ClassVar[str] = "Anthropic"
+    sdk, client, error, protocol = "anthropic", "Anthropic", "AnthropicError", "messages"
     body: ClassVar[Mapping[str, str]] = {}
     list_query = {"limit": "1000"}
 
@@ -42,29 +39,17 @@ class AnthropicProvider(SdkProvider):
                 f"candidate {spec.label}: Anthropic's API has no seed and no temperature above 1.",
                 "Remove `seed` and lower `temperature` in the candidate's sampling.",
             )
-        import anthropic  # noqa: PLC0415 - slow to import
-
-        client = getattr(anthropic, self.client)
-        super().__init__(spec, endpoint, anthropic, client, anthropic.AnthropicError, self._credentials(endpoint))
+        super().__init__(spec, endpoint)
         # Older SDKs add the token of ANTHROPIC_AUTH_TOKEN by themselves, whatever address they talk to.
         self._client.auth_token = None
 
-    def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
-        return {"api_key": endpoint.key}
-
-    def complete(
-        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
-    ) -> Completion:
-        """Return the model's next message."""
-        del key
-        request: dict[str, Any] = {
-            "model": self._spec.model,
-            "max_tokens": sampling.output_limit,
-            "messages": _turns(messages),
-        }
+    @override
+    def _request(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> dict[str, Any]:
+        request: dict[str, Any] = {"messages": _turns(messages)}
         if system := "\n\n".join(message.text for message in messages if message.role == "system"):
             request["system"] = system
-        request |= PROTOCOLS["messages"].chosen(sampling, {})
         if sampling.stop is not None:
             request["stop_sequences"] = sampling.stop
         if tools:
@@ -74,9 +59,9 @@ class AnthropicProvider(SdkProvider):
             # The next call of the loop repeats all this; what is written to the cache must have a known price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-        send = partial(self._send, "messages", request, {})
-        return self._answer(PROTOCOLS["messages"], request, send, lambda _fault: False)
+        return request
 
+    @override
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol
         named = {name: request[name] for name in ("model", "max_tokens", "messages") if name in request}

@@ -146,14 +146,6 @@ def stop_named(text: str) -> StopReason | None:
     return None
 
 
-def wants_responses(text: str) -> bool:
-    """Return whether the error asks for the Responses API.
-
-    The model is on no other API then.
-    """
-    return "v1/responses" in text
-
-
 def blames_output_limit(text: str) -> bool:
     """Return whether an error calls the output limit too large.
 
@@ -169,14 +161,6 @@ def blames_model_maximum(text: str) -> bool:
     The requested output limit is above it.
     """
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
-
-
-def wants_newer_limit(text: str) -> bool:
-    """Return whether an error asks for ``max_completion_tokens``.
-
-    The request had ``max_tokens``.
-    """
-    return re.search(r"[Uu]se\W+max_completion_tokens", text) is not None
 
 
 def _unwrapped(body: object) -> object:

@@ -5,7 +5,6 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,10 +15,10 @@ from codegate.candidates.declined import (
     fault_of_status,
     setting_named,
     stop_named,
-    wants_responses,
 )
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.redaction import Redactor
+from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, MAX_ANSWER_BYTES, AnswerTooLargeError
 
 MESSAGE_CHARACTERS: Final = 300
@@ -32,28 +31,19 @@ _DECLINING: Final = frozenset({503, 529})
 """Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
 
 
-@dataclass(frozen=True)
-class SdkErrors:
-    """The exception classes of an SDK, by kind."""
-
-    status: type[Exception]
-    timeout: type[Exception]
-    connection: type[Exception]
-    base: type[Exception]
-
-
 class Faults:
     """Converts errors of a call to redacted ``ProviderError``.
 
-    ``charges_declined``: the provider charges for a prompt that it declines as too long.
+    ``sdk`` is the SDK's module, and ``base`` the base class of its errors. ``charges_declined``: the provider charges
+    for a prompt that it declines as too long.
     """
 
     def __init__(
-        self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors, *, charges_declined: bool = False
+        self, spec: CandidateSpec, endpoint: Endpoint, sdk: Any, base: type[Exception], *, charges_declined: bool
     ) -> None:
-        self._where = f"{provider} ({model} at {endpoint.base_url})"
+        self._where = f"{spec.provider} ({spec.model} at {endpoint.base_url})"
         self._variable = endpoint.key_variable
-        self._errors = errors
+        self._sdk, self._base = sdk, base
         self._redactor = Redactor(endpoint.key)
         self._charges_declined = charges_declined
 
@@ -71,32 +61,29 @@ class Faults:
             return self.malformed("the answer's compression is broken")
         if isinstance(error, ConnectionAbortedError):
             return self._error("connection", "the call was cut because the provider was closed")
-        if isinstance(error, self._errors.status):
+        if isinstance(error, self._sdk.APIStatusError):
             return self._of_status(error)
         if "ConnectTimeout" in names:
             return self._unsent(f"no connection within {min(seconds, CONNECT_SECONDS):g} s")
-        if isinstance(error, (TimeoutError, self._errors.timeout)):
+        if isinstance(error, (TimeoutError, self._sdk.APITimeoutError)):
             return self._error(
                 "timeout",
                 f"no answer within {seconds:g} s",
                 "Raise `timeout_seconds` of the candidate if the model needs longer.",
             )
-        if isinstance(error, self._errors.connection):
+        if isinstance(error, self._sdk.APIConnectionError):
             what = f"the connection failed: {self._text(_root(chain))}"
             return self._unsent(what) if "ConnectError" in names else self._error("connection", what)
-        if isinstance(error, self._errors.base):
+        if isinstance(error, self._base):
             return self.malformed(self._text(error))
         return None
 
-    def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
+    def malformed(self, what: str, content: bytes = b"") -> ProviderError:
         """Return the error about an answer that violates the protocol.
 
-        ``what`` says what is wrong. The message shows it, the offending ``value``, and the first characters of
-        ``content``, the answer.
+        ``what`` says what is wrong. The message shows it, and the first characters of ``content``, the answer.
         """
-        if value is not None:
-            what = f"{what} {self._clean(str(value), 40)!r}"
-        shown = self._clean(content[:4096].decode("utf-8", "replace"), 120)
+        shown = self.clean(content[:4096].decode("utf-8", "replace"), 120)
         return self._error(
             "malformed",
             f"malformed answer: {what}" + (f"; it begins {shown!r}" if shown else ""),
@@ -110,7 +97,7 @@ class Faults:
         may have worked before it failed.
         """
         fault = FAULT_OF_KIND.get(kind, "malformed")
-        found = self._error(fault, f"an error with status 200: {self._clean(message)}")
+        found = self._error(fault, f"an error with status 200: {self.clean(message)}")
         found.stop, found.usage = stop_named(message), usage
         return found
 
@@ -133,7 +120,7 @@ class Faults:
         if 300 <= status < 400:
             return self._error(
                 "not_found",
-                f"status {status} redirects to {self._clean(response.headers.get('location', 'nowhere'))}, "
+                f"status {status} redirects to {self.clean(response.headers.get('location', 'nowhere'))}, "
                 "and redirects are not followed",
                 "Give the final address as `base_url` of the candidate in codegate.yml.",
             )
@@ -148,9 +135,9 @@ class Faults:
             "rate_limit": f"The server asks to wait {retry_after:.0f} s." if retry_after else "",
             "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",
         }.get(fault, "")
-        if fault in {"bad_request", "not_found"} and wants_responses(message):
+        if fault in {"bad_request", "not_found"} and "v1/responses" in message:
             remedy = "Set `protocol: responses` for the candidate in codegate.yml."
-        text = self._clean(message)
+        text = self.clean(message)
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
         found.setting = setting
@@ -172,9 +159,9 @@ class Faults:
         return ProviderError(fault, cause, remedy, retry_after=retry_after)
 
     def _text(self, error: BaseException) -> str:
-        return self._clean(str(error) or type(error).__name__)
+        return self.clean(str(error) or type(error).__name__)
 
-    def _clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
+    def clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
         """Return untrusted text as one printable line, without the key."""
         text = self._redactor.redact(text[:8192])
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())

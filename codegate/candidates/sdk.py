@@ -1,21 +1,32 @@
 """Common parts of the providers that use an official SDK."""
 
 import contextlib
+import importlib
 import json
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Final
 
-from codegate.candidates.answer import AnswerReader, as_document, call_model, token_count
-from codegate.candidates.conversation import Completion, ListedModel, ProviderError
-from codegate.candidates.declined import blames_output_limit, error_object, fields_to_drop
+from codegate.candidates.answer import AnswerReader, as_document, token_count
+from codegate.candidates.conversation import (
+    Completion,
+    ListedModel,
+    Message,
+    ProblemKey,
+    ProviderError,
+    Sampling,
+    ToolSpec,
+)
+from codegate.candidates.declined import blames_model_maximum, blames_output_limit, error_object, fields_to_drop
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.faults import Faults, SdkErrors
+from codegate.candidates.faults import Faults, limit_reset
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.contract import dicts
+from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, Calls, bounded_client
 from codegate.errors import CodegateError
@@ -44,40 +55,33 @@ class SdkProvider(ABC):
     """Base of all providers that use an SDK; thread-safe.
 
     Attributes:
+        sdk: name of the SDK's module.
+        client: class of the SDK's client, by name.
+        error: base class of the SDK's errors, by name.
+        protocol: name of the protocol that is spoken unless the candidate names another.
         key_attribute: the attribute of the SDK's client that holds the key.
         list_query: parameters of the request for the list of models.
         charges_declined: whether the provider charges for a prompt that it declines as too long.
-
-    Args:
-        spec: the candidate.
-        endpoint: its address and key.
-        sdk: the SDK's module.
-        client: class of the SDK's client.
-        base: base class of the SDK's errors.
-        credentials: the client's arguments in place of ``api_key``.
     """
 
+    sdk: ClassVar[str]
+    client: ClassVar[str]
+    error: ClassVar[str]
+    protocol: ClassVar[str]
     key_attribute: ClassVar[str] = "api_key"
     list_query: ClassVar[Mapping[str, str]] = {}
     charges_declined: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        spec: CandidateSpec,
-        endpoint: Endpoint,
-        sdk: Any,
-        client: Any,
-        base: type[Exception],
-        credentials: Mapping[str, str | None] | None = None,
-    ) -> None:
-        self._spec = spec
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
+        sdk = importlib.import_module(self.sdk)  # slow to import
+        self._spec, self._protocol = spec, PROTOCOLS[spec.protocol or self.protocol]
         self._key, self._source, self._renewing = endpoint.key, endpoint.source, threading.Lock()
         self._calls = Calls()
-        errors = SdkErrors(sdk.APIStatusError, sdk.APITimeoutError, sdk.APIConnectionError, base)
-        self._faults = Faults(spec.provider, spec.model, endpoint, errors, charges_declined=self.charges_declined)
+        base = getattr(sdk, self.error)
+        self._faults = Faults(spec, endpoint, sdk, base, charges_declined=self.charges_declined)
         self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
-        self._client = client(
-            **(credentials or {"api_key": endpoint.key}),
+        self._client = getattr(sdk, self.client)(
+            **self._credentials(endpoint),
             base_url=endpoint.base_url,
             timeout=self._timeout,
             max_retries=0,
@@ -87,6 +91,10 @@ class SdkProvider(ABC):
         )
         # The SDKs add the headers of OPENAI_CUSTOM_HEADERS and ANTHROPIC_CUSTOM_HEADERS, whatever address they talk to.
         self._client._custom_headers = dict(spec.headers or {})
+        self._sends_default_limit = True
+
+    def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
+        return {"api_key": endpoint.key}
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""
@@ -107,6 +115,17 @@ class SdkProvider(ABC):
             return tuple(_listed(entry) for entry in dicts(document.get("data")) if isinstance(entry.get("id"), str))
         return ()
 
+    def complete(
+        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> Completion:
+        """Return the model's next message."""
+        del key
+        request = {"model": self._spec.model, **self._request(messages, tools, sampling)}
+        request |= self._protocol.chosen(sampling, {})
+        if sampling.max_output_tokens is not None or self._sends_default_limit or self._protocol.limit_required:
+            request[self._protocol.limits[0]] = sampling.output_limit
+        return self._answer(self._spec, self._protocol, request, {}, sampling).completion
+
     def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
         """Send an agent's request to the model; return the answer.
 
@@ -115,40 +134,13 @@ class SdkProvider(ABC):
         Raises:
             ProviderError: no usable answer came.
         """
-        spoken, request = PROTOCOLS[protocol], dict(request)
-        spec = self._spec.candidate_for(request.get("model"))
-        content, streamed = b"", bool(request.get("stream"))
-        without: list[str] = []
-
-        def send() -> Any:
-            nonlocal content
-            response = self._send(protocol, request, headers)
-            content = response.content
-            return response
-
-        def relax(fault: ProviderError) -> bool:
-            # A sampling parameter that the agent always sends is not the user's to remove.
-            refused = [name for name in fields_to_drop(fault.setting, spec.sampling) if name in request]
-            for name in refused:
-                del request[name]
-            without.extend(refused)
-            if refused:
-                return True
-            # The limit is ours where the agent set none: without it the model's own, lower maximum holds.
-            limit = next((name for name in spoken.limits if name in request), None)
-            own = spec.sampling.max_output_tokens is None and not spoken.limit_required
-            if limit is None or not own or not blames_output_limit(fault.cause):
-                return False
-            del request[limit]
-            return True
-
-        completion = self._answer(spoken, request, send, relax, spec, streamed=streamed)
+        spoken, spec = PROTOCOLS[protocol], self._spec.candidate_for(request.get("model"))
+        answer = self._answer(spec, spoken, dict(request), headers, spec.sampling)
         # A server that echoes the key must not pass it to the sandbox.
-        shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
+        shown = self._faults.visible(answer.content.decode("utf-8", "replace")).encode()
         if shown:
-            document = spoken.assemble(_events(shown, self._faults)) if streamed else as_document(shown, self._faults)
-            self._check_decoded(document, completion)
-        return Forwarded(shown, streamed, completion, tuple(without))
+            self._check_decoded(self._document(spoken, shown, streamed=answer.streamed), answer.completion)
+        return replace(answer, content=shown)
 
     def _check_decoded(self, document: Mapping[str, Any], completion: Completion) -> None:
         """Raise ProviderError if the decoded answer contains the API key.
@@ -163,45 +155,96 @@ class SdkProvider(ABC):
             raise self._faults.malformed("it holds the API key")
 
     @abstractmethod
+    def _request(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> dict[str, Any]:
+        """Return the fields of a request that hold the conversation, tools and stop texts."""
+
+    @abstractmethod
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         """Send a request in ``protocol`` and return the HTTP response."""
 
     def _answer(
         self,
+        spec: CandidateSpec,
         protocol: ModelProtocol,
-        request: Mapping[str, Any],
-        send: Callable[[], Any],
-        relax: Callable[[ProviderError], bool],
-        spec: CandidateSpec | None = None,
-        *,
-        streamed: bool = False,
-    ) -> Completion:
-        """Call the model, once more if the key was renewed.
+        request: dict[str, Any],
+        headers: Mapping[str, str],
+        sampling: Sampling,
+    ) -> Forwarded:
+        """Call the model; return its answer.
 
-        ``send`` makes the request. ``relax`` is given the fault of a declined one and returns whether it changed what
-        ``send`` sends. ``spec`` is by default the provider's candidate; ``streamed``: the answer is a stream of events.
+        A request that was declined for its prompt gives an answer without text, because a retry would not help. One
+        that ``_relaxes`` changes is sent again, and one whose key was renewed.
         """
+        streamed, renewed = bool(request.get("stream")), False
+        given = frozenset(request.keys() - protocol.limits)
+        while True:
+            content, used, start = b"", self._key, time.monotonic()
+            try:
+                response = self._calls.run(lambda: self._send(protocol.name, request, headers), spec.timeout_seconds)
+                content, seconds = response.content, time.monotonic() - start
+                completion = self._read(protocol, request, content, seconds, streamed=streamed)
+            except Exception as error:
+                fault = error if isinstance(error, ProviderError) else self._faults.of(error, spec.timeout_seconds)
+                if fault is None:
+                    raise
+                declined = fault.stop is not None or fault.fault == "bad_request"
+                if declined and self._relaxes(fault, protocol, request, sampling):
+                    continue
+                if fault.fault == "authentication" and not renewed and (renewed := self._has_renewed(used)):
+                    continue
+                if fault.stop is None:
+                    raise fault from None
+                seconds = time.monotonic() - start
+                completion = Completion(
+                    text=fault.cause,
+                    stop_reason=fault.stop,
+                    usage=fault.usage,
+                    started=time.time() - seconds,
+                    seconds=seconds,
+                )
+            else:
+                check_answered(spec, completion)
+                completion = completion.model_copy(update={"pause": limit_reset(response.headers)})
+            return Forwarded(content, streamed, completion, tuple(sorted(given - request.keys())))
 
-        def read(content: bytes, seconds: float) -> Completion:
-            faults = self._faults
-            document = protocol.assemble(_events(content, faults)) if streamed else as_document(content, faults)
-            if (refused := error_object(document)) is not None:
-                raise faults.refused(refused[1], refused[0], protocol.usage(document))
-            completion = protocol.read(document, AnswerReader(faults, content, seconds))
-            limit = next((request[name] for name in protocol.limits if name in request), None)
-            # Some servers give `stop` as the reason for an answer that their request's limit has truncated.
-            if completion.stop_reason == "stop" and isinstance(limit, int) and limit > 0:
-                cut = (completion.usage.output_tokens or 0) >= limit
-                return completion.model_copy(update={"stop_reason": "length"}) if cut else completion
-            return completion
+    def _read(
+        self, protocol: ModelProtocol, request: Mapping[str, Any], content: bytes, seconds: float, *, streamed: bool
+    ) -> Completion:
+        document = self._document(protocol, content, streamed=streamed)
+        if (refused := error_object(document)) is not None:
+            raise self._faults.refused(refused[1], refused[0], protocol.usage(document))
+        completion = protocol.read(document, AnswerReader(self._faults, content, seconds))
+        limit = next((request[name] for name in protocol.limits if name in request), None)
+        # Some servers give `stop` as the reason for an answer that their request's limit has truncated.
+        filled = isinstance(limit, int) and 0 < limit <= (completion.usage.output_tokens or 0)
+        cut = filled and completion.stop_reason == "stop"
+        return completion.model_copy(update={"stop_reason": "length"}) if cut else completion
 
-        used = self._key
-        try:
-            return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
-        except ProviderError as fault:
-            if fault.fault != "authentication" or not self._has_renewed(used):
-                raise
-        return call_model(spec or self._spec, self._calls, self._faults, send, read, relax)
+    def _document(self, protocol: ModelProtocol, content: bytes, *, streamed: bool) -> dict[str, Any]:
+        if streamed:
+            return protocol.assemble(_events(content, self._faults))
+        return as_document(content, self._faults)
+
+    def _relaxes(
+        self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
+    ) -> bool:
+        """Drop what ``fault`` objects to and nobody has chosen; return whether any was."""
+        # A sampling parameter that the agent always sends is not the user's to remove.
+        if refused := [name for name in fields_to_drop(fault.setting, sampling) if name in request]:
+            for name in refused:
+                del request[name]
+            return True
+        # The user did not choose the default limit. Without it the model's own, lower maximum holds.
+        limit = next((name for name in protocol.limits if name in request), None)
+        own = sampling.max_output_tokens is None and not protocol.limit_required
+        if limit is None or not own or not blames_output_limit(fault.cause):
+            return False
+        del request[limit]
+        if blames_model_maximum(fault.cause):
+            self._sends_default_limit = False
+        return True
 
     def _has_renewed(self, refused: str) -> bool:
         """Fetch the key again; return whether it has changed.

@@ -3,14 +3,15 @@
 import contextlib
 from typing import Any
 
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.candidates import ProviderError, Sampling
+from codegate.candidates import CandidateSpec, ProviderError, Sampling
 from codegate.candidates.answer import AnswerReader
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.faults import Faults, SdkErrors
+from codegate.candidates.faults import Faults
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 
 WORDS = [
@@ -30,7 +31,8 @@ OBJECTS = st.dictionaries(st.sampled_from(WORDS), JSON, max_size=6)
 
 def reader() -> AnswerReader:
     endpoint = Endpoint("https://example.org", "sk-key-of-some-length", "OPENAI_API_KEY", official=True, direct=False)
-    return AnswerReader(Faults("openai", "m", endpoint, SdkErrors(OSError, OSError, OSError, OSError)), b"", 0.0)
+    spec = CandidateSpec(provider="openai", model="m")
+    return AnswerReader(Faults(spec, endpoint, openai, openai.OpenAIError, charges_declined=False), b"", 0.0)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
