@@ -7,7 +7,7 @@ two sizes of prompts), the highest is taken, so that a budget holds.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from importlib.metadata import version
@@ -17,11 +17,15 @@ from codegate.candidates.prices import Prices
 from codegate.candidates.spec import CandidateSpec
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import TieredPrices
 
 _PACKAGE: Final = "genai-prices"
 _PROVIDERS: Final = {"openai": "openai", "anthropic": "anthropic", "gemini": "google", "bedrock": "aws"}
 """The list's name of a provider, by ours; Azure and Vertex have prices by deployment and region."""
+
+_KINDS: Final = ("input", "output", "cache_read", "cache_write")
+"""Prices that the list has, too. Caches live five minutes: no request asks for more."""
 
 _STEP: Final = timedelta(minutes=15)
 _STEPS: Final = 96  # of a day: a price may depend on the time of day, and may change before a run ends
@@ -72,9 +76,7 @@ def price_words(spec: CandidateSpec) -> str:
 @cache
 def table_names() -> tuple[str, ...]:
     """Return the names of all models in the price list."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as below
-
-    models = (model for provider in get_snapshot().providers for model in provider.models)
+    models = (model for provider in _snapshot().providers for model in provider.models)
     return tuple(name for model in models for name in (model.id, *_words(model.match)))
 
 
@@ -88,64 +90,53 @@ def _words(clause: object) -> Iterator[str]:
                 yield from _words(inner)
 
 
-@cache
-def _listed(provider: str, model: str) -> ListEntry:
+def _snapshot() -> "DataSnapshot":
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  1.6 MB of prices and an HTTP client
 
+    return get_snapshot()
+
+
+@cache
+def _listed(provider: str, model: str) -> ListEntry:
     try:
-        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+        _, found = _snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
         return ListEntry(None, None)
     now = datetime.now(UTC)
     every = [found.get_prices(now + step * _STEP) for step in range(_STEPS)]
     if any(entry.input_mtok is None or entry.output_mtok is None or entry.requests_kcount for entry in every):
         return ListEntry(None, found.context_window)
-    short = {field: _highest(every, names, 0) for field, names in _NAMES.items()}
-    starts = {tier.start for entry in every for names in _NAMES.values() for name in names
-              for tier in getattr(getattr(entry, name), "tiers", ())}  # fmt: skip
+    each = {
+        kind: [price for entry in every if (price := getattr(entry, f"{kind}_mtok")) is not None] for kind in _KINDS
+    }
+    starts = {tier.start for known in each.values() for price in known for tier in getattr(price, "tiers", ())}
     reached = sorted(start for start in starts if found.context_window is None or start < found.context_window)
-    prices: dict[str, object] = {**short, "source": _source(now)}
+    prices: dict[str, object] = {kind: _highest(known, 0) for kind, known in each.items()}
+    prices["source"] = _source(now)
     if reached:
-        long = {field: _highest(every, names, reached[-1]) for field, names in _NAMES.items()}
+        long = {kind: _highest(known, reached[-1]) for kind, known in each.items()}
         prices["long_prompts"] = {**long, "above": reached[0]}
     return ListEntry(Prices.model_validate(prices), found.context_window)
 
 
-_NAMES: Final = {
-    "input": ("input_mtok",),
-    "output": ("output_mtok",),
-    "cache_read": ("cache_read_mtok",),
-    "cache_write": ("cache_write_mtok",),
-}
-"""Names that the list has for what `Prices` has. Caches live five minutes: no request asks for more."""
+def _highest(known: "Iterable[Decimal | TieredPrices]", start: int) -> Decimal | None:
+    """Return the highest price, or None.
 
-
-def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
-    """Return the highest price in some fields of price entries.
-
-    None if there is no price. Tiers that begin above ``start`` tokens are left out.
+    Tiers that begin above ``start`` tokens are left out.
     """
     found: list[Decimal] = []
-    for entry in every:
-        for price in (getattr(entry, name) for name in names):
-            if isinstance(price, Decimal):
-                found.append(price)
-            elif price is not None:
-                found += [price.base, *(tier.price for tier in price.tiers if tier.start <= start)]
+    for price in known:
+        if isinstance(price, Decimal):
+            found.append(price)
+        else:
+            found += [price.base, *(tier.price for tier in price.tiers if tier.start <= start)]
     return max(found, default=None)
 
 
 def _source(now: datetime) -> str:
     """Return the price list's release and its newest price's date."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
-
-    starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))
-    newest = max((day for day in starts if day <= now.date()), default=None)
+    models = (model for provider in _snapshot().providers for model in provider.models)
+    entries = (entry for model in models if isinstance(model.prices, list) for entry in model.prices)
+    starts = (getattr(entry.constraint, "start_date", None) for entry in entries)
+    newest = max((day for day in starts if day is not None and day <= now.date()), default=None)
     return f"{_PACKAGE} {version(_PACKAGE)}, newest price of {newest}"
-
-
-def _starts(model: "ModelInfo") -> Iterable[date]:
-    from genai_prices.types import StartDateConstraint  # noqa: PLC0415  as above
-
-    entries = model.prices if isinstance(model.prices, list) else ()
-    return (entry.constraint.start_date for entry in entries if isinstance(entry.constraint, StartDateConstraint))
