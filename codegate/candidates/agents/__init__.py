@@ -5,9 +5,12 @@ with the versions that the files name. An agent's licence is between its maker a
 installs an agent from its registry when a candidate names it.
 """
 
+import contextlib
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 from codegate.candidates.agents.aider import Aider
 from codegate.candidates.agents.claude_code import ClaudeCode
@@ -18,7 +21,6 @@ from codegate.candidates.agents.copilot import Copilot
 from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
-from codegate.candidates.agents.servers import ServerPackage, mcp_servers, server_packages
 from codegate.candidates.harness import Harness, Part, longest_line, part_of
 
 __all__ = [
@@ -45,6 +47,32 @@ AGENTS: Final[dict[str, Agent]] = {
 PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() for place, part in agent.places.items()}
 """What of a repository any agent reads: an old commit's files there are shown to none."""
 
+_NAMING: Final = {"npx": ("-p", "--package"), "uvx": ("--from",)}
+"""The option that names the package, where it is not what is to run."""
+_PLAIN: Final = ("-y", "--yes", "-q", "--quiet")
+_NPM: Final = re.compile(r"((?:@[a-z0-9~][\w.~-]{0,100}/)?[a-z0-9~][\w.~-]{0,100})(?:@[\w.^~*-]{1,60})?")
+_PYPI: Final = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?:\[[\w,.-]{1,100}\])?(?:(?:==|@)[\w.!+-]{1,60})?")
+_MOST: Final = 20
+
+
+@dataclass(frozen=True)
+class ServerPackage:
+    """The package that an MCP server is started from.
+
+    Attributes:
+        words: the server's command line, from ``npx`` or ``uvx`` to the name of the program.
+        registry: where the package is installed from.
+        requirement: the package as the registry's installer takes it, with a version if one is named.
+        name: the package's name without a version.
+        program: the program of the package to run.
+    """
+
+    words: tuple[str, ...]
+    registry: Literal["npm", "pypi"]
+    requirement: str
+    name: str
+    program: str
+
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
     """Yield each harness part's name and a pattern.
@@ -69,3 +97,50 @@ def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterat
                 continue
         if line := longest_line(file.text):
             yield shown, re.escape(line)
+
+
+def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and settings of each MCP server."""
+    for file in harness.laid or ():
+        if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
+            with contextlib.suppress(ValueError):  # the folder of a run may hold anything
+                yield from agent.servers(file.path, file.text).items()
+
+
+def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
+    """Return the packages that the harness's MCP servers run from.
+
+    A server that is started from an address or a path has no package and does not start; the report on the harness's
+    parts shows that.
+    """
+    servers = mcp_servers(agent, harness) if harness is not None else ()
+    found = (package for _, server in servers if (package := _package(server)) is not None)
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _package(server: Mapping[str, Any]) -> ServerPackage | None:
+    command, arguments = server.get("command"), server.get("args")
+    listed = [*(command if isinstance(command, list) else [command]),
+              *(arguments if isinstance(arguments, list) else [])]  # fmt: skip
+    program, *words = [word for word in listed if isinstance(word, str)] or [""]
+    if program not in _NAMING:
+        return None
+    at, named = 0, ""
+    while at < len(words) and words[at].startswith("-"):
+        option, _, value = words[at].partition("=")
+        if option in _NAMING[program] and not named:
+            at += not value
+            named = value or "".join(words[at : at + 1])
+        elif option not in _PLAIN:
+            return None  # it may ask for another package, or for another index
+        at += 1
+    run = "".join(words[at : at + 1])
+    asked = named or run
+    found = (_NPM if program == "npx" else _PYPI).fullmatch(asked)
+    if not run or found is None:
+        return None
+    before = (program, *words[: at + 1])
+    if program == "npx":
+        return ServerPackage(before, "npm", asked, found[1], run if named else posixpath.basename(found[1]))
+    requirement = asked.removesuffix("@latest").replace("@", "==")
+    return ServerPackage(before, "pypi", requirement, found[1], run if named else found[1])

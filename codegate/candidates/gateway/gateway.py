@@ -204,15 +204,21 @@ class Gateway:
         self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
-        waiting = _Waiting(lambda: self._make(asked, sent, headers, body))
+        made: list[Forwarded | None] = []
+        thread = threading.Thread(
+            target=lambda: made.append(self._make(asked, sent, headers, body)), name="codegate-gateway", daemon=True
+        )
+        thread.start()
+        thread.join(PING_SECONDS)
         begun = False
-        while not waiting.done(PING_SECONDS):
+        while thread.is_alive():
             if sent.get("stream"):
                 if not begun:
                     http.begin(_EVENTS)
                     begun = True
                 http.send(self._protocol.ping)
-        self._reply(http, waiting.result, begun=begun)
+            thread.join(PING_SECONDS)
+        self._reply(http, made[0] if made else None, begun=begun)
 
     def _record_prompt(self, sent: Mapping[str, Any]) -> None:
         if sent["model"] != self._candidate.model or (self.prompt is not None and len(self.prompt.parts) > 1):
@@ -250,6 +256,9 @@ class Gateway:
         unwanted = self._unwanted.setdefault(model, set())
         self._calls.append(timed)
 
+        def with_helper(usage: Usage) -> Usage:
+            return usage if timed.own else usage.model_copy(update={"helpers": {model: usage}})
+
         def once() -> Completion:
             timed.sent = time.monotonic()
             sent = {name: value for name, value in cleaned.items() if name not in unwanted}
@@ -257,16 +266,16 @@ class Gateway:
                 answer = self._provider.forward(self._protocol.name, sent, headers)
             except ProviderError as error:
                 timed.sent = None
-                if not timed.own:
-                    error.usage = _of_helper(error.usage, model)
+                error.usage = with_helper(error.usage)
                 self._settle(len(body), error.usage, error.fault)
                 raise
-            answers.append(answer if timed.own else _by_helper(answer, model))
-            self._settle(len(body), answers[-1].completion.usage)
+            completion = answer.completion.model_copy(update={"usage": with_helper(answer.completion.usage)})
+            answers.append(replace(answer, completion=completion))
+            self._settle(len(body), completion.usage)
             unwanted.update(answer.without)
             for name in unwanted & cleaned.keys():
                 self._count(f"the setting {name}, which the model does not take")
-            return answers[-1].completion
+            return completion
 
         try:
             turn = self._protocol.turn(asked, cleaned)
@@ -350,32 +359,6 @@ def _union_length(spans: Iterable[tuple[float, float]]) -> float:
         length += max(0.0, end - max(begin, reached))
         reached = max(reached, end)
     return length
-
-
-class _Waiting:
-    """A model call that runs in its own thread."""
-
-    def __init__(self, action: Callable[[], Forwarded | None]) -> None:
-        self.result: Forwarded | None = None
-        self._action = action
-        self._thread = threading.Thread(target=self._run, name="codegate-gateway", daemon=True)
-        self._thread.start()
-
-    def done(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        self.result = self._action()
-
-
-def _by_helper(answer: Forwarded, model: str) -> Forwarded:
-    usage = _of_helper(answer.completion.usage, model)
-    return replace(answer, completion=answer.completion.model_copy(update={"usage": usage}))
-
-
-def _of_helper(usage: Usage, model: str) -> Usage:
-    return usage.model_copy(update={"helpers": {model: usage}})
 
 
 def _declined(error: Exception) -> Forwarded | None:
