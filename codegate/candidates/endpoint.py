@@ -8,11 +8,14 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import UsageError
 from codegate.wording import documentation
+
+if TYPE_CHECKING:
+    from codegate.candidates.spec import CandidateSpec
 
 NO_KEY: Final = "none"
 """Sent to a local server without a key: the SDKs require one."""
@@ -97,29 +100,28 @@ def nothing_listens(base_url: str) -> bool:
     return False
 
 
-def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return the provider whose models an address serves.
+def owner_of(spec: "CandidateSpec") -> str | None:
+    """Return the provider whose models are at the candidate's address.
 
-    ``base_url`` may be a customer's address, such as an Azure resource; None stands for the address of ``provider``.
-    The result is None if no provider's models are there.
+    The address may be a customer's, such as an Azure resource. None if no provider's models are there.
     """
-    if base_url is None:
-        return provider
+    if spec.base_url is None:
+        return spec.provider
     for owner in provider_names():
         with contextlib.suppress(UsageError):  # another candidate's package that is broken
             found = model_provider(owner)
-            if _has_host(base_url, (*found.hosts, *found.customer_hosts)):
+            if _has_host(spec.base_url, (*found.hosts, *found.customer_hosts)):
                 return owner
     return None
 
 
-def is_own_address(provider: str, base_url: str | None) -> bool:
-    """Return whether ``base_url`` is the provider's own, over https."""
-    if base_url is None:
+def is_own_address(spec: "CandidateSpec") -> bool:
+    """Return whether the candidate's address is the provider's, over https."""
+    if spec.base_url is None:
         return True
-    match = _URL.fullmatch(base_url)
+    match = _URL.fullmatch(spec.base_url)
     encrypted = match is not None and match["scheme"] == "https" and match["port"] in {None, "443"}
-    return encrypted and _has_host(base_url, model_provider(provider).hosts)
+    return encrypted and _has_host(spec.base_url, model_provider(spec.provider).hosts)
 
 
 def _has_host(base_url: str, patterns: tuple[str, ...]) -> bool:
@@ -128,51 +130,43 @@ def _has_host(base_url: str, patterns: tuple[str, ...]) -> bool:
     return any(host.count(".") == pattern.count(".") and fnmatchcase(host, pattern) for pattern in patterns)
 
 
-def find_key(
-    provider: str, api_key_env: str | None, command: Callable[[], str] | None
-) -> tuple[str, Callable[[], str] | None]:
-    """Return the provider's key, and the function that gave it.
+def find_key(spec: "CandidateSpec", command: Callable[[], str] | None) -> tuple[str, Callable[[], str] | None]:
+    """Return the candidate's key, and the function that gave it.
 
-    The function is None if an environment variable holds the key. The key is "" if no key is found. ``api_key_env``
-    names the variable to read instead of the provider's own, or ``command`` returns the key: give one of them or none.
+    The function is None if an environment variable holds the key. The key is "" if no key is found. ``command`` runs
+    the candidate's ``api_key_command``, if it has one.
     """
-    found = model_provider(provider)
-    key = "" if command else os.environ.get(api_key_env or found.key_variable, "").strip()
-    source = None if key or api_key_env else command or found.own_key
+    found = model_provider(spec.provider)
+    key = "" if command else os.environ.get(spec.api_key_env or found.key_variable, "").strip()
+    source = None if key or spec.api_key_env else command or found.own_key
     return source() if source is not None else key, source
 
 
 def resolve_endpoint(
-    provider: str,
-    base_url: str | None,
-    api_key_env: str | None,
-    *,
-    command: Callable[[], str] | None = None,
-    keyless: bool = False,
-    allow_http: bool = False,
+    spec: "CandidateSpec", command: Callable[[], str] | None = None, *, keyless: bool = False
 ) -> Endpoint:
-    """Return the address and the key of ``provider``.
+    """Return the candidate's address and key.
 
-    ``command`` returns the key. Without it, the key is in the variable ``api_key_env`` (None: the provider's variable,
-    else its own credentials). A ``keyless`` endpoint has no key; ``allow_http`` allows http to private addresses.
+    ``command`` runs its ``api_key_command``, if it has one. A ``keyless`` endpoint has no key.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.
     """
-    loopback = check_base_url(base_url, allow_http=allow_http) if base_url is not None else False
+    base_url = spec.base_url
+    loopback = check_base_url(base_url, allow_http=spec.allow_http) if base_url is not None else False
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
     if base_url is not None and direct and not loopback:
         _check_resolved(base_url)
-    found = model_provider(provider)
+    found = model_provider(spec.provider)
     address = base_url or (found.address if isinstance(found.address, str) else found.address())
-    variable = api_key_env or found.key_variable
-    key, source = ("", None) if keyless else find_key(provider, api_key_env, command)
+    variable = spec.api_key_env or found.key_variable
+    key, source = ("", None) if keyless else find_key(spec, command)
     if not key and direct:
         key = NO_KEY
     if not key:
         others = "".join(f" {name} is not used: {why}." for name, why in found.not_keys.items() if os.environ.get(name))
         raise MissingKey(
-            f"{provider} needs a key and the environment variable {variable} is not set.{others}",
+            f"{spec.provider} needs a key and the environment variable {variable} is not set.{others}",
             f"Set {variable}, or name another variable with `api_key_env` in codegate.yml; what else a provider "
             f"takes: {documentation('candidates.md')}.",
             variable,
@@ -186,7 +180,7 @@ def resolve_endpoint(
         base_url=address,
         key=key,
         key_variable="`api_key_command`" if command else variable,
-        official=owner_of(provider, base_url) is not None,
+        official=owner_of(spec) is not None,
         direct=direct,
         keyless=keyless,
         source=source,

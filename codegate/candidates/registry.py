@@ -45,14 +45,7 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
                 f"candidate {spec.label}: {spec.provider} does not speak `protocol: {spec.protocol}`.",
                 "Remove `protocol`.",
             )
-        endpoint = resolve_endpoint(
-            spec.provider,
-            spec.base_url,
-            spec.api_key_env,
-            command=_key_command(spec),
-            keyless=keyless,
-            allow_http=spec.allow_http,
-        )
+        endpoint = resolve_endpoint(spec, _key_command(spec), keyless=keyless)
         return model_provider(spec.provider).connect(spec, endpoint)
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None
 
@@ -66,7 +59,7 @@ def has_key(spec: CandidateSpec) -> bool:
         InfrastructureError: a server that gives the key does not answer.
     """
     with contextlib.suppress(UsageError):
-        return find_key(spec.provider, spec.api_key_env, _key_command(spec))[0] != ""
+        return find_key(spec, _key_command(spec))[0] != ""
     return False
 
 

@@ -6,7 +6,7 @@ Examples: ``openai:gpt-5.4-mini-2026-03-17``, ``openai:my-model@http://127.0.0.1
 
 import re
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import Final
 
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, provider_names
@@ -20,21 +20,13 @@ _SHORT_FORM: Final = f"A candidate is written provider:model[@base_url], for exa
 _BASE_URL: Final = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za-z0-9.-]+:\d)")
 
 
-class ShortForm(NamedTuple):
-    """The parts of a short form, ``provider:model[@base_url]``."""
-
-    provider: str
-    model: str = ""
-    base_url: str | None = None
-
-
 def known_providers() -> tuple[str, ...]:
     """Return the provider names that short forms may begin with."""
     return (*provider_names(), *(name for name in WITHOUT_MODEL if name != "predictions"))
 
 
-def read_short_form(text: str) -> ShortForm:
-    """Return the parts of a short form, such as ``openai:my-model``.
+def read_short_form(text: str) -> dict[str, str | None]:
+    """Return the fields ``provider``, ``model`` and ``base_url`` of a candidate.
 
     Raises:
         UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
@@ -49,24 +41,23 @@ def read_short_form(text: str) -> ShortForm:
             f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
             (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(known)}. {_SHORT_FORM}",
         )
+    model, base_url = rest, None
     if provider in {"reference", "empty"}:
         if rest:
             raise UsageError(f"candidate {_shown(text)}: {provider} takes no model.", f"Write {provider} alone.")
-        return ShortForm(provider)
-    if provider == "replay":
+    elif provider == "replay":
         if not rest:
             raise UsageError(
                 f"candidate {_shown(text)}: replay needs the file of its transcripts.",
                 "Write replay:transcripts.jsonl.",
             )
-        return ShortForm(provider, rest)
-    model, base_url = rest, None
-    if at := _BASE_URL.search(rest):
-        model, base_url = rest[: at.start()], rest[at.end() :]
-        check_base_url(base_url)
-    if not model or not model.isprintable() or " " in model:
-        raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", _SHORT_FORM)
-    return ShortForm(provider, model, base_url)
+    else:
+        if at := _BASE_URL.search(rest):
+            model, base_url = rest[: at.start()], rest[at.end() :]
+            check_base_url(base_url)
+        if not model or not model.isprintable() or " " in model:
+            raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", _SHORT_FORM)
+    return {"provider": provider, "model": model, "base_url": base_url}
 
 
 def answers_in_file(place: str) -> UsageError:

@@ -37,7 +37,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
     example = f"{spec.provider}:{model_provider(spec.provider).example}"
     if not spec.model:
         raise UsageError(f"candidate {spec.label} has no model.", f"Pin a snapshot, for example {example}.")
-    owner = owner_of(spec.provider, spec.base_url)
+    owner = owner_of(spec)
     snapshot = _snapshot(spec, owner)
     dated = () if owner is None else _dated_forms(snapshot, (*table_names(), *(model.id for model in listed)))
     if not dated and not _LATEST.search(snapshot):
@@ -143,7 +143,7 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     """
     if not spec.calls_a_model:
         return
-    owner = owner_of(spec.provider, spec.base_url)
+    owner = owner_of(spec)
     expected = _snapshot(spec, owner)
     if (owner is None and spec.snapshot is None) or completion.model == expected:
         return
@@ -163,7 +163,7 @@ def names_one_model(spec: CandidateSpec) -> bool:
 
     It is pinned by a date, by a ``snapshot``, or by a server of the user's own.
     """
-    owner = owner_of(spec.provider, spec.base_url) if spec.calls_a_model else None
+    owner = owner_of(spec) if spec.calls_a_model else None
     return owner is None or spec.snapshot is not None or _DATED.search(_snapshot(spec, owner)) is not None
 
 

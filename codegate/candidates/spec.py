@@ -228,7 +228,7 @@ class CandidateSpec(Strict):
                 short = read_short_form(data["model"])
             except UsageError as error:
                 raise ValueError(str(error).rstrip(".")) from error
-            data |= {**short._asdict(), "base_url": data.get("base_url") or short.base_url}
+            data |= {**short, "base_url": data.get("base_url") or short["base_url"]}
         return data
 
     @model_validator(mode="after")
@@ -307,7 +307,7 @@ class CandidateSpec(Strict):
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
-        return is_own_address(self.provider, self.base_url) and not any(self.destination[2:])
+        return is_own_address(self) and not any(self.destination[2:])
 
     @property
     def helpers(self) -> tuple["CandidateSpec", ...]:
@@ -389,4 +389,4 @@ def parse_candidate(text: str) -> CandidateSpec:
     Raises:
         UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
     """
-    return CandidateSpec(**read_short_form(text)._asdict())
+    return CandidateSpec.model_validate(read_short_form(text))

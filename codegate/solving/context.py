@@ -16,7 +16,8 @@ from codegate.languages import PathClassifier
 from codegate.solving.workspace import decode_text
 from codegate.suite import Problem, Tree
 
-DEFAULT_BUDGET: Final = 60_000
+BUDGET: Final = 60_000
+"""Characters of the files that are shown."""
 MAX_LISTED: Final = 400
 CHARACTERS_PER_TOKEN: Final = 3
 """Source code has three to four in most models' tokens; fewer here, so that a limit in tokens holds."""
@@ -57,40 +58,31 @@ Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
     """Describe a problem's base tree for a prompt.
 
-    It lists the files and shows those that fit the statement best. ``most`` limits its characters.
+    It lists the files, then shows in blocks the source files that fit the statement best, and the public tests after
+    them. ``most`` limits its characters; the list gets a quarter of them.
     """
-    return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
+    if most is None:
+        return _context(problem, base, BUDGET, None)
+    # What stands around the files is short beside them: twice is enough.
+    for share in (BUDGET, most - most // 4, most // 2, most // 4, 0):
+        text = _context(problem, base, min(BUDGET, share), most // 4)
+        if len(text) <= most:
+            break
+    return text
 
 
-def build_context(
-    base: Tree, statement: str, public_tests: tuple[str, ...], budget: int = DEFAULT_BUDGET, most: int | None = None
-) -> str:
-    """Describe the repository for a prompt: paths, then chosen files.
-
-    It lists the files, then shows in blocks the source files that fit ``statement`` best, and ``public_tests`` after
-    them. ``budget`` limits the characters of the shown files, ``most`` those of everything, of which the list gets a
-    quarter.
-    """
-    if most is not None:
-        # What stands around the files is short beside them: twice is enough.
-        for share in (budget, most - most // 4, most // 2, most // 4, 0):
-            text = _context(base, statement, public_tests, min(budget, share), most // 4)
-            if len(text) <= most:
-                break
-        return text
-    return _context(base, statement, public_tests, budget, None)
-
-
-def _context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: int, listed: int | None) -> str:
+def _context(problem: Problem, base: Tree, budget: int, listed: int | None) -> str:
     classifier = PathClassifier.of(base)
     decoded = {path: decode_text(file) for path, file in base.items() if path.isprintable()}
     texts = {path: found[0] for path, found in decoded.items() if found is not None}
     sources = [path for path in texts if classifier.classify(path) == "source"]
     pieces = [piece for path in sources for piece in _pieces(path, texts[path], budget)]
-    chosen = _fill(_ranked(pieces, statement), budget)
+    chosen = _fill(_ranked(pieces, problem.statement), budget)
     left = budget - sum(len(piece.text) for piece in chosen)
-    tests = [piece for path in public_tests if path in texts for piece in _pieces(path, texts[path], budget)]
-    shown_tests = _fill(_ranked(tests, statement), left)
+    tests = [
+        piece for path in problem.manifest.public_tests if path in texts for piece in _pieces(path, texts[path], budget)
+    ]
+    shown_tests = _fill(_ranked(tests, problem.statement), left)
     mark = sha256("".join(piece.text for piece in (*chosen, *shown_tests)).encode("utf-8", "replace"))[:12]
     parts = [build_listing(base, listed)]
     for title, group in (("Source files", chosen), ("Public tests", shown_tests)):

@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from contextlib import nullcontext
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Completion, ProviderError, check_snapshot, open_provider
+from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, check_snapshot, open_provider
 from codegate.candidates import parse_candidate as parse
 from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.snapshots import check_answered
@@ -38,53 +40,36 @@ def test_what_a_runner_sets_is_no_providers_key(name: str) -> None:
         CandidateSpec(provider="openai", model="m-2025-01-01", base_url="https://evil.example/v1", api_key_env=name)
 
 
-@pytest.mark.parametrize("text", ["", "gpt-4o", "cohere:command", "OPENAI:x"])
-def test_unknown_provider_lists_the_known(text: str) -> None:
-    with pytest.raises(UsageError, match=r"openai, anthropic, .*replay, reference, empty"):
-        parse(text)
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "words"),
     [
-        "openai",
-        "openai:",
-        "openai:m@localhost:8080/v1",
-        "openai:m@gpu7:8080",
-        "openai:@http://localhost/v1",
-        "openai:a b",
-        "replay:",
-        "reference:x",
-        "empty:x",
+        *((text, r"openai, anthropic, .*replay, reference, empty") for text in ("", "gpt-4o", "cohere:x", "OPENAI:x")),
+        *((f"openai{rest}", "missing or malformed") for rest in ("", ":", ":@http://localhost/v1", ":a b")),
+        *((f"openai:m@{address}", "has no scheme") for address in ("localhost:8080/v1", "gpu7:8080")),
+        ("replay:", "needs the file"),
+        ("reference:x", "takes no model"),
+        ("empty:x", "takes no model"),
+        ("opena:m@https://user:hunter2hunter2@host/v1", "unknown provider"),
+        ("openai: m@https://u:hunter2@host/v1", "is not allowed"),
     ],
 )
-def test_malformed_short_form(text: str) -> None:
-    with pytest.raises(UsageError):
+def test_malformed_short_form(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
         parse(text)
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "http://evil.example/v1",
-        "http://169.254.169.254/latest",
-        "https://169.254.169.254/latest",
-        "https://[::ffff:169.254.169.254]/",
-        "https://0.0.0.0/v1",
-        "file:///etc/passwd",
-        "https://api.openai.com@evil.example/v1",
-        "https://user:hunter2hunter2@gateway.example/v1",
-        "http://localhost@evil.example/",
-        "http://localhost.evil.example/",
-        "http://127.1/v1",
-        "http://2130706433/v1",
-        "https://host/v1?key=1",
-        "https://host:99999/v1",
-        "https://host\\@evil/",
-        "HTTPS://host/v1",
-        "http://host.docker.internal:8080/v1",
+        "http://evil.example/v1", "http://169.254.169.254/latest", "https://169.254.169.254/latest",
+        "https://[::ffff:169.254.169.254]/", "https://0.0.0.0/v1", "file:///etc/passwd",
+        "https://api.openai.com@evil.example/v1", "https://user:hunter2hunter2@gateway.example/v1",
+        "http://localhost@evil.example/", "http://localhost.evil.example/", "http://127.1/v1",
+        "http://2130706433/v1", "https://host/v1?key=1", "https://host:99999/v1", "https://host\\@evil/",
+        "HTTPS://host/v1", "http://host.docker.internal:8080/v1",
     ],
-)
+)  # fmt: skip
 def test_base_url_that_is_not_allowed(url: str) -> None:
     with pytest.raises(UsageError, match="base URL") as caught:
         parse(f"openai:m@{url}")
@@ -98,38 +83,28 @@ def test_base_url_that_is_not_allowed(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "allowed"),
     [
-        "http://172.17.0.1:8080/v1",
-        "http://10.1.2.3/v1",
-        "http://[fd00::1]:8000",
-        "http://model:8080/v1",
-        "http://gpu.local",
+        ("http://172.17.0.1:8080/v1", True),
+        ("http://10.1.2.3/v1", True),
+        ("http://[fd00::1]:8000", True),
+        ("http://model:8080/v1", True),
+        ("http://gpu.local", True),
+        ("http://8.8.8.8/v1", False),
+        ("http://[2001:4860:4860::8888]/v1", False),
+        ("http://169.254.169.254/latest", False),
+        ("http://[::ffff:169.254.169.254]/", False),
+        ("http://0.0.0.0/v1", False),
+        ("http://user@10.1.2.3/v1", False),
+        ("http://2130706433/v1", False),
+        ("ftp://10.1.2.3/", False),
     ],
 )
-def test_plain_http_to_a_private_address_is_allowed_where_the_candidate_says_so(url: str) -> None:
-    spec = CandidateSpec(provider="openai", model="m", base_url=url, allow_http=True)
-    assert spec.key() == CandidateSpec.model_validate(spec.model_dump()).key()
+def test_allow_http_allows_plain_http_to_a_private_address_alone(url: str, allowed: bool) -> None:
+    with nullcontext() if allowed else pytest.raises(ValidationError, match="base URL"):
+        CandidateSpec(provider="openai", model="m", base_url=url, allow_http=True)
     with pytest.raises(UsageError, match="allow_http"):
         parse(f"openai:m@{url}")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://8.8.8.8/v1",
-        "http://[2001:4860:4860::8888]/v1",
-        "http://169.254.169.254/latest",
-        "http://[::ffff:169.254.169.254]/",
-        "http://0.0.0.0/v1",
-        "http://user@10.1.2.3/v1",
-        "http://2130706433/v1",
-        "ftp://10.1.2.3/",
-    ],
-)
-def test_allow_http_allows_nothing_else(url: str) -> None:
-    with pytest.raises(ValidationError, match="base URL"):
-        CandidateSpec(provider="openai", model="m", base_url=url, allow_http=True)
 
 
 @pytest.mark.bwrap
@@ -150,8 +125,8 @@ def test_a_name_has_to_stand_for_private_addresses(tmp_path: Path, host: str, wo
         "10.1.2.3 both.example\n93.184.216.34 both.example\n"
     )
     program = (
-        "from codegate.candidates.endpoint import resolve_endpoint\n"
-        f"print(resolve_endpoint('openai', 'http://{host}:8000/v1', None, allow_http=True).base_url)"
+        "from codegate.candidates import CandidateSpec, open_provider\n"
+        f"open_provider(CandidateSpec(provider='openai', model='m', base_url='http://{host}:8000/v1', allow_http=True))"
     )
     done = subprocess.run(
         ["bwrap", "--dev-bind", "/", "/", "--ro-bind", hosts, "/etc/hosts", sys.executable, "-c", program],
@@ -164,61 +139,37 @@ def test_a_name_has_to_stand_for_private_addresses(tmp_path: Path, host: str, wo
     assert words is None or words in done.stderr
 
 
-@pytest.mark.parametrize("text", ["opena:m@https://user:hunter2hunter2@host/v1", "openai: m@https://u:hunter2@host/v1"])
-def test_a_password_in_an_address_is_in_no_message(text: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse(text)
-    assert "hunter2" not in str(caught.value)
-
-
 PINNED = [
-    "openai:gpt-4o-2024-08-06",
-    "openai:gpt-4-0613",
-    "openai:gpt-4-1106-preview",
-    "openai:ft:gpt-4o-2024-08-06:org::abc",
-    "anthropic:claude-sonnet-4-20250514",
-    "anthropic:claude-3-5-sonnet@20240620",
-    "anthropic:claude-opus-4-6",
-    "openai:gpt-4o-2024-08-06@https://api.openai.com/v1",
-    "anthropic:claude-opus-5@https://api.anthropic.com",
-    "openai:gpt-4o@https://api.openai.com.gateway.example/v1",
-    "openai:gpt-4o@https://gateway.example.com/v1",
+    "openai:gpt-4o-2024-08-06", "openai:gpt-4-0613", "openai:gpt-4-1106-preview",
+    "openai:ft:gpt-4o-2024-08-06:org::abc", "anthropic:claude-sonnet-4-20250514",
+    "anthropic:claude-3-5-sonnet@20240620", "anthropic:claude-opus-4-6",
+    "openai:gpt-4o-2024-08-06@https://api.openai.com/v1", "anthropic:claude-opus-5@https://api.anthropic.com",
+    "openai:gpt-4o@https://api.openai.com.gateway.example/v1", "openai:gpt-4o@https://gateway.example.com/v1",
     "azure:gpt-4o-2024-08-06@https://res.openai.azure.com/openai/v1",
-    "azure:our-deployment@https://res.openai.azure.com/openai/v1",
-    "openai:gpt-6.1-sol",
-    "openai:gpt-5.6-terra",
-    "openai:gpt-5.3-codex",
-    "openai:no-such-model",
-    "gemini:gemini-2.5-pro",
-    "gemini:gemini-3.1-pro-preview",
-    "gemini:gemini-3.8-flash",
-    "gemini:gemini-2.0-flash-001",
-    "gemini:gemini-2.5-flash-preview-09-2025",
-    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-    "bedrock:global.anthropic.claude-sonnet-5",
-    "vertex:claude-sonnet-4-5@20250929",
-    "replay:x.jsonl",
-    "reference",
-    "empty",
-]
-FLOATING = [
-    "openai:gpt-4o",
-    "openai:chatgpt-4o-latest",
-    "openai:gpt-4.1",
-    "openai:gpt-4",
-    "openai:gpt-4o-20240806-latest",
-    "openai:gpt-4o-latest@http://127.0.0.1:1/v1",
-    "anthropic:claude-sonnet-4-5",
-    "anthropic:claude-3-5-sonnet-latest",
-    "openai:gpt-4o@https://api.openai.com/v1",
-    "openai:gpt-4o@https://API.OpenAI.com.:443/v1",
-    "anthropic:claude-sonnet-4-5@https://api.anthropic.com",
-    "openai:claude-sonnet-4-5@https://api.anthropic.com/v1",
-    "azure:gpt-4o@https://res.openai.azure.com/openai/v1",
-    "gemini:gemini-flash-latest",
-    "bedrock:anthropic.claude-sonnet-4-5",
-    "vertex:claude-sonnet-4-5@latest",
-    "vertex:claude-sonnet-4-5@https://us-east5-aiplatform.googleapis.com/v1",
+    "azure:our-deployment@https://res.openai.azure.com/openai/v1", "openai:gpt-6.1-sol", "openai:gpt-5.6-terra",
+    "openai:gpt-5.3-codex", "openai:no-such-model", "gemini:gemini-2.5-pro", "gemini:gemini-3.1-pro-preview",
+    "gemini:gemini-3.8-flash", "gemini:gemini-2.0-flash-001", "gemini:gemini-2.5-flash-preview-09-2025",
+    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock:global.anthropic.claude-sonnet-5",
+    "vertex:claude-sonnet-4-5@20250929", "replay:x.jsonl", "reference", "empty",
+]  # fmt: skip
+FLOATING = [  # with the newest dated form that is known
+    ("openai:gpt-4o", "gpt-4o-2024-11-20"),
+    ("openai:chatgpt-4o-latest", ""),
+    ("openai:gpt-4.1", "gpt-4.1-2025-04-14"),
+    ("openai:gpt-4", "gpt-4-0613"),
+    ("openai:gpt-4o-20240806-latest", ""),
+    ("openai:gpt-4o-latest@http://127.0.0.1:1/v1", None),
+    ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+    ("anthropic:claude-3-5-sonnet-latest", ""),
+    ("openai:gpt-4o@https://api.openai.com/v1", "gpt-4o-2024-11-20"),
+    ("openai:gpt-4o@https://API.OpenAI.com.:443/v1", "gpt-4o-2024-11-20"),
+    ("anthropic:claude-sonnet-4-5@https://api.anthropic.com", ""),
+    ("openai:claude-sonnet-4-5@https://api.anthropic.com/v1", ""),
+    ("azure:gpt-4o@https://res.openai.azure.com/openai/v1", ""),
+    ("gemini:gemini-flash-latest", ""),
+    ("bedrock:us.anthropic.claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+    ("vertex:claude-sonnet-4-5@latest", ""),
+    ("vertex:claude-sonnet-4-5@https://us-east5-aiplatform.googleapis.com/v1", ""),
 ]
 
 
@@ -227,70 +178,45 @@ def test_names_are_accepted_of_which_no_dated_form_is_known(text: str) -> None:
     check_snapshot(parse(text))
 
 
-@pytest.mark.parametrize("text", FLOATING)
+@pytest.mark.parametrize(("text", "dated"), FLOATING)
 @pytest.mark.requirement("C4")
-def test_names_are_refused_where_a_dated_form_is_known(text: str) -> None:
+def test_names_are_refused_where_a_dated_form_is_known(text: str, dated: str | None) -> None:
     spec = parse(text)
     with pytest.raises(UsageError, match="floating alias") as caught:
         check_snapshot(spec)
     assert spec.model in str(caught.value)
-    if spec.base_url is None:
-        assert "dated form, for example" in str(caught.value)
+    assert dated is None or f"dated form, for example {dated}" in str(caught.value)
     with pytest.raises(UsageError, match="floating alias"):
         open_provider(spec)
 
 
 @pytest.mark.parametrize(
-    ("text", "dated"),
+    ("text", "answered", "error"),
     [
-        ("openai:gpt-4.1", "gpt-4.1-2025-04-14"),
-        ("openai:gpt-4", "gpt-4-0613"),
-        ("openai:gpt-4o", "gpt-4o-2024-11-20"),
-        ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
-        ("bedrock:us.anthropic.claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+        ("openai:gpt-6.1-sol", "served-2026-09-29", None),
+        ("gemini:gemini-3.1-pro-preview", "served-2026-09-29", None),
+        ("bedrock:anthropic.claude-opus-4-6-v1", "served-2026-09-29", None),
+        ("openai:gpt-6.1-sol", None, "an unnamed model"),
+        ("openai:m@http://127.0.0.1:1/v1", "other", None),
+        ("openai:gpt-4o-2024-08-06", "gpt-4o-2024-08-06", None),
+        ("openai:gpt-4o-2024-08-06", "gpt-4o-2024-11-20", "'gpt-4o-2024-11-20' answered"),
+        ("openai:gpt-4o-2024-08-06", None, "an unnamed model"),
+        ("openai:gpt-4o-2024-08-06@https://api.openai.com/v1", "other", "'other' answered"),
+        ("openai:gpt-4-0613", "other", "'other' answered"),
+        ("openai:ft:gpt-4o-2024-08-06:org::abc", "other", "'other' answered"),
+        ("gemini:gemini-2.5-flash-preview-09-2025", "other", "'other' answered"),
+        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929", None),
+        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "x", "pinned to 'claude-sonnet-4-5-20250929'"),
+        ("vertex:claude-sonnet-4-5@20250929", "claude-sonnet-4-5-20250929", None),
+        ("vertex:claude-sonnet-4-5@20250929", "x", "pinned to 'claude-sonnet-4-5-20250929'"),
     ],
 )
-def test_a_refusal_names_the_newest_dated_form(text: str, dated: str) -> None:
-    with pytest.raises(UsageError, match=f"for example {dated} "):
-        check_snapshot(parse(text))
-
-
-def test_whatever_answers_to_a_name_without_a_date_is_accepted() -> None:
-    for text in ("openai:gpt-6.1-sol", "gemini:gemini-3.1-pro-preview", "bedrock:anthropic.claude-opus-4-6-v1"):
-        check_answered(parse(text), Completion(text="", model="served-2026-09-29"))
-        with pytest.raises(ProviderError, match="an unnamed model"):
-            check_answered(parse(text), Completion(text="", model=None))
-
-
-def test_another_model_that_answers_is_a_fault() -> None:
-    spec = parse("openai:gpt-4o-2024-08-06")
-    check_answered(spec, Completion(text="", model="gpt-4o-2024-08-06"))
-    for model in ("gpt-4o-2024-11-20", None):
-        with pytest.raises(ProviderError) as caught:
-            check_answered(spec, Completion(text="", model=model))
-        assert caught.value.fault == "model_mismatch"
-    check_answered(parse("openai:m@http://127.0.0.1:1/v1"), Completion(text="", model="other"))
-    for text in (
-        "openai:gpt-4o-2024-08-06@https://api.openai.com/v1",
-        "openai:gpt-4-0613",
-        "openai:ft:gpt-4o-2024-08-06:org::abc",
-        "gemini:gemini-2.5-flash-preview-09-2025",
-    ):
-        with pytest.raises(ProviderError, match="'other' answered"):
-            check_answered(parse(text), Completion(text="", model="other"))
-
-
-@pytest.mark.parametrize(
-    ("text", "answered"),
-    [
-        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929"),
-        ("vertex:claude-sonnet-4-5@20250929", "claude-sonnet-4-5-20250929"),
-    ],
-)
-def test_a_cloud_answers_by_the_name_of_the_snapshot(text: str, answered: str) -> None:
-    check_answered(parse(text), Completion(text="", model=answered))
-    with pytest.raises(ProviderError, match=f"pinned to '{answered}'"):
-        check_answered(parse(text), Completion(text="", model="claude-opus-5"))
+def test_another_model_than_the_pinned_one_that_answers_is_a_fault(
+    text: str, answered: str | None, error: str | None
+) -> None:
+    with pytest.raises(ProviderError, match=error) if error else nullcontext() as caught:
+        check_answered(parse(text), Completion(text="", model=answered))
+    assert caught is None or caught.value.fault == "model_mismatch"
 
 
 @pytest.mark.parametrize("url", ["https://res.openai.azure.com/openai/v1", "https://gateway.example.com/v1"])
@@ -319,7 +245,7 @@ def test_the_providers_own_address_is_official_however_it_is_spelled(
     monkeypatch: pytest.MonkeyPatch, url: str | None, official: bool
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert resolve_endpoint("openai", url, None).official is official
+    assert resolve_endpoint(CandidateSpec(provider="openai", model="m", base_url=url)).official is official
 
 
 OWN_ADDRESSES = [
@@ -370,16 +296,14 @@ def test_a_key_goes_unasked_only_where_its_provider_alone_can_have_a_host(
     spec = CandidateSpec(provider=provider, model="m", base_url=url)
     assert spec.is_trusted_by([CandidateSpec(provider=provider, model="m", base_url="https://ours.example")]) is own
     assert spec.is_trusted_by([spec.model_copy(update={"model": "n", "name": "x"})])
-
-
-def test_a_candidate_that_calls_no_model_sends_no_key() -> None:
-    assert CandidateSpec(provider="reference", base_url="https://evil.example").is_trusted_by(())
+    assert CandidateSpec(provider="reference", base_url="https://evil.example").is_trusted_by(()), "it sends no key"
 
 
 def test_identity_leaves_out_what_cannot_change_an_answer() -> None:
-    spec = parse("openai:gpt-4o-2024-08-06")
-    same = spec.model_copy(update={"name": "A", "api_key_env": "OTHER", "timeout_seconds": 5.0})
+    spec, prices = parse("openai:gpt-4o-2024-08-06"), Prices(input=Decimal(1), output=Decimal("2.5"))
+    same = spec.model_copy(update={"name": "A", "api_key_env": "OTHER", "timeout_seconds": 5.0, "prices": prices})
     assert same.key() == spec.key()
+    assert CandidateSpec.model_validate_json(same.model_dump_json()) == same
     assert spec.model_copy(update={"max_iterations": 6}).key() != spec.key()
 
 
@@ -402,8 +326,4 @@ def test_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None
 def test_options_that_a_provider_does_not_have() -> None:
     with pytest.raises(UsageError, match="takes no base URL"):
         open_provider(CandidateSpec(provider="replay", model="x", base_url="http://localhost/v1"))
-    seeded = parse("anthropic:claude-sonnet-4-20250514")
-    seeded = seeded.model_copy(update={"sampling": seeded.sampling.model_copy(update={"seed": 1})})
-    with pytest.raises(UsageError, match="no seed"):
-        open_provider(seeded)
     assert open_provider(parse("reference")) is None

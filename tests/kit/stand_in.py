@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import certifi
 import trustme
 
+from codegate.candidates import CandidateSpec
 from codegate.candidates.endpoint import owner_of
 from codegate.candidates.providers import model_provider, provider_names
 from tests.kit.http import Reply, Request, Server, as_json, tls_context
@@ -72,7 +73,8 @@ class StandIn:
         }
 
     def _respond(self, request: Request) -> Reply:
-        if request.method == "CONNECT" and owner_of("", f"https://{request.host}") is not None:
+        own = CandidateSpec.model_construct(provider="openai", base_url=f"https://{request.host}")
+        if request.method == "CONNECT" and owner_of(own) is not None:
             return Reply(upgraded=lambda connection: self._end_tls(request.host, connection))
         if request.method == "CONNECT" or "://" in request.path:
             self.refused.append(request.host)
