@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import ProviderError
 from tests.candidates.test_clouds import ask
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import KEY, StandIn
@@ -66,17 +65,3 @@ def test_a_provider_is_called_at_its_own_address_with_its_key(
     assert request.body.get("anthropic_version") == version
     assert ("model" in request.body) == (version is None), "its place is in the path of a cloud"
     assert stand_in.refused == []
-
-
-def test_a_foreign_host_is_refused_and_recorded(stand_in: StandIn) -> None:
-    with pytest.raises(ProviderError):
-        ask(provider="openai", model="m", base_url="https://models.example.org/v1")
-    assert set(stand_in.refused) == {"models.example.org"}
-    assert stand_in.model.requests == []
-
-
-def test_a_model_past_its_end_is_not_found(stand_in: StandIn) -> None:
-    stand_in.models = {"gpt-4-0314": "2024-06-13"}
-    with pytest.raises(ProviderError, match="has been deprecated") as caught:
-        ask(provider="openai", model="gpt-4-0314")
-    assert caught.value.fault == "not_found"

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -11,16 +12,6 @@ from codegate.candidates.registry import open_provider
 from codegate.candidates.snapshots import Ending, successor
 from codegate.errors import UsageError
 from tests.kit.http import Reply, Request, Server, as_json
-
-OPENAI = {"id": "gpt-5-2025-08-07", "object": "model", "created": 1, "shutdown_date": "2026-12-11"}
-ANTHROPIC = {
-    "id": "claude-sonnet-4-5-20250929",
-    "type": "model",
-    "created_at": "2025-09-29T00:00:00Z",
-    "display_name": "Sonnet",
-    "lifecycle": "deprecated",
-    "retires_at": "2026-11-30T00:00:00Z",
-}
 
 
 def listed(provider: str, respond: Callable[[Request], Reply | None]) -> tuple[ListedModel, ...]:
@@ -36,39 +27,42 @@ def listed(provider: str, respond: Callable[[Request], Reply | None]) -> tuple[L
     return found
 
 
-def test_a_list_names_the_last_day_of_each_model() -> None:
+@pytest.mark.parametrize(
+    ("provider", "entries", "models", "path"),
+    [
+        (
+            "openai",
+            [
+                {"id": "gpt-5-2025-08-07", "object": "model", "created": 1, "shutdown_date": "2026-12-11"},
+                {"id": "gpt-6.1-sol", "shutdown_date": None, "created": 1790000000},
+                {"id": "odd", "shutdown_date": "soon"},
+                {"x": 1},
+            ],
+            (
+                ListedModel(id="gpt-5-2025-08-07", ends=date(2026, 12, 11)),
+                ListedModel(id="gpt-6.1-sol", created=date(2026, 9, 21)),
+                ListedModel(id="odd"),
+            ),
+            "/v1/models",
+        ),
+        (
+            "anthropic",
+            [{"id": "c-1", "created_at": "2025-09-29T00:00:00Z", "retires_at": "2026-11-30T00:00:00Z"}],
+            (ListedModel(id="c-1", ends=date(2026, 11, 30), created=date(2025, 9, 29)),),
+            "/v1/models?limit=1000",  # a page has 20 otherwise
+        ),
+    ],
+)
+def test_a_list_names_the_last_day_of_each_model(
+    provider: str, entries: list[dict[str, Any]], models: tuple[ListedModel, ...], path: str
+) -> None:
     asked: list[str] = []
 
     def respond(request: Request) -> Reply:
         asked.append(request.path)
-        entries = [
-            OPENAI,
-            {"id": "gpt-6.1-sol", "shutdown_date": None, "created": 1790000000},
-            {"id": "odd", "shutdown_date": "soon"},
-            {"x": 1},
-        ]
-        return as_json({"object": "list", "data": entries})
+        return as_json({"data": entries, "has_more": False})
 
-    last = date(2026, 12, 11)
-    assert listed("openai", respond) == (
-        ListedModel(id="gpt-5-2025-08-07", ends=last),
-        ListedModel(id="gpt-6.1-sol", created=date(2026, 9, 21)),
-        ListedModel(id="odd"),
-    )
-    assert asked == ["/v1/models"]
-
-
-def test_anthropics_list_is_read_whole() -> None:
-    asked: list[str] = []
-
-    def respond(request: Request) -> Reply:
-        asked.append(request.path)
-        return as_json({"data": [ANTHROPIC], "has_more": False, "first_id": None, "last_id": None})
-
-    assert listed("anthropic", respond) == (
-        ListedModel(id="claude-sonnet-4-5-20250929", ends=date(2026, 11, 30), created=date(2025, 9, 29)),
-    )
-    assert asked == ["/v1/models?limit=1000"], "a page has 20 otherwise"
+    assert (listed(provider, respond), asked) == (models, [path])
 
 
 @pytest.mark.parametrize(

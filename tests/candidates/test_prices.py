@@ -74,13 +74,6 @@ def test_a_price_is_a_number_of_dollars(value: object) -> None:
         Prices.model_validate({"input": value, "output": 1})
 
 
-def test_prices_are_no_part_of_who_a_candidate_is_and_survive_its_file() -> None:
-    spec = CandidateSpec(provider="openai", model="m-2025-01-01")
-    priced = spec.model_copy(update={"prices": PRICES})
-    assert priced.key() == spec.key()
-    assert CandidateSpec.model_validate_json(priced.model_dump_json()) == priced
-
-
 def test_tokens_written_to_a_cache_have_their_own_price() -> None:
     prices = Prices(input=Decimal(3), output=Decimal(15), cache_read=Decimal("0.3"), cache_write=Decimal("3.75"))
     usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=500_000, written_tokens=400_000)

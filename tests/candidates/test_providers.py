@@ -31,6 +31,7 @@ from tests.kit.http import Reply, Request
 from tests.kit.model_server import WireServer, as_json, chat_answer, messages_answer, wire_server
 
 KEY = ProblemKey(problem="p", sample=0)
+BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 TOOL = ToolSpec(
     name="read_file",
     description="Read.",
@@ -88,7 +89,7 @@ def sent_key(request: Request) -> str:
     return key.removeprefix("Bearer ")
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@BOTH
 @pytest.mark.requirement("C9")
 def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
     private_address: str, provider: str, monkeypatch: pytest.MonkeyPatch
@@ -227,6 +228,7 @@ def test_a_claude_that_thinks_gets_its_thoughts_back_and_its_prompt_cached() -> 
     [
         ("openai", {"sampling": {"thinking": "adaptive"}}, "no `thinking`"),
         ("openai", {"protocol": "responses", "sampling": {"seed": 1}}, "no `seed`"),
+        ("anthropic", {"sampling": {"seed": 1}}, "no seed"),
         ("anthropic", {"protocol": "chat"}, "does not speak `protocol: chat`"),
     ],
 )
@@ -237,7 +239,7 @@ def test_settings_that_an_api_lacks_are_refused(provider: str, settings: dict[st
         Sampling(thinking=50_000)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@BOTH
 def test_what_is_not_configured_is_not_sent(provider: str) -> None:
     with wire_server(as_json(answer_of(provider))) as server:
         ask(server, provider)
@@ -246,24 +248,8 @@ def test_what_is_not_configured_is_not_sent(provider: str) -> None:
     assert request.body["max_tokens"] == DEFAULT_OUTPUT_TOKENS == 32_000
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = as_json(answer_of(provider))
-    with wire_server(answer) as server, wire_server(answer) as other:
-        # Neither the SDK's own variables nor a proxy may turn the call elsewhere.
-        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", other.url)
-        monkeypatch.setenv("HTTP_PROXY", other.url)
-        monkeypatch.setenv("http_proxy", other.url)
-        monkeypatch.setenv("ALL_PROXY", other.url)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        monkeypatch.delenv("no_proxy", raising=False)
-        ask(server, provider)
-        assert (len(server.received), len(other.received)) == (1, 0)
-
-
 @pytest.mark.parametrize("address", ["http://corp:hunter2-pass/xyz@127.0.0.1:9", "socks9://corp:hunter2-pass@h:1"])
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@BOTH
 def test_the_password_of_a_proxy_without_an_address_is_not_shown(
     provider: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,48 +260,47 @@ def test_the_password_of_a_proxy_without_an_address_is_not_shown(
     assert "hunter2-pass" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_named_key_and_no_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with wire_server(as_json(answer_of(provider))) as server:
-        monkeypatch.setenv("TEAM_KEY", "team-secret-1")
+@BOTH
+def test_a_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the SDK's own variables nor a proxy turn a call elsewhere or add to it."""
+    secret, answer = "corp-gateway-pass-42", as_json(answer_of(provider))
+    names = ("X-Gateway-Pass", "X-Team", "Authorization", "X-Api-Key")
+    for sdk in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", "\n".join(f"{name}: Bearer {secret}" for name in names))
+    monkeypatch.setenv("TEAM_KEY", "team-secret-1")
+    monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
+    with wire_server(answer) as server, wire_server(answer) as other:
+        for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, other.url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        ask(server, provider, headers={"x-team": "gate"})
         ask(server, provider, api_key_env="TEAM_KEY")
+        client, spec = (
+            opened(server, provider),
+            CandidateSpec(provider=provider, model="m", base_url=f"{server.url}/v1"),
+        )
+        assert isinstance(client, ListsModels)
+        client.models()
+        keyless = open_provider(spec, keyless=True)
+        assert keyless is not None
+        keyless.complete(KEY, (Message(role="user", text="?"),), (), Sampling())
+        for each in (client, keyless):
+            each.close()
+        assert CANARY not in str(server.received[-1])
         monkeypatch.delenv("OPENAI_API_KEY")
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         ask(server, provider)
-        assert [sent_key(request) for request in server.received] == ["team-secret-1", "none"]
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_headers_that_only_the_environment_names_are_not_sent(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = "corp-gateway-pass-42"
-    for sdk in ("OPENAI", "ANTHROPIC"):
-        names = ("X-Gateway-Pass", "X-Team", "Authorization", "X-Api-Key")
-        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", "\n".join(f"{name}: Bearer {secret}" for name in names))
-    with wire_server(as_json(answer_of(provider))) as server:
-        ask(server, provider, headers={"x-team": "gate"})
-        client = opened(server, provider)
-        assert isinstance(client, ListsModels)
-        client.models()
-        client.close()
-        assert secret not in str(server.received)
-        assert server.received[0].headers["x-team"] == "gate"
-        assert sent_key(server.received[0]) == CANARY
+    assert other.received == []
+    assert secret not in str(server.received)
+    assert server.received[0].headers["x-team"] == "gate"
+    assert [sent_key(request) for request in server.received if request.method == "POST"] == [
+        CANARY,
+        "team-secret-1",
+        "none",
+        "none",
+    ]
     assert redactor_for().redact_whole(f"refused: {secret}") == "refused: [redacted]"
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_no_key_is_sent_where_none_may_be(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for sdk in ("OPENAI", "ANTHROPIC"):
-        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", f"X-Gateway-Pass: {CANARY}\nX-Other: {CANARY}")
-    monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
-    with wire_server(as_json(answer_of(provider))) as server:
-        spec = CandidateSpec(provider=provider, model="m", base_url=f"{server.url}/v1")
-        client = open_provider(spec, keyless=True)
-        assert client is not None
-        client.complete(KEY, (Message(role="user", text="?"),), (), Sampling())
-        client.close()
-        assert sent_key(server.received[0]) == "none"
-        assert CANARY not in str(server.received[0])
     with pytest.raises(UsageError, match="needs a key"):
         open_provider(CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"), keyless=True)
 
@@ -343,17 +328,6 @@ def test_an_agent_gets_no_answer_that_holds_the_key_once_decoded(way: str) -> No
         client.close()
 
 
-def test_chat_answer() -> None:
-    document = chat_answer(
-        usage={"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
-    )
-    with wire_server(as_json(document)) as server:
-        done = ask(server, "openai")
-    assert (done.text, done.stop_reason, done.model, done.tool_calls) == ("Hello.", "stop", "local-model", ())
-    assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 64)
-    assert done.seconds > 0
-
-
 @pytest.mark.parametrize("protocol", ["chat", "responses"])
 def test_tokens_that_openai_writes_to_a_cache_cost_what_the_price_says(protocol: str) -> None:
     total, output = ("prompt", "completion") if protocol == "chat" else ("input", "output")
@@ -369,33 +343,15 @@ def test_tokens_that_openai_writes_to_a_cache_cost_what_the_price_says(protocol:
     assert cost(done.usage, prices) == Decimal("0.62405")
 
 
-@pytest.mark.parametrize(
-    ("provider", "usage"),
-    [
-        ("openai", {"prompt_tokens": 0, "completion_tokens": 3, "total_tokens": 3}),
-        ("openai", {"prompt_tokens": 12, "completion_tokens": 0, "total_tokens": 12}),
-        ("anthropic", {"input_tokens": 0, "output_tokens": 3}),
-        ("anthropic", {"input_tokens": 12, "output_tokens": 0}),
-    ],
-)
-def test_an_answer_of_no_tokens_costs_what_nobody_knows(provider: str, usage: dict[str, int]) -> None:
-    with wire_server(as_json(answer_of(provider, usage=usage))) as server:
-        done = ask(server, provider)
-    assert cost(done.usage, Prices(input=Decimal(1), output=Decimal(1))) is None
-
-
-def test_messages_answer() -> None:
-    usage = {"input_tokens": 10, "output_tokens": 7, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30}
-    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "He"}, {"type": "text", "text": "y"}]
-    with wire_server(as_json(messages_answer(usage=usage, content=blocks))) as server:
-        done = ask(server, "anthropic")
-    assert (done.text, done.stop_reason, done.model) == ("Hey", "stop", "local-model")
-    assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 60)
+BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hel"}, {"type": "text", "text": "lo."}]
+READ = {"cache_read_input_tokens": 60, "cache_creation_input_tokens": 30}
+CACHED = {"prompt_tokens_details": {"cached_tokens": 64}}
 
 
 @pytest.mark.parametrize(
     ("provider", "usage", "expected"),
     [
+        ("openai", {"prompt_tokens": 100, "completion_tokens": 7, **CACHED}, (100, 7, 64)),
         ("openai", None, (None, None, None)),
         ("openai", "many", (None, None, None)),
         ("openai", {}, (None, None, None)),
@@ -403,42 +359,60 @@ def test_messages_answer() -> None:
         ("openai", {"prompt_tokens": -5, "completion_tokens": 3}, (None, 3, None)),
         ("openai", {"prompt_tokens": 1e30, "completion_tokens": 10**12}, (None, None, None)),
         ("openai", {"prompt_tokens": True, "completion_tokens": "3"}, (None, None, None)),
-        (
-            "openai",
-            {"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 6}},
-            (5, 3, None),
-        ),
+        ("openai", {"prompt_tokens": 5, "completion_tokens": 3, **CACHED}, (5, 3, None)),
+        ("openai", {"prompt_tokens": 0, "completion_tokens": 3, "total_tokens": 3}, (None, 3, None)),
+        ("openai", {"prompt_tokens": 12, "completion_tokens": 0, "total_tokens": 12}, (12, None, None)),
+        ("anthropic", {"input_tokens": 10, "output_tokens": 7, **READ}, (100, 7, 60)),
         ("anthropic", None, (None, None, None)),
         ("anthropic", {"input_tokens": -1, "output_tokens": 2}, (None, 2, None)),
         ("anthropic", {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": -3}, (None, 2, None)),
         ("anthropic", {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}, (1, 2, 0)),
+        ("anthropic", {"input_tokens": 0, "output_tokens": 3}, (None, 3, None)),
+        ("anthropic", {"input_tokens": 12, "output_tokens": 0}, (12, None, 0)),
     ],
 )
-def test_absurd_usage_is_unknown(provider: str, usage: object, expected: tuple[int | None, ...]) -> None:
-    with wire_server(as_json(answer_of(provider, usage=usage))) as server:
-        done = ask(server, provider).usage
-    assert (done.input_tokens, done.output_tokens, done.cached_tokens) == expected
+def test_an_answers_text_and_usage_and_absurd_usage_is_unknown(
+    provider: str, usage: object, expected: tuple[int | None, ...]
+) -> None:
+    content = {"content": BLOCKS} if provider == "anthropic" else {}
+    with wire_server(as_json(answer_of(provider, usage=usage, **content))) as server:
+        done = ask(server, provider)
+    assert (done.text, done.stop_reason, done.model, done.tool_calls) == ("Hello.", "stop", "local-model", ())
+    assert done.seconds > 0
+    assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == expected
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a"}'}}
+USE = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "a"}}
 
 
 @pytest.mark.parametrize(
-    ("choice", "message", "stop"),
+    ("provider", "reason", "message", "stop"),
     [
-        ({"finish_reason": "length"}, {}, "length"),
-        ({"finish_reason": "content_filter"}, {"content": None}, "content_filter"),
-        ({"finish_reason": "stop"}, {"content": None, "refusal": "No."}, "refusal"),
-        ({"finish_reason": "tool_calls"}, {"content": None, "tool_calls": [CALL]}, "tool_calls"),
-        ({"finish_reason": "stop"}, {"tool_calls": [CALL]}, "tool_calls"),
-        ({"finish_reason": "length"}, {"tool_calls": [CALL]}, "length"),
-        ({"finish_reason": None}, {}, "stop"),
-        ({"finish_reason": "stop"}, {"content": None}, "stop"),
+        ("openai", "length", {}, "length"),
+        ("openai", "content_filter", {"content": None}, "content_filter"),
+        ("openai", "stop", {"content": None, "refusal": "No."}, "refusal"),
+        ("openai", "tool_calls", {"content": None, "tool_calls": [CALL]}, "tool_calls"),
+        ("openai", "stop", {"tool_calls": [CALL]}, "tool_calls"),
+        ("openai", "length", {"tool_calls": [CALL]}, "length"),
+        ("openai", None, {}, "stop"),
+        ("openai", "stop", {"content": None}, "stop"),
+        ("anthropic", "end_turn", {}, "stop"),
+        ("anthropic", "stop_sequence", {}, "stop"),
+        ("anthropic", "max_tokens", {}, "length"),
+        ("anthropic", "model_context_window_exceeded", {}, "context_overflow"),
+        ("anthropic", "refusal", {}, "refusal"),
+        ("anthropic", "tool_use", {"content": [USE]}, "tool_calls"),
     ],
 )
-def test_chat_stop_reasons(choice: dict[str, Any], message: dict[str, Any], stop: str) -> None:
-    with wire_server(as_json(chat_answer(choice=choice | {"message": {"role": "assistant", **message}}))) as server:
-        assert ask(server, "openai").stop_reason == stop
+def test_stop_reasons(provider: str, reason: str | None, message: dict[str, Any], stop: str) -> None:
+    chat = chat_answer(message=message, choice={"finish_reason": reason})
+    answer = chat if provider == "openai" else messages_answer(stop_reason=reason, **message)
+    with wire_server(as_json(answer)) as server:
+        done = ask(server, provider)
+    calls = "tool_calls" in message or ("content" in message and provider == "anthropic")
+    assert done.stop_reason == stop
+    assert done.tool_calls == (CONVERSATION[2].tool_calls[:1] if calls else ())
 
 
 @pytest.mark.parametrize(("tokens", "stop"), [(76, "stop"), (77, "length"), (78, "length")])
@@ -450,27 +424,6 @@ def test_an_answer_that_fills_its_limit_is_truncated_whatever_the_server_says(to
     for provider, answer in answers.items():
         with wire_server(as_json(answer)) as server:
             assert ask(server, provider, sampling=Sampling(max_output_tokens=77)).stop_reason == stop
-
-
-@pytest.mark.parametrize(
-    ("reason", "stop"),
-    [
-        ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
-        ("max_tokens", "length"),
-        ("model_context_window_exceeded", "context_overflow"),
-        ("refusal", "refusal"),
-        ("tool_use", "tool_calls"),
-    ],
-)
-def test_messages_stop_reasons(reason: str, stop: str) -> None:
-    content = [{"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}}]
-    changes: dict[str, Any] = {"content": content} if reason == "tool_use" else {}
-    with wire_server(as_json(messages_answer(stop_reason=reason, **changes))) as server:
-        done = ask(server, "anthropic")
-    assert done.stop_reason == stop
-    if changes:
-        assert done.tool_calls == (ToolCall(id="t1", name="read_file", arguments='{"path": "a"}'),)
 
 
 def test_odd_tool_calls_become_calls_that_can_be_answered() -> None:

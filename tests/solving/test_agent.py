@@ -296,12 +296,6 @@ def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(boxes: Sandboxes
     assert changed(done) == {"src/pkg/maths.py": FIXED.encode()}, "what it had edited by then counts"
 
 
-def test_limits_of_tokens_end_an_agent(boxes: Sandboxes) -> None:
-    with ScriptedModel(lambda turn: Run(f"echo {turn.results}")) as model:
-        done = attempt(boxes, model, tokens=2500)
-    assert (done.stop, model.answered) == ("limit", 3)
-
-
 @pytest.mark.requirement("C8")
 def test_a_hostile_agent_gets_nothing(both: Sandboxes) -> None:
     tries = [
@@ -397,48 +391,35 @@ def test_an_agent_that_calls_no_model_is_named(boxes: Sandboxes) -> None:
         attempt(boxes, model, command=["sh", "-c", "echo oops >&2; exit 3"])
 
 
-def test_attempts_run_side_by_side(boxes: Sandboxes) -> None:
-    with ScriptedModel(fixing(FIX)) as model:
-        found: list[Attempt] = []
-        threads = [threading.Thread(target=lambda: found.append(attempt(boxes, model))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert [changed(done) for done in found] == [{"src/pkg/maths.py": FIXED.encode()}] * 4
-    assert json.dumps([done.iterations for done in found]) == "[2, 2, 2, 2]"
-
-
-def test_commands_of_an_agent_have_the_variables_of_the_environment(boxes: Sandboxes) -> None:
-    look = "python3 -c 'import os, pkg.maths; print(pkg.maths.half(9), os.environ[\"PYTHONPATH\"])'"
-    with ScriptedModel(fixing(look)) as model:
-        done = attempt(boxes, model)
-    assert "3 src" in next(message.text for message in done.messages if message.role == "tool")
-
-
-def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:
+def test_commands_of_an_agent_have_the_environments_variables_and_call_the_service(boxes: Sandboxes) -> None:
     service = Service(routes=(Route(method="GET", path="/rate", answers=(Answer(body="0.25"),)),))
     problem = small_problem()
     problem = replace(problem, manifest=problem.manifest.model_copy(update={"service": service}))
-    look = (
-        "python3 -c 'import os, urllib.request as u;"
-        ' print(u.urlopen(os.environ["CODEGATE_SERVICE_URL"] + "/rate").read())\''
-    )
+    look = """python3 - <<"END"
+import os, pkg.maths, urllib.request
+print(pkg.maths.half(9), os.environ["PYTHONPATH"])
+print(urllib.request.urlopen(os.environ["CODEGATE_SERVICE_URL"] + "/rate").read())
+END"""
     with ScriptedModel(fixing(look)) as model:
         done = attempt(boxes, model, asked=problem)
-    assert "b'0.25'" in next(message.text for message in done.messages if message.role == "tool")
+    assert "3 src\nb'0.25'" in next(message.text for message in done.messages if message.role == "tool")
+
+
+def queued(wait: Callable[[], object]) -> MakeCall:
+    """Return a way to make calls that waits before each."""
+
+    def call(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
+        wait()
+        begin()
+        return action()
+
+    return call
 
 
 def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> None:
     ended = threading.Event()
-
-    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
-        ended.wait(120)
-        begin()
-        return action()
-
     with ScriptedModel(fixing(FIX)) as model, pytest.raises(AgentFailed, match="waited"):
-        attempt(boxes, model, call=queued, minutes=0.1)
+        attempt(boxes, model, call=queued(lambda: ended.wait(120)), minutes=0.1)
     ended.set()
 
 
@@ -448,22 +429,6 @@ def test_a_limit_that_ends_an_agent_before_its_first_answer_is_that_limit(boxes:
     assert (done.stop, model.answered) == ("limit", 0)
     assert done.agent is not None
     assert done.agent.ended_by == "usd"
-
-
-def test_time_in_a_queue_is_no_time_of_the_sandbox(boxes: Sandboxes) -> None:
-    waited = []
-
-    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
-        began = time.monotonic()
-        time.sleep(1)
-        waited.append(time.monotonic() - began)
-        begin()
-        return action()
-
-    with ScriptedModel(fixing(FIX)) as model:
-        done = attempt(boxes, model, call=queued)
-    assert done.agent is not None
-    assert done.tool_seconds <= done.agent.seconds - sum(waited)
 
 
 ASKING_AT_ONCE = """\
@@ -479,13 +444,8 @@ time.sleep(1)
 
 
 def test_calls_that_wait_at_once_take_no_more_of_an_agents_time_than_passes(boxes: Sandboxes) -> None:
-    def queued(action: Callable[[], Completion], _size: int, begin: Callable[[], None]) -> Completion:
-        time.sleep(1)
-        begin()
-        return action()
-
     with ScriptedModel(lambda _: Say("Done.")) as model:
-        done = attempt(boxes, model, call=queued, command=["{python}", "-c", ASKING_AT_ONCE])
+        done = attempt(boxes, model, call=queued(lambda: time.sleep(1)), command=["{python}", "-c", ASKING_AT_ONCE])
     assert done.agent is not None
     assert 1 <= done.tool_seconds <= done.agent.seconds - 1
 

@@ -95,28 +95,27 @@ def test_empty_search_makes_or_replaces_a_file() -> None:
         assert workspace.content(path) == "x = 1\n"
 
 
-DIFF = f"""\
-```diff
-diff --git a/{PATH} b/{PATH}
---- a/{PATH}
-+++ b/{PATH}
-@@ -1,2 +1,2 @@
- def half(n):
--    return n // 3
-+    return n // 2
-```
-"""
+DIFF = f"--- a/{PATH}\n+++ b/{PATH}\n@@ -1,2 +1,2 @@\n def half(n):\n-    return n // 3\n+    return n // 2\n"
 
 
 @pytest.mark.parametrize(
-    "text", [DIFF, DIFF.replace(f"diff --git a/{PATH} b/{PATH}\n", ""), DIFF.replace("\n", "\r\n")]
+    "text",
+    [
+        f"Look:\n```diff\ndiff --git a/{PATH} b/{PATH}\n{DIFF}```\n",
+        f"Look:\n```diff\n{DIFF}```\n".replace("\n", "\r\n"),
+        DIFF.replace("1,2", "1,9"),
+        f"Here:\n\n{DIFF}",
+        f"```\n{DIFF}```\nDone.",
+        f"```text\n{DIFF}```",
+        f"~~~\n{DIFF}~~~\n\nSee above.",
+    ],
 )
-def test_fenced_diff(text: str) -> None:
-    parsed = parse_edits("Look:\n" + text)
+def test_a_diff_with_and_without_a_fence_of_its_own(text: str) -> None:
+    parsed, workspace = parse_edits(text), Workspace(small_tree())
     assert isinstance(parsed.edits[0], DiffEdit)
-    workspace = Workspace(small_tree())
     assert apply_edits(workspace, parsed) is None
     assert workspace.content(PATH) == FIXED
+    assert contains_code(text)
 
 
 @pytest.mark.parametrize("target", ["../out.py", "/etc/x", ".git/hooks/post-checkout", "src/out/x.py", "a/../../b.py"])
@@ -150,17 +149,6 @@ def test_a_diff_makes_modes_and_links_and_takes_files_away() -> None:
         "src/pkg/run.py": TreeFile(base["src/pkg/run.py"].data),
         "tool": TreeFile(b"#!/bin/sh\n", "100755"),
     }
-
-
-@pytest.mark.parametrize(
-    "around", ["{}", "Here:\n\n{}", "```\n{}```\nDone.", "```text\n{}```", "~~~\n{}~~~\n\nSee above."]
-)
-def test_a_diff_needs_no_fence_of_its_own(around: str) -> None:
-    diff = f"--- a/{PATH}\n+++ b/{PATH}\n@@ -1,9 +1,9 @@\n def half(n):\n-    return n // 3\n+    return n // 2\n"
-    workspace = Workspace(small_tree())
-    assert apply_edits(workspace, parse_edits(around.format(diff))) is None
-    assert workspace.content(PATH) == FIXED
-    assert contains_code(around.format(diff))
 
 
 def test_a_block_changes_a_latin_1_file_and_leaves_its_other_bytes() -> None:
@@ -203,27 +191,6 @@ def test_any_text_can_be_parsed_and_applied(text: str) -> None:
     apply_edits(workspace, type(parsed)(blocks, parsed.problems))
     changed = small_tree().changes_to(workspace.tree())
     assert set(changed) <= {edit.path.removeprefix("./") for edit in blocks}
-
-
-@given(st.lists(st.text(alphabet="ab =<>", max_size=6), min_size=1, max_size=8), st.data())
-def test_a_block_changes_its_lines_and_no_other(lines: list[str], data: st.DataObject) -> None:
-    marks = {"<", "=", ">"}
-    lines = [line if len(line) < 7 and set(line) - marks else f"x{number}" for number, line in enumerate(lines)]
-    first = data.draw(st.integers(0, len(lines) - 1))
-    last = data.draw(st.integers(first, len(lines) - 1))
-    workspace = Workspace(small_tree())
-    workspace.write("src/pkg/t.py", "\n".join(lines) + "\n")
-    chosen = lines[first : last + 1]
-    text = "\n".join(["src/pkg/t.py", "<<<<<<< SEARCH", *chosen, "=======", "NEW", ">>>>>>> REPLACE"])
-    starts = [n for n in range(len(lines)) if lines[n : n + len(chosen)] == chosen]
-    reason = apply_edits(workspace, parse_edits(text))
-    if not any(line.strip() for line in chosen):
-        assert workspace.content("src/pkg/t.py") == "NEW\n"
-    elif len(starts) == 1:
-        assert reason is None
-        assert workspace.content("src/pkg/t.py") == "\n".join([*lines[:first], "NEW", *lines[last + 1 :]]) + "\n"
-    else:
-        assert "more than once" in str(reason)
 
 
 @pytest.mark.parametrize(

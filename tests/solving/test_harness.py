@@ -451,10 +451,6 @@ def test_a_harness_that_cannot_be_read_is_a_usage_error(harness: Any, agent: str
     (tmp_path / "outside").mkdir()
     with pytest.raises(UsageError, match=re.escape(message)):
         read_harness(spec_of(harness, agent), here)
-
-
-def test_a_folder_without_git_has_no_harness(tmp_path: Path) -> None:
-    (tmp_path / "CLAUDE.md").write_text("x")
     with pytest.raises(UsageError, match=r"`harness` is read from git, and .* is in no repository"):
         read_harness(spec_of("."), tmp_path)
 

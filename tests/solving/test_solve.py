@@ -271,7 +271,7 @@ def test_a_recorded_attempt_replays_to_the_same_attempt(tmp_path: Path, solver: 
     usage = {"input_tokens": 10, "output_tokens": 1, "cached_tokens": 3}
     write = call("write_file", path="src/pkg/maths.py", content=FIXED)
     responses: list[dict[str, Any]] = (
-        [{"text": BLOCK, "usage": usage}]
+        [{"text": BLOCK, "usage": usage, "stop_reason": "length"}]
         if solver == "single_shot"
         else [{"tool_calls": [write], "usage": usage}, {"text": "Done.", "usage": usage, "seconds": 0.5}]
     )

@@ -24,10 +24,6 @@ FIXED = "def half(n):\n    return n // 2\n"
 STATEMENT = "half() returns a third of its argument.\n"
 
 
-def tree(**files: str) -> Tree:
-    return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
-
-
 def small_tree() -> Tree:
     return Tree(
         {
