@@ -116,14 +116,8 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
             value = json.loads(call.arguments)
         except (ValueError, RecursionError):
             value = None
-        blocks.append(
-            {
-                "type": "tool_use",
-                "id": call.id,
-                "name": call.name,
-                "input": value if isinstance(value, dict) else {},
-            }
-        )
+        given = value if isinstance(value, dict) else {}
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
     return blocks
 
 

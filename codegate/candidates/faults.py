@@ -9,13 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from codegate.candidates.conversation import NO_USAGE, ProviderError, ProviderFault, Usage
-from codegate.candidates.declined import (
-    FAULT_OF_KIND,
-    error_parts,
-    fault_of_status,
-    setting_named,
-    stop_named,
-)
+from codegate.candidates.declined import FAULT_OF_KIND, error_parts, fault_of_status, setting_named, stop_named
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.redaction import Redactor
 from codegate.candidates.spec import CandidateSpec
@@ -72,7 +66,8 @@ class Faults:
                 "Raise `timeout_seconds` of the candidate if the model needs longer.",
             )
         if isinstance(error, self._sdk.APIConnectionError):
-            what = f"the connection failed: {self._text(_root(chain))}"
+            innermost = next((link for link in reversed(chain) if str(link)), error)
+            what = f"the connection failed: {self._text(innermost)}"
             return self._unsent(what) if "ConnectError" in names else self._error("connection", what)
         if isinstance(error, self._base):
             return self.malformed(self._text(error))
@@ -217,11 +212,3 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         link = link.__cause__ or link.__context__
     return chain
-
-
-def _root(chain: list[BaseException]) -> BaseException:
-    """Return the innermost error that has a message.
-
-    Without one, return the outermost.
-    """
-    return next((link for link in reversed(chain) if str(link)), chain[0])

@@ -81,7 +81,6 @@ def table_names() -> tuple[str, ...]:
 
 
 def _words(clause: object) -> Iterator[str]:
-    """Yield the model names in one price list rule."""
     for value in vars(clause).values():
         if isinstance(value, str):
             yield value

@@ -6,14 +6,7 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from codegate.candidates.agents import AGENTS, OWN_COMMAND, Agent
 from codegate.candidates.conversation import Sampling

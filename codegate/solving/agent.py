@@ -217,7 +217,6 @@ def _command(
 
 
 def _warnings(agent: Agent, done: Completed) -> tuple[str, ...]:
-    """Return the agent's first warnings, one escaped line each."""
     failed = [f"the hook {event} failed: {why}" for event, why in agent.hook_runs(done.stdout) if why]
     return tuple(
         f"{agent.name} warns: {shown(text)}" for text in (*agent.warnings(done.stdout), *failed)[:_MOST_WARNINGS]

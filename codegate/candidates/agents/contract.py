@@ -209,7 +209,6 @@ def _document(path: str, text: str) -> Any:
 
 
 def _commands(value: Any) -> Iterator[str]:
-    """Yield every text under a key ``command`` or ``args``."""
     left = [value]
     while left:
         found = left.pop()

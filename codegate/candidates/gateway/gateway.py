@@ -345,8 +345,6 @@ class Gateway:
 
 @dataclass
 class _Timed:
-    """When a call began, was last sent, and ended."""
-
     own: bool
     begun: float = field(default_factory=time.monotonic)
     sent: float | None = None

@@ -53,7 +53,6 @@ def check_dollars_left(candidate: CandidateSpec, log: SpendingLog) -> None:
 
 
 def _lost_words(lost: Decimal, usd: Decimal, worst: Decimal) -> tuple[str, str]:
-    """Describe lost dollars that leave none for a call."""
     return (
         f"requests that failed or were interrupted may have cost ${lost:.2f} of the attempt's ${usd}, and the next may "
         f"cost ${worst:.2f}.",

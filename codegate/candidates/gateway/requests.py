@@ -82,7 +82,6 @@ def _date_pattern(now: datetime) -> str:
 
 
 def _definition_text(tool: Mapping[str, Any]) -> str:
-    """Return a tool's definition as JSON with real line breaks."""
     return json.dumps(tool, indent=1, ensure_ascii=False, sort_keys=True).replace("\\n", "\n")
 
 

@@ -78,7 +78,6 @@ class ModelProtocol(ABC):
         return Cleaned(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
-        """Drop tools that the provider runs; return their names."""
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
