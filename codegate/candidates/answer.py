@@ -37,13 +37,7 @@ class AnswerReader:
     ) -> StopReason:
         """Look up the answer's stop reason in the table ``reasons``.
 
-        ``stop`` with tool calls becomes ``tool_calls``.
-
-        Args:
-            field: name of the answer's field, for messages.
-            reason: its value.
-            reasons: stop reasons by value.
-            calls: the answer's tool calls.
+        ``reason`` is the value of the answer's ``field``. ``stop`` with tool calls becomes ``tool_calls``.
 
         Raises:
             ProviderError: ``malformed``: the table does not have the reason.

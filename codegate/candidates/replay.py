@@ -71,9 +71,6 @@ class ReplayProvider:
     The messages so far determine the next answer. If a problem has answers for sample 0 alone, they are used for every
     sample; otherwise a missing sample is a fault.
 
-    Args:
-        path: the file of transcripts.
-
     Raises:
         UsageError: the file is missing or too large, or one of its lines is not valid.
     """

@@ -133,11 +133,8 @@ class Agent(ABC):
     def imports(self, path: str, text: str) -> Iterable[str]:
         """Yield patterns of the files that a harness file needs.
 
-        The patterns start at the tree's top. They cover at least the programs of MCP servers and hooks.
-
-        Args:
-            path: the harness file's.
-            text: its content.
+        The patterns start at the tree's top. They cover at least the programs of MCP servers and hooks. ``text`` is the
+        file's content.
         """
         found: Any = {}
         with contextlib.suppress(ValueError):  # the agent itself says that the file is broken
