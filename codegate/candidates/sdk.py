@@ -158,7 +158,7 @@ class SdkProvider(ABC):
     def _request(
         self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> dict[str, Any]:
-        """Return the fields of a request that hold the conversation, tools and stop texts."""
+        """Return a request's conversation, tools and stop texts, as fields."""
 
     @abstractmethod
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
@@ -230,7 +230,7 @@ class SdkProvider(ABC):
     def _relaxes(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
-        """Drop what ``fault`` objects to and nobody has chosen; return whether any was."""
+        """Drop refused fields that nobody has chosen; return whether any."""
         # A sampling parameter that the agent always sends is not the user's to remove.
         if refused := [name for name in fields_to_drop(fault.setting, sampling) if name in request]:
             for name in refused:
