@@ -38,16 +38,16 @@ def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[Stat
     return own, rules, required_form(rules.exact, interface, own.text)
 
 
-def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> tuple[StatementText | None, Usage]:
-    line = transcript_line(
-        ProblemKey(problem="p", sample=0),
-        [Message(role="assistant", text=answer)],
-        usage=Usage(input_tokens=7, output_tokens=5),
-        **changes,
-    )
+def answering(folder: Path, answer: str, **changes: Any) -> CandidateSpec:
+    """Return a model that gives a recorded answer."""
+    usage, messages = Usage(input_tokens=7, output_tokens=5), [Message(role="assistant", text=answer)]
+    line = transcript_line(ProblemKey(problem="p", sample=0), messages, usage=usage, **changes)
     (folder / "answers.jsonl").write_bytes(transcript_header("handwritten", "writer-2025-01-01") + b"\n" + line + b"\n")
-    cut = cut or sums_cut()
-    return rewrite_statement(parse_candidate(f"replay:{folder}/answers.jsonl"), "p", *material(cut))
+    return parse_candidate(f"replay:{folder}/answers.jsonl")
+
+
+def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) -> tuple[StatementText | None, Usage]:
+    return rewrite_statement(answering(folder, answer, **changes), "p", *material(cut or sums_cut()))
 
 
 def test_the_answer_becomes_the_statement_with_its_snapshot(tmp_path: Path) -> None:
@@ -95,15 +95,8 @@ def test_an_answer_has_every_example_as_it_was_executed(tmp_path: Path) -> None:
     assert isinstance(own, StatementText)
     good = own.text.replace("For example:", "The total of an empty list is an error, for example:")
     for answer, used in ((good, True), (good.replace("\n0\n", "\n1\n"), False), (REPORT, False)):
-        line = transcript_line(
-            ProblemKey(problem="p", sample=0),
-            [Message(role="assistant", text=answer)],
-            usage=Usage(input_tokens=7, output_tokens=5),
-        )
-        header = transcript_header("handwritten", "writer-2025-01-01")
-        (tmp_path / "answers.jsonl").write_bytes(header + b"\n" + line + b"\n")
         rules = leak_rules_of(sums_cut(), outcomes_of(TEST, FAILED), NO_INTERFACE, "")
-        found, _ = rewrite_statement(parse_candidate(f"replay:{tmp_path}/answers.jsonl"), "p", own, rules)
+        found, _ = rewrite_statement(answering(tmp_path, answer), "p", own, rules)
         assert (found is not None) == used
 
 

@@ -46,7 +46,6 @@ _ASIDE: Final = re.compile(
 _AT_ENDS: Final = re.compile(rf"^{NUMBERS}[\s:,.;–-]*|[\s,.;:–-]+{NUMBERS}[\s.]*$", re.IGNORECASE)
 #: What a title ends with whose object was a number: "Test and fix for #12".
 _CONNECTS: Final = re.compile(rf"\b(?:and|as|by|for|from|in|of|to|with):? (?i:{NUMBERS})[\s.]*$")
-_TARGET: Final = re.compile(r"\]\([^()\n]{0,500}\)")
 _INTRODUCTIONS: Final = {
     "issue": "The issue says:",
     "changelog": "The changelog says of the fix:",
@@ -182,4 +181,4 @@ def _stems(text: str) -> set[str]:
 
 
 def _key(text: str) -> str:
-    return " ".join(re.findall(r"\w+", _TARGET.sub(" ", text).lower()))
+    return " ".join(re.findall(r"\w+", text.lower()))
