@@ -183,7 +183,7 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return the table at nested keys, empty if there is none."""
+    """Return the table at nested keys, else an empty one."""
     for name in names:
         document = mapping(document.get(name))
     return document
