@@ -72,7 +72,7 @@ class TestCommand:
 class Commands:
     """Finds test commands in shell texts of CI.
 
-    It follows scripts, make targets, tox and nox into the files of ``tree``.
+    It follows scripts, make targets and tox into the files of ``tree``.
     """
 
     tree: Tree

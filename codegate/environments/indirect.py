@@ -7,7 +7,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from codegate.environments.steps import one_line_each
@@ -27,7 +27,7 @@ ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
 _DEEPEST: Final = 4  # braces of tox inside of others
-_FOR: Final = re.compile(r"^([\w.,-]+):\s+(.*)$")
+_FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,-]*\})+):\s+(.*)$")
 
 
 def indirect_texts(
@@ -145,10 +145,21 @@ def _lines(text: str, name: str) -> list[str]:
     found = []
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         match = _FOR.match(line.strip())
-        if match is not None and not any(set(one.split("-")) <= set(name.split("-")) for one in match[1].split(",")):
+        if match is not None and not any(_holds(one, name.split("-")) for one in _alternatives(match[1])):
             continue
         found.append(_substituted(match[2] if match is not None else line.strip(), name).lstrip("- "))
     return [line for line in found if line and not line.startswith("#")]
+
+
+def _alternatives(condition: str) -> Iterator[str]:
+    """Yield what commas separate in tox's ``condition``, braces expanded: ``py3{8,9},lint``."""
+    for one in re.findall(r"(?:[^,{}]|\{[^{}]*\})+", condition):
+        parts = (part[1:-1].split(",") if part.startswith("{") else [part] for part in re.split(r"(\{[^{}]*\})", one))
+        yield from map("".join, product(*parts))
+
+
+def _holds(condition: str, factors: list[str]) -> bool:
+    return all((one.removeprefix("!") in factors) != one.startswith("!") for one in condition.split("-"))
 
 
 def _substituted(text: str, name: str) -> str:
