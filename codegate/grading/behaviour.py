@@ -8,7 +8,7 @@ grade depends on it.
 
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, get_args
 
 from pydantic import Field
@@ -32,14 +32,9 @@ _FORBIDDEN: Final = re.compile(
 _REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT})
 _MOST_DETAILS: Final = 5
 _SHORTEST_PATH: Final = 5
-_SHOWN: Final[dict[AttemptKind, str]] = {
-    "network": "network",
-    "local": "local sockets",
-    "files": "forbidden files",
-    "writes": "writes outside",
-    "signals": "signals",
-    "processes": "processes",
-}
+_SHOWN: Final[Mapping[AttemptKind, str]] = {
+    "local": "local sockets", "files": "forbidden files", "writes": "writes outside",
+}  # fmt: skip
 
 
 class Behaviour(Strict):
@@ -70,7 +65,9 @@ class Behaviour(Strict):
     @property
     def summary(self) -> str:
         """Return one line, ``network 3, limit: memory``, or ""."""
-        parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
+        parts = [
+            f"{_SHOWN.get(kind, kind)} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)
+        ]
         return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
 
 

@@ -91,7 +91,7 @@ class LanguagePack:
         alone: runners whose test files cannot hold copies of tests: a failing test leaves the others' status unknown.
         untyped: by suffix of a test file, a first line that turns off type checks, because inserted calls have no
             types.
-        compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before any code runs.
+        compiled: suffixes of the files that ``codegate.grading.grader`` compiles one by one, before any code runs.
         varies: conditions that runs of its tests can vary: ``clock``, ``isolation`` (each test in its own process),
             ``load``, ``order``, ``random`` (by repetition), ``seed`` (of hashes, which decides for example the order of
             Python's sets), ``timezone``.

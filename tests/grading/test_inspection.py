@@ -3,7 +3,7 @@
 import pytest
 
 from codegate.grading import Sandboxes
-from codegate.grading.inspection import Inspection, inspect
+from codegate.grading.grader import Inspection, inspect
 from codegate.suite import Environment, ProblemLimits
 from tests.grading.conftest import SandboxesWith
 from tests.grading.worlds import LARGE, Files, tree
