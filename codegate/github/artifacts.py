@@ -37,8 +37,8 @@ _Id = Annotated[int, Field(strict=True, ge=1)]
 _Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
-class DamagedArtifact(UsageError):
-    """The download is too large, or has another digest."""
+class BadArchive(UsageError):
+    """An archive is broken, malicious, too large or another one."""
 
 
 _AnsweredT = TypeVar("_AnsweredT", bound=Lenient)
@@ -106,15 +106,15 @@ def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
 
     Raises:
         Gone: it has expired.
-        DamagedArtifact: it has more than ``most`` bytes, or another digest.
+        BadArchive: it has more than ``most`` bytes, or another digest.
     """
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
     if artifact.size_in_bytes > most:
-        raise DamagedArtifact(f"{artifact} is larger than {most} bytes.")
+        raise BadArchive(f"{artifact} is larger than {most} bytes.")
     data = github.download(github.repo(f"actions/artifacts/{artifact.id}/zip"), most)
     if artifact.digest is not None and artifact.digest != f"sha256:{sha256(data)}":
-        raise DamagedArtifact(f"{artifact} did not arrive as it was uploaded: its digest does not match.")
+        raise BadArchive(f"{artifact} did not arrive as it was uploaded: its digest does not match.")
     return data
 
 
@@ -124,10 +124,6 @@ MAX_MEMBERS: Final = 60_000
 _END: Final = struct.Struct("<4s4H2LH")
 _MAX_DIRECTORY_BYTES: Final = 16 << 20
 _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-
-
-class BadArchive(UsageError):
-    """An archive is broken, malicious or no zip."""
 
 
 def read_members(

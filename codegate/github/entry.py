@@ -188,9 +188,9 @@ def _publish(result: Result, job: Job) -> None:
         if url is not None:
             write_outputs(job.environment, {COMMENT_URL: url})
     except CodegateError as error:
-        job.log.annotate("warning", "codegate", str(error))
+        job.log.warn(str(error))
     except Exception:
-        job.log.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
+        job.log.warn(f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:

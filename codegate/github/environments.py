@@ -42,11 +42,11 @@ def take_environments(job: Job, lock: Lock | None) -> None:
                 Path(folder, name).write_bytes(content)
             count, refused = import_built(Path(folder), lock.environments)
     except (CodegateError, OSError) as error:
-        job.log.annotate("warning", "codegate", f"all environments are built anew: {error}")
+        job.log.warn(f"all environments are built anew: {error}")
         return
     job.log.log(f"{count_of(count, 'environment')} taken from {artifact}")
     for reason in refused:
-        job.log.annotate("warning", "codegate", f"{artifact}: {reason}; the environment is built anew.")
+        job.log.warn(f"{artifact}: {reason}; the environment is built anew.")
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
@@ -59,5 +59,5 @@ def keep_environments(job: Job) -> Mapping[str, str]:
     try:
         return export_built(job.inputs.reports / FOLDER)
     except CodegateError as error:
-        job.log.annotate("warning", "codegate", str(error))
+        job.log.warn(str(error))
         return {}

@@ -121,7 +121,7 @@ def make_baseline(job: Job, project: Project) -> Result:
     if len(project.settings.candidates) != 1:
         raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
     if job.event is not None and not job.event.workflow_path:
-        job.log.annotate("warning", "codegate", f"the lock will name no artifact: {UNKNOWN_WORKFLOW}")
+        job.log.warn(f"the lock will name no artifact: {UNKNOWN_WORKFLOW}")
     before = _of_same_model(project)
     if samples < MIN_SAMPLES and before is None:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")

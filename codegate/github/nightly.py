@@ -13,7 +13,6 @@ from codegate.gating.history import read_history
 from codegate.gating.people import read_people
 from codegate.github.artifacts import (
     BadArchive,
-    DamagedArtifact,
     Untrusted,
     check_workflow_run,
     default_branch,
@@ -111,7 +110,7 @@ def _fetch_history(job: Job, history: Path) -> None:
     if event is None or github is None:
         return
     if not event.workflow_path:
-        job.log.annotate("warning", "codegate", f"no earlier night is looked for: {UNKNOWN_WORKFLOW}")
+        job.log.warn(f"no earlier night is looked for: {UNKNOWN_WORKFLOW}")
         return
     branch, name, tried = default_branch(github, event), job.inputs.artifact_name, 0
     for artifact in itertools.islice(own_artifacts(github, name, branch), _NIGHTS_TRIED):
@@ -126,10 +125,10 @@ def _fetch_history(job: Job, history: Path) -> None:
             job.log.log(f"{artifact} has no {HISTORY}")
         except (Untrusted, Gone) as error:
             job.log.log(f"{artifact} is not taken: {error.cause}")
-        except (BadArchive, DamagedArtifact) as error:
-            job.log.annotate("warning", "codegate", f"a night is lost: {error.cause}")
+        except BadArchive as error:
+            job.log.warn(f"a night is lost: {error.cause}")
     if not tried:
         job.log.log("no earlier night was found: the watch begins with this one")
         return
     words = f"of {count_of(tried, 'earlier night')} none has a history that can be used, and the log says why"
-    job.log.annotate("warning", "codegate", f"the watch begins with this night: {words}.")
+    job.log.warn(f"the watch begins with this night: {words}.")

@@ -77,7 +77,7 @@ def publish(result: Result, job: Job) -> str | None:
             posted.append(Posted("nothing", warning=str(error)))
     for one in posted:
         if one.warning:
-            job.log.annotate("warning", "codegate", one.warning)
+            job.log.warn(one.warning)
     return next((one.url for one in posted if one.url), None)
 
 

@@ -61,7 +61,7 @@ def report(job: Job) -> Result:
     key = gate_key(job.environment, job.inputs, name, str(run.workflow_id))  # each gate has its own comment
     posted = post_comment(github, number, key, body)
     if posted.warning:
-        job.log.annotate("warning", "codegate", posted.warning)
+        job.log.warn(posted.warning)
     if posted.url is not None:
         write_outputs(job.environment, {COMMENT_URL: posted.url})
     return Result(ExitCode.PASS, {"verdict": "ungated"}, f"codegate: the comment on #{number} was {posted.did}.\n")

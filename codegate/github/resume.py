@@ -58,7 +58,7 @@ def fetch_run(job: Job) -> None:
     if automatic and (event is None or event.run_attempt < 2):
         return
     if automatic and event is not None and event.fork:
-        _warn(job, "a fork's run is not resumed: this is a new run, which pays for every answer and may decide anew.")
+        job.log.warn("a fork's run is not resumed: this is a new run, which pays for every answer and may decide anew.")
         return
     if event is None or github is None:
         raise UsageError("input `resume` needs a workflow's event and the input `github-token`.")
@@ -68,8 +68,7 @@ def fetch_run(job: Job) -> None:
     kept = (one for one in list_artifacts(github, inputs.run_artifact, number) if not one.expired)
     artifact = next(kept, None)
     if artifact is None and automatic:
-        _warn(
-            job,
+        job.log.warn(
             f"GitHub lists no artifact {inputs.run_artifact} of an earlier attempt: this is a new run, which pays for "
             f"every answer. After {_ALL} GitHub lists none of them: choose {_FAILED}.",
         )
@@ -87,7 +86,7 @@ def fetch_run(job: Job) -> None:
         shutil.rmtree(job.folder, ignore_errors=True)
         if not automatic:
             raise
-        _warn(job, f"this is a new run, because the earlier attempt's cannot be read: {error.cause}")
+        job.log.warn(f"this is a new run, because the earlier attempt's cannot be read: {error.cause}")
         return
     job.log.log(f"resuming the run in {artifact} of workflow run {number}")
 
@@ -101,10 +100,6 @@ def _unpack(github: GitHub, artifact: Artifact, folder: Path) -> None:
     Journal.open(folder).load()
 
 
-def _warn(job: Job, text: str) -> None:
-    job.log.annotate("warning", "codegate", text)
-
-
 def resumed(spec: RunSpec, job: Job) -> RunSpec:
     """Return ``spec``, changed to resume a downloaded run, if any."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
@@ -114,7 +109,7 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
     except UsageError as error:
         if job.inputs.resume != AUTO:
             raise
-        _warn(job, f"this is a new run, because the earlier attempt's cannot be continued: {error.cause}")
+        job.log.warn(f"this is a new run, because the earlier attempt's cannot be continued: {error.cause}")
         shutil.rmtree(job.folder)
         return spec
     return replace(spec, out=None, resume=job.folder)

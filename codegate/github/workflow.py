@@ -52,6 +52,10 @@ class StepLog:
         name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
         self._write(f"::{level} title={name}::{data}")
 
+    def warn(self, text: str) -> None:
+        """Add a warning to the step."""
+        self.annotate("warning", "codegate", text)
+
     def _shown(self, text: str) -> str:
         return untrusted(text, self._redactor)
 

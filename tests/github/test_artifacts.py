@@ -8,7 +8,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError, Gone
-from codegate.github.artifacts import Artifact, DamagedArtifact, download_artifact, list_artifacts
+from codegate.github.artifacts import Artifact, BadArchive, download_artifact, list_artifacts
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import Artifacts, Run, zipped
 
@@ -102,14 +102,14 @@ def test_what_expires_meanwhile_is_gone(server: FakeGitHub) -> None:
 def test_what_arrives_changed_is_refused(server: FakeGitHub) -> None:
     put = stored(server).put("report", zipped({"a": b"1"}), RUN)
     put.data = zipped({"a": b"2"})
-    with pytest.raises(DamagedArtifact, match="digest"):
+    with pytest.raises(BadArchive, match="digest"):
         download_artifact(client(server), newest(server), MOST)
 
 
 def test_what_is_too_large_is_not_even_asked_for(server: FakeGitHub) -> None:
     stored(server).put("report", bytes(MOST + 1), RUN)
     listed = newest(server)
-    with pytest.raises(DamagedArtifact, match="larger"):
+    with pytest.raises(BadArchive, match="larger"):
         download_artifact(client(server), listed, MOST)
     assert server.asked("GET", r".*/zip") == []
     with pytest.raises(GitHubError, match="more than"):  # and a size that lies changes nothing
