@@ -13,7 +13,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.mining.examples.example import function_of
 from codegate.mining.statements.statement import tests_to_change
-from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
+from codegate.suite import Problem, Suite, find_repository, load_tree, repository_path, write_suite
 
 
 def choose_problems(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
@@ -49,13 +49,18 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
     if not problems:
         raise UsageError(f"{suite.folder} has no active problem to choose.")
     used = dict.fromkeys(problem.manifest.environment for problem in problems)
+    environments = [suite.environments[environment] for environment in used]
+    bases = [problem.manifest.base for problem in problems] + [
+        environment.manifest.base for environment in environments if environment.manifest.base is not None
+    ]
     return write_suite(
         out,
         name=suite.name,
         repository=_repository_seen_from(suite, out),
-        environments=[suite.environments[environment] for environment in used],
+        environments=environments,
         problems=problems,
         scanned=suite.manifest.scanned,
+        bases={base.folder: load_tree(suite, base) for base in bases if base.folder is not None},
     )
 
 

@@ -14,6 +14,7 @@ from codegate.errors import UsageError
 from codegate.mining import assess, choose_problems, write_selection
 from codegate.mining.selection import corrected_by
 from codegate.suite import (
+    Base,
     LeakAudit,
     Problem,
     Provenance,
@@ -23,7 +24,11 @@ from codegate.suite import (
     Suite,
     SuiteManifest,
     TestSets,
+    Tree,
+    TreeFile,
     load_suite,
+    load_tree,
+    write_suite,
 )
 from tests.suite.builders import ENVIRONMENT, problem, suite
 
@@ -113,6 +118,18 @@ def test_a_chosen_suite_is_a_suite(tmp_path: Path) -> None:
         write_selection(large, tmp_path / "large", 2)
     with pytest.raises(UsageError, match="no active problem"):
         write_selection(suite(tmp_path / "old", retired), tmp_path / "none", 2)
+
+
+def test_a_chosen_suite_has_its_base_folders(tmp_path: Path) -> None:
+    base = {"a.py": TreeFile(b"x\n")}
+    manifest = ENVIRONMENT.manifest.model_copy(update={"base": Base(folder="bases/environment"), "inputs": "0" * 64})
+    large = write_suite(
+        tmp_path / "large", name="demo", repository=None, environments=[replace(ENVIRONMENT, manifest=manifest)],
+        problems=[problem(base=Base(folder="bases/problem"))],
+        bases=dict.fromkeys(("bases/environment", "bases/problem"), Tree(base)),
+    )  # fmt: skip
+    small = write_selection(large, tmp_path / "small", 1)
+    assert [load_tree(small, Base(folder=f"bases/{of}")) for of in ("environment", "problem")] == [base, base]
 
 
 def test_a_suite_is_told_by_its_active_problems_and_the_unknown_is_null() -> None:
