@@ -15,7 +15,7 @@ from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.chat import EXTRA
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
-from codegate.candidates.sdk import SdkProvider
+from codegate.candidates.sdk import Forwarded, SdkProvider
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
@@ -43,7 +43,7 @@ class OpenAIProvider(SdkProvider):
         super().__init__(spec, endpoint)
         self._official = endpoint.official
         # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
-        self._limit_name = "max_completion_tokens" if endpoint.official else "max_tokens"
+        self._only_newer_name = set[str]()  # models
 
     @override
     def _request(
@@ -65,11 +65,28 @@ class OpenAIProvider(SdkProvider):
         return request
 
     @override
+    def _answer(
+        self,
+        spec: CandidateSpec,
+        protocol: ModelProtocol,
+        request: dict[str, Any],
+        headers: Mapping[str, str],
+        sampling: Sampling,
+    ) -> Forwarded:
+        # Which name of the limit the server knows is not the agent's to know.
+        newer = self._official or request["model"] in self._only_newer_name
+        limit = next((name for name in _LIMIT_NAMES if name in request), None)
+        known = "max_completion_tokens" if newer else "max_tokens"
+        request = {known if name == limit else name: value for name, value in request.items()}
+        return super()._answer(spec, protocol, request, headers, sampling)
+
+    @override
     def _relaxes(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
-        if self._limit_name == "max_tokens" and re.search(r"[Uu]se\W+max_completion_tokens", fault.cause):
-            self._limit_name = "max_completion_tokens"
+        if "max_tokens" in request and re.search(r"[Uu]se\W+max_completion_tokens", fault.cause):
+            self._only_newer_name.add(request["model"])
+            request["max_completion_tokens"] = request.pop("max_tokens")
             return True
         return super()._relaxes(fault, protocol, request, sampling)
 
@@ -78,11 +95,8 @@ class OpenAIProvider(SdkProvider):
         resource = self._client.responses if protocol == "responses" else self._client.chat.completions
         said = "input" if protocol == "responses" else "messages"
         required = {"model": request["model"], said: request.get(said, [])}
-        # Which name of the limit the server knows is not the agent's to know.
-        limit = next((name for name in _LIMIT_NAMES if name in request), None)
-        body = {self._limit_name if name == limit else name: value for name, value in request.items()}
         create = resource.with_raw_response.create
-        return create(**required, extra_body=body, extra_headers=dict(headers)).http_response
+        return create(**required, extra_body=dict(request), extra_headers=dict(headers)).http_response
 
 
 def _message(message: Message) -> dict[str, Any]:

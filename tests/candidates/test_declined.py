@@ -1,12 +1,16 @@
 """Requests that providers decline: the texts are theirs, the server that sends them is on this machine."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from codegate.candidates import NO_USAGE, Message, ProviderError, Sampling, Usage
+from codegate.candidates.sdk import SdkProvider
 from tests.candidates.test_providers import KEY, ask, opened
-from tests.kit.model_server import Reply, as_json, chat_answer, wire_server
+from tests.kit.http import Request
+from tests.kit.model_server import Reply, WireServer, as_json, chat_answer, wire_server
 
 TOO_LARGE = "max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided"
 TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
@@ -146,3 +150,34 @@ def test_servers_that_know_only_the_newer_name_of_the_limit_get_that() -> None:
     assert limits((openai_error(NEWER, "max_tokens"), OK), calls=2, limit=77) == [{"max_tokens": 77}, new, new]
     replies = (openai_error(NEWER), openai_error(TOO_LARGE.replace("max_tokens", "max_completion_tokens")), OK)
     assert limits(replies) == [OLD, {"max_completion_tokens": 32_000}, {}]
+
+
+class _TwoNames(WireServer):
+    """Its model ``new`` takes only the newer name of the limit, others only the older."""
+
+    def __init__(self) -> None:
+        self.together = threading.Barrier(2)
+        super().__init__()
+
+    def _reply(self, request: Request) -> Reply:
+        new = request.body["model"] == "new"
+        if new and "max_tokens" in request.body:
+            self.together.wait(20)
+            return openai_error(NEWER, "max_tokens")
+        return OK if new or "max_tokens" in request.body else openai_error("Use 'max_tokens'.")
+
+
+def test_calls_at_the_same_time_and_each_model_find_their_name_of_the_limit() -> None:
+    server = _TwoNames()
+    client = opened(server, "openai")
+    assert isinstance(client, SdkProvider)
+
+    def say(model: str) -> str:
+        request = {"model": model, "messages": [{"role": "user", "content": "?"}], "max_tokens": 9}
+        return client.forward("chat", request, {}).completion.text
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [*pool.map(say, ["new", "new"])] == ["Hello.", "Hello."]
+    assert [say("old"), say("new")] == ["Hello.", "Hello."]
+    client.close()
+    server.close()
