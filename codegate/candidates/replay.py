@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from codegate.candidates.conversation import (
     NO_USAGE,
@@ -49,6 +49,14 @@ class _Response(Strict):
     stop_reason: StopReason | None = None
     usage: Usage = Usage()
     seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> "_Response":
+        if any(not call.id or len(call.arguments) > MAX_TEXT for call in self.tool_calls):
+            raise ValueError(f"a call needs an id, and has at most {MAX_TEXT} characters of arguments")
+        if self.usage.helpers:
+            raise ValueError("the usage of helper models is not replayed")
+        return self
 
 
 class _Header(Strict):

@@ -18,7 +18,7 @@ from codegate.candidates import (
     Usage,
     open_provider,
 )
-from codegate.candidates.replay import ReplayProvider
+from codegate.candidates.replay import MAX_TEXT, ReplayProvider
 from codegate.errors import UsageError
 
 HEADER = {"schema": "codegate.transcripts/1", "label": "handwritten", "model": "pinned-2025-06-01", "note": "by hand"}
@@ -83,6 +83,10 @@ def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> 
     assert ask(provider, "p", sample=7).text == "", "written for sample 0 alone: good for every sample"
 
 
+NO_ID = {"id": "", "name": "run", "arguments": "{}"}
+LONG = {"id": "c", "name": "run", "arguments": "x" * (MAX_TEXT + 1)}
+
+
 @pytest.mark.parametrize(
     ("lines", "place"),
     [
@@ -94,6 +98,9 @@ def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> 
         ((HEADER, {"problem": "p", "sample": "0", "responses": [{}]}), "line 2: sample"),
         ((HEADER, {"problem": "p", "sample": -1, "responses": [{}]}), "line 2: sample"),
         ((HEADER, b"", {"problem": "p", "responses": [{"text": 1}]}), "line 3: responses.0.text"),
+        ((HEADER, {"problem": "p", "responses": [{"tool_calls": [NO_ID]}]}), "line 2: responses.0"),
+        ((HEADER, {"problem": "p", "responses": [{"tool_calls": [LONG]}]}), "line 2: responses.0"),
+        ((HEADER, {"problem": "p", "responses": [{"usage": {"helpers": {"m": {}}}}]}), "line 2: responses.0"),
         ((HEADER, b'{"problem": "p", "responses": [{"text": "\xff"}]}'), "line 2"),
         ((HEADER, b'{"problem": '), "line 2"),
         ((HEADER, b"""{"problem": "p", "responses": [{"tex\\\\u0000\\\\u001b[2J": 1}]}"""), "line 2: responses.0.tex"),
