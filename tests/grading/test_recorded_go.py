@@ -105,6 +105,11 @@ def test_a_race_detector_without_a_compiler_names_the_compiler(
         ("go test -count 1 -tags integration -integration ./... -timeout 60s", ["-tags=integration"], ["-integration"]),
         ("gotestsum -- -race", [], []),
         ("go test ./pkg/... -parallel 4 -args -update=false x", [], ["-test.parallel=4", "-update=false", "x"]),
+        (
+            "go test -linkshared -race -buildvcs -tags integration ./...",
+            ["-linkshared", "-race", "-tags=integration"],
+            [],
+        ),
         ("go test --short -ldflags {files}", ["-ldflags"], ["-test.short"]),
         ("go test -ldflags '-X main.v=1' -run -x -own ./...", ["-ldflags=-X main.v=1"], ["-own"]),
     ],

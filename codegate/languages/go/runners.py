@@ -22,8 +22,8 @@ _PLACE: Final = re.compile(r"[-.{/]|.*\.\.\.$")
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 #: Options of ``go test`` that take no value behind a space.
 _PLAIN: Final = frozenset({
-    *("a", "asan", "benchmem", "c", "cover", "failfast", "fullpath", "json", "msan", "n", "race", "short", "trimpath"),
-    *("v", "work", "x"),
+    *("a", "asan", "benchmem", "buildvcs", "c", "cover", "failfast", "fullpath", "json", "linkshared", "msan", "n"),
+    *("race", "short", "trimpath", "v", "work", "x"),
 })  # fmt: skip
 #: Those of the compiler; what neither this nor another table knows is the test program's own.
 _BUILD: Final = frozenset({
