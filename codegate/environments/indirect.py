@@ -7,7 +7,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import Final
 
 from codegate.environments.steps import one_line_each
@@ -27,6 +27,7 @@ ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
 _DEEPEST: Final = 4  # braces of tox inside of others
+_MOST_ALTERNATIVES: Final = 1000
 _FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,-]*\})+):\s+(.*)$")
 
 
@@ -155,7 +156,7 @@ def _alternatives(condition: str) -> Iterator[str]:
     """Yield what commas separate in tox's ``condition``, braces expanded: ``py3{8,9},lint``."""
     for one in re.findall(r"(?:[^,{}]|\{[^{}]*\})+", condition):
         parts = (part[1:-1].split(",") if part.startswith("{") else [part] for part in re.split(r"(\{[^{}]*\})", one))
-        yield from map("".join, product(*parts))
+        yield from islice(map("".join, product(*parts)), _MOST_ALTERNATIVES)
 
 
 def _holds(condition: str, factors: list[str]) -> bool:

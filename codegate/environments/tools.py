@@ -55,7 +55,7 @@ _ONE_WORD: Final = {
 }  # fmt: skip
 _DESCRIBED: Final = ("pyproject.toml", "setup.cfg", "setup.py")
 _CLASSIFIER: Final = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
-_FILES: Final = (*_ONE_WORD, ".tool-versions", "package.json", "go.mod")
+_FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
 
 
 def had_by(backend: Backend) -> Has | None:
@@ -110,10 +110,10 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
     found = clean_version(tool, version)
     if not found and file:
         found = version_in_file(tree, file.removeprefix("./"), tool)
-    if not found and tool == "rust":
-        found = clean_version(tool, reference)
     if not found:
         found = declared_version(tree, "", tool)[0]
+    if not found and tool == "rust" and not reference.startswith("v"):  # `@1.85.0` is Rust's, `@v1` the action's own
+        found = clean_version(tool, reference)
     install = given.get("run_install") not in {None, "", "false", "null"}
     return ({tool: found} if found else {}), ["pnpm install"] if tool == "pnpm" and install else []
 
@@ -147,6 +147,9 @@ def version_in_file(tree: Tree, path: str, tool: str) -> str:
     if name == ".tool-versions":
         pairs = (line.split()[:2] for line in text.splitlines() if len(line.split()) > 1)
         return next((clean_version(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
+    if name == "rust-toolchain.toml" or (name == "rust-toolchain" and "[" in text):
+        found = at(read_toml(tree, path), "toolchain", "channel") if tool == "rust" else None
+        return clean_version("rust", str(found or ""))
     if name == "package.json":
         return _in_package(read_tree_json(tree, path), tool)
     if name == "go.mod" and tool == "go":

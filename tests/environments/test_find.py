@@ -234,6 +234,9 @@ def test_a_matrix_excludes_and_includes() -> None:
     assert (recipe.tools, recipe.tests) == ({"python": "3.12"}, "pytest --strict")
 
 
+RUST = '[toolchain]\nchannel = "1.85.0"\ncomponents = ["clippy"]\n'
+
+
 @pytest.mark.parametrize(
     ("action", "given", "files", "tools"),
     [
@@ -252,6 +255,8 @@ def test_a_matrix_excludes_and_includes() -> None:
         ("pnpm/action-setup@v4", "{}", {"package.json": '{"packageManager": "pnpm@9.1.0+sha1.a"}'}, {"pnpm": "9.1.0"}),
         ("dtolnay/rust-toolchain@stable", "{components: clippy}", {}, {"rust": "stable"}),
         ("dtolnay/rust-toolchain@master", "{toolchain: 1.80}", {}, {"rust": "1.8"}),
+        ("actions-rust-lang/setup-rust-toolchain@v1", "{}", {"rust-toolchain.toml": RUST}, {"rust": "1.85.0"}),
+        ("actions-rust-lang/setup-rust-toolchain@v1", "{}", {"rust-toolchain": RUST}, {"rust": "1.85.0"}),
         ("astral-sh/setup-uv@v6", "{version: 0.9.1, python-version: '3.13'}", {}, {"python": "3.13"}),
     ],
 )
@@ -574,6 +579,7 @@ TOX_TOML = '[tool.tox.env_run_base]\ncommands = [["pytest", "-v", {replace = "po
         ({"tox.ini": TOX_INI}, "pytest --basetemp=/tmp/tox", {"LEVEL": "two"}),
         ({"tox.ini": "[testenv]\ncommands =\n py3{12,13},pypy3: pytest -v\n !py313: pytest\n"}, "pytest -v", {}),
         ({"tox.ini": "[testenv]\ncommands =\n py{2,3}13-lint: ruff\n py13,!lint: pytest -v\n"}, "pytest -v", {}),
+        ({"tox.ini": "[testenv]\ncommands =\n " + "{a,b}" * 40 + ": ruff\n pytest -v\n"}, "pytest -v", {}),
         ({"pyproject.toml": TOX_TOML}, "pytest -v", {}),
     ],
 )
