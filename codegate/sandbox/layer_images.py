@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
@@ -68,16 +68,18 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
             use_config_proxy=True,
         )  # fmt: skip
         said: deque[str] = deque(maxlen=_LAST_LINES)
-        for line in output:
+        failed: Any = None
+        for line in output:  # to its end, which also frees the connection
             text = _COLOUR.sub("", str(line.get("stream") or ""))
             said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
-            if "error" in line:
-                words = " | ".join(said) or str(line["error"])[-300:]
-                kind = Unreachable if line.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
-                raise kind(
-                    f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
-                    "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",
-                )
+            failed = line if "error" in line else failed
+    if failed is not None:
+        words = " | ".join(said) or str(failed["error"])[-300:]
+        kind = Unreachable if failed.get("errorDetail", {}).get("code") == _UNREACHABLE else NotInstalled
+        raise kind(
+            f"the system packages {', '.join(names)} cannot be installed in the base image; apt says: {words}",
+            "Check their names (`packages` of the recipe), that the image has apt, and the daemon's network.",
+        )
     return str(inspect_image(client, image_tag(key))["Id"])
 
 
