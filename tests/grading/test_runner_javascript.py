@@ -97,13 +97,13 @@ def titled(framework: Framework, report: TestReport, file: str) -> bool:
     return report.proven
 
 
-def tests_of(framework: Framework) -> str:
+def source_of_tests(framework: Framework) -> str:
     mode = "test" if framework.name in {"jest", "vitest"} else "undefined"  # as they set it themselves
     return TESTS.replace("MODE", repr(mode))
 
 
 def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) -> None:
-    report = run(framework, tests_of(framework))
+    report = run(framework, source_of_tests(framework))
     assert titled(framework, report, framework.file)
     assert report.exit_code != 0
     assert report.results[f"{framework.file}::sums > of one > breaks"].exception == "TypeError"
@@ -119,7 +119,7 @@ def test_each_framework_runs_from_a_folder_of_the_tree_by_a_named_script(
     environment, file = recorded("web", install, node="22"), f"web/{framework.file}"
     options = {"node": "--conditions=own", "mocha": "--ui=tdd", "vitest": "--environment=node", "jest": "--env=node"}
     tdd = {"describe(": "suite(", "it(": "test(", "it.": "test."} if framework.name == "mocha" else {}
-    text = reduce(lambda so_far, word: so_far.replace(word, tdd[word]), tdd, tests_of(framework))
+    text = reduce(lambda so_far, word: so_far.replace(word, tdd[word]), tdd, source_of_tests(framework))
     program = "node --test" if framework.name == "node" else framework.name
     scripts = {"test": "exit 1", "own": f"{program} {options[framework.name]}"}
     content = {f"web/{path}": data for path, data in PROJECT.items()} | {file: framework.head + text}
