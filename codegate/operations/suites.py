@@ -12,7 +12,7 @@ from codegate.errors import Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.report import funnel_words
-from codegate.mining.statements.prose import prose, refers
+from codegate.mining.statements.prose import normalise, prose, refers, without_references
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
@@ -44,6 +44,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "mine a part with --path.",
 }
 _LONGEST: Final = 400  # characters of a proof's evidence
+_MAX_ISSUE: Final = 6000  # characters
 
 
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
@@ -88,8 +89,9 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     github = GitHub(api_url, found[1], token)
     facts = github.get(github.repo(f"issues/{found[2]}"))
     title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
-    title, lines = " ".join(title.split()), [line for line in prose(body).splitlines() if not refers(line)]
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join([title, "", *lines])).strip()
+    title, lines = " ".join(normalise(title).split()), [line for line in prose(body).splitlines() if not refers(line)]
+    shown = " ".join(without_references(title).split())
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join([shown, "", *lines])).strip()[:_MAX_ISSUE].rstrip()
     if not text:
         raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
     return title, text

@@ -1,5 +1,6 @@
 """The text of an issue as a statement."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -31,3 +32,10 @@ def test_an_issue_is_a_statement_without_its_references(forge: Server) -> None:
     assert "x.example" not in text
     with pytest.raises(UsageError, match="is no issue"):
         issue_text("acme/demo", "", forge.url)
+
+
+def test_the_title_of_an_issue_has_no_references_in_the_statement() -> None:
+    issue = {"title": "Fails\u202e as a/b#12 says", "body": "words\n" * 10_000}
+    with contextlib.closing(Server(lambda _: Reply(json.dumps(issue).encode()))) as server:
+        title, text = issue_text("acme/demo#7", "t" * 20, server.url)
+    assert (title, text.splitlines()[0], 5990 < len(text) <= 6000) == ("Fails as a/b#12 says", "Fails as says", True)
