@@ -40,7 +40,13 @@ def quoted(text: str) -> list[str]:
         ("Text.\n\nChanges:\n\n- much\n- more\n\nText.", "Text.\n\nText."),
         ("### Checklist ✅\n\n- yes", ""),
         ("### Steps\n\n_No response_\n\n### Why\n\nText.", "Text."),
-        ("<details><summary>All of it</summary>\nText.\n</details>", "Text."),
+        ("<details><summary>The fix</summary>\nMore.\n</details>\nText.", "Text."),
+        ("Text. <!-- hidden.\nMore of it. --> Text.", "Text. <!-- --> Text."),
+        ("## What does this PR do?\n\nMuch.\n\n## How does this PR address it?\n\nMore.\n\n## Why\n\nText.", "Text."),
+        ("### What did you do?\n\nText.\n\n### What did you expect to see?\n\nText.", "Text.\nText."),
+        ("-return first line.\n+return second line.\nText.", "Text."),
+        ("Closes: check the length.\nText.", "Text."),
+        ("Said by [alice](https://github.com/alice) of it.", "Said by [alice](https://github.com/alice) of it."),
         ("See [the report](https://github.com/a/b/issues/3) in it.", "See the report in it."),
         ("Text\u200b\u2028and \ud800more\r\n.", "Text\nand ?more\n."),
         ("Merge pull request #1 from a/b", ""),
@@ -48,6 +54,13 @@ def quoted(text: str) -> list[str]:
 )
 def test_what_is_no_prose_is_left_out(text: str, left: str) -> None:
     assert "\n".join(line for line in prose(text).strip().splitlines() if line) == left.replace("\n\n", "\n")
+
+
+def test_words_of_others_are_not_quoted_however_their_lines_end() -> None:
+    other = "The fix is to read the length first."
+    assert quoted(f"It fails for an empty list.\r> {other}\u2028> {other}\x0b\u200b> {other}") == [
+        "It fails for an empty list."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +74,8 @@ def test_what_is_no_prose_is_left_out(text: str, left: str) -> None:
         ("Said by @some-body!", True),
         ("As `the issue <https://a.b>`_ says.", True),
         ("As in ![a picture](x.png).", True),
+        ("As <!-- --> it says.", True),
+        ("As it says.<br>", True),
         ("`#00ff12` is a colour, `!1` a negation, `@cache` a decorator, :class:`Sum` a class.", False),
         ("Use @a.b, mail a@b, call total() and [] of <T>.", False),
     ],

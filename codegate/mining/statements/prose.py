@@ -13,13 +13,19 @@ MAX_READ: Final = 50_000
 _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
 
-_COMMENT: Final = re.compile(r"^[ \t]{0,20}<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE)
+#: Code, and what a page does not show, or not at once.
+_HIDDEN: Final = re.compile(
+    r"(`[^`\n]{1,500}`)|(^[ \t]{0,20})?<!--.*?(?:-->|\Z)|(<details\b).*?(?:</details>|\Z)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
 _FENCE: Final = re.compile(r"[ \t]{0,20}(`{3,}|~{3,})[^`\n]{0,200}")
 _PATCH_HEADER: Final = re.compile(r"\s*(?:diff --git |index [0-9a-f]{7,64}\.\.|--- a/|\+\+\+ b/|@@ -\d)")
+_PATCH_LINE: Final = re.compile(r"[ \t]*[+-](?![ +-])\S")
 _INSIDE_PATCH: Final = re.compile(r"[ \t]+\S|[+\-\\@]|(?:new|deleted) file mode|similarity index|rename ")
 #: Lines that git, forges and templates write, and lines of markup.
 _PLUMBING: Final = re.compile(
-    r"\s{0,8}(?:[A-Za-z]{2,30}-(?:[a-z]{1,30}-){0,3}(?:by|id|to|from|author):\s.*|CC:\s.*"
+    r"\s{0,8}(?:[A-Za-z]{2,30}-(?:[a-z]{1,30}-){0,3}(?:by|id|to|from|author):\s.*"
+    r"|(?:CC|Fixes|Closes|Resolves|Refs?)[ \t]{0,8}:\s.*"
     r"|Merge (?:pull request|PR|branch|branches|remote-tracking|tag)\b.*|Merged (?:in|PR)\b.*"
     r"|See merge request .*|Auto merge of .*|\(cherry picked from .*|(?:# )?Conflicts:.*"
     r"|[-*+][ \t]{0,8}\[[ x]\].*|\d{1,9}: .* r=\S+.*|-{3,}|\*{3,}|_{3,}|_?No response_?|<[/a-z].*>)\s*",
@@ -33,8 +39,12 @@ _REFERENCE: Final = re.compile(
     r"|(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:"
     r"|\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b"
 )
-#: A person or an image; inside of code they stay.
-_OUTSIDE_CODE: Final = re.compile(r"(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]")
+#: A person, an image or markup; inside of code they stay.
+_OUTSIDE_CODE: Final = re.compile(
+    r"(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]"
+    r"|<!--|-->|</?(?:summary|p|br|hr|div|center|sub|sup|img|li|ul|ol)\b",
+    re.IGNORECASE,
+)
 NUMBERS: Final = (
     r"(?:\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|related to|part of|issue|bug|pr|pull request)[\s:]{1,4})*"
     r"(?:[\w.-]{1,100}/[\w.-]{1,100})?(?:[#!]|GH-)\d{1,12}(?:[\s,&]{0,4}(?:and )?(?:[#!]|GH-)\d{1,12}){0,9}\b"
@@ -44,6 +54,8 @@ _LEADING: Final = re.compile(
     rf"(?:(?i:{NUMBERS})|`#\d{{1,12}} <[^>\n]{{1,300}}>`_{{1,2}}|https?://\S{{1,300}})(?:[.:]\s+|\s+[-–—]\s+|\s+(?=[A-Z]))"
 )
 _LINKED: Final = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
+#: A link to the page of a person or group, which is named by it.
+_PROFILE: Final = re.compile(r"\[@?([\w.-]{1,100})\]\(https?://[\w.-]{1,100}/\1/?\)", re.IGNORECASE)
 #: Words around references that say nothing else.
 _AROUND: Final = re.compile(
     r"(?:[\W_]*\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|also|refs?|references?|issues?|bugs?|related|part|of|to|for"
@@ -58,11 +70,23 @@ _BOLD: Final = re.compile(
 _LABEL: Final = re.compile(r"([A-Z][A-Za-z' ]{2,60}):[ \t]*")
 _UNDERLINE: Final = re.compile(r"(?:={2,}|-{2,})[ \t]*")
 _LIST_ITEM: Final = re.compile(r"[ \t]{0,20}(?:[-*+]|\d{1,4}[.)])[ \t]|[ \t]{2,}\S")
-#: Words of the headings above what describes the fix, or says nothing about the bug.
+#: Sections of templates that describe the fix, or say nothing about the bug.
 _NOT_FOR_THE_MODEL: Final = re.compile(
-    r"\b(?:tests?|tested|testing|verified|review\w*|chang(?:es?|ed)|new|done|changelog|release notes?|news"
-    r"|implementation|approach|fix(?:e[sd])?|solutions?|solved?|patch|resolution|resolved?|suggest\w*|check ?lists?"
-    r"|to ?do|related|issues|references?|links?|before|code of conduct|you|ai|documentation|screenshots?|deployment)\b",
+    r"(?:unit |new |added )?tests?(?: added| plan| cases?| coverage)?|testing(?: done| instructions| plan)?|tested"
+    r"|how (?:ha[sd]|have|was|were|did|is|to|do|can) (?:this|it|these|you|that)?\b.{0,60}(?:test|verif|review).{0,40}"
+    r"|how (?:it|this|that|the \w+) (?:was|is|were|gets?) (?:fixed|solved|done|resolved|implemented)"
+    r"|how (?:does|do|did) (?:this|it|these|we|i)\b.{0,60}(?:fix|work|solve|address).{0,40}"
+    r"|(?:summary of |list of |proposed |main |key |code |the |other )?changes?(?: made| proposed| summary| log)?"
+    r"|what(?:'s| has| was| is)? (?:changed?|new|done|fixed)"
+    r"|what (?:does|do|did) (?:this|these) .{0,60}(?:do|change).{0,20}"
+    r"|changelog(?: entry)?|release notes?|news(?: entry| fragment)?|implementation(?: details| notes)?|approach"
+    r"|(?:the |proposed |suggested |possible |potential |my )?(?:fix|solution|patch|resolution)(?:es|s)?"
+    r"|suggest(?:ed|ion)s?(?: fix| for a fix)?|(?:pr |pull request |contributor |author |review )?check ?lists?"
+    r"|to ?do(?:s| list)?|types? of changes?|kind of change|reviewers?|review notes?|notes? (?:for|to) reviewers?"
+    r"|related(?: issues?| prs?| pull requests?| links?| tickets?)?(?: (?:and|or) .{0,40})?|(?:linked |closes )issues?"
+    r"|references?|links?|before (?:submitting|you|merging|opening).{0,60}|code of conduct"
+    r"|(?:are|would) you (?:willing|like) to.{0,60}|ai (?:disclosure|usage).{0,40}|documentation(?: updates?)?"
+    r"|breaking changes?|screenshots?|deployment(?: notes)?",
     re.IGNORECASE,
 )
 
@@ -82,11 +106,11 @@ def normalise(text: str, limit: int = MAX_READ) -> str:
 def prose(text: str) -> str:
     """Return a text's lines, empty where they are no prose.
 
-    So no sentence goes on behind a line that is left out. Left out are HTML comments, code fences, patches, checklists,
-    trailers, text that merges add, lines of references alone, headings, and the sections of templates that describe how
-    something was done. Of a link, the text is kept.
+    So no sentence goes on behind a line that is left out. Left out are HTML comments, folds, code fences, patches,
+    checklists, trailers, text that merges add, lines of references alone, headings, and the sections of templates that
+    describe how something was done. Of a link, the text is kept, and of a comment inside a line its signs.
     """
-    lines = [line[:_MAX_LINE] for line in _COMMENT.sub("", normalise(text)).split("\n")]
+    lines = [line[:_MAX_LINE] for line in _HIDDEN.sub(_without_hidden, normalise(text)).split("\n")]
     lines = list(_without_sections(list(_without_patches(list(_without_fences(lines))))))
     kept = [""]
     for line in lines:
@@ -94,12 +118,21 @@ def prose(text: str) -> str:
         apart = not kept[-1].strip() or kept[-1].endswith((".", "!", "?")) or line[:1].isupper()
         left_out = _PLUMBING.fullmatch(line) or (apart and is_reference(line))
         leading = _LEADING.match(line) if apart else None
-        kept.append("" if left_out else _LINKED.sub(r"\1", line[leading.end() :] if leading else line))
+        kept.append("" if left_out else _LINKED.sub(_text_of_link, line[leading.end() :] if leading else line))
     return "\n".join(kept[1:])
 
 
+def _without_hidden(found: re.Match[str]) -> str:
+    code, begins_line, fold = found.groups()
+    return code or ("" if begins_line is not None or fold else "<!-- -->")
+
+
+def _text_of_link(link: re.Match[str]) -> str:
+    return link[0] if _PROFILE.fullmatch(link[0]) else link[1]
+
+
 def refers(text: str) -> bool:
-    """Return whether a text has a reference, image or mention."""
+    """Return whether a text has a reference, image, mention or tag."""
     return bool(_REFERENCE.search(text) or _OUTSIDE_CODE.search(_CODE.sub("", text)))
 
 
@@ -138,9 +171,17 @@ def _without_fences(lines: list[str]) -> Iterator[str]:
 
 def _without_patches(lines: list[str]) -> Iterator[str]:
     inside = False
-    for line in lines:
+    for number, line in enumerate(lines):
         inside = _PATCH_HEADER.match(line) is not None or (inside and _INSIDE_PATCH.match(line) is not None)
-        yield "" if inside else line
+        yield "" if inside or _is_replacement(lines, number) else line
+
+
+def _is_replacement(lines: list[str], number: int) -> bool:
+    if not _PATCH_LINE.match(lines[number]):
+        return False
+    sign = lines[number].lstrip()[0]
+    around = (lines[other] for other in (number - 1, number + 1) if 0 <= other < len(lines))
+    return any(_PATCH_LINE.match(line) and line.lstrip()[0] != sign for line in around)
 
 
 def _without_sections(lines: list[str]) -> Iterator[str]:
@@ -154,12 +195,12 @@ def _without_sections(lines: list[str]) -> Iterator[str]:
         underlined = number + 1 < len(lines) and _is_underline(lines, number + 1)
         heading = (1 if lines[number + 1][0] == "=" else 2, _heading_words(line)) if underlined else _heading(line)
         if heading is not None and (skipping is None or heading[0] <= skipping):
-            skipping = heading[0] if _NOT_FOR_THE_MODEL.search(heading[1]) else None
+            skipping = heading[0] if _NOT_FOR_THE_MODEL.fullmatch(heading[1]) else None
             in_label = False
         if in_label:
             in_label = not line.strip() or _LIST_ITEM.match(line) is not None
         label = _LABEL.fullmatch(line)
-        in_label = in_label or (label is not None and _NOT_FOR_THE_MODEL.search(label[1]) is not None)
+        in_label = in_label or (label is not None and _NOT_FOR_THE_MODEL.fullmatch(label[1].strip()) is not None)
         yield line if heading is None and skipping is None and not in_label else ""
 
 

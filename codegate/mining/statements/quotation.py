@@ -12,6 +12,7 @@ from codegate.mining.statements.prose import NUMBERS, is_plumbing, is_reference,
 Refused = Callable[[str, str], str]
 """Returns why a text of a source may not be shown, or ""."""
 
+_MAX_TITLE: Final = 1200  # characters
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 _MIN_HEADING: Final = 3  # words
@@ -86,10 +87,11 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     """
     few = ("", "")
     for title, source in titles:
-        written = " ".join(_ASIDE.sub("", without_type(normalise(title).lstrip(_BULLETS))).split())
+        written = " ".join(_ASIDE.sub("", without_type(normalise(title, _MAX_TITLE).lstrip(_BULLETS))).split())
         text = _AT_ENDS.sub("", written).strip()
         words = len(_WORD.findall(text))
-        if words and not is_plumbing(text) and not refers(text) and not refused(text, source):
+        plumbing = is_plumbing(written) or is_plumbing(text)
+        if words and not plumbing and not refers(text) and not refused(text, source):
             if words >= _MIN_HEADING and _CONNECTS.search(written) is None:
                 return text, source
             few = few if few[0] else (text, source)
@@ -170,7 +172,7 @@ def is_sentence(text: str, source: str) -> bool:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    for paragraph in _PARAGRAPH.split(prose(_OTHERS.sub("", _ASIDE.sub("", text)))):
+    for paragraph in _PARAGRAPH.split(prose(_OTHERS.sub("", _ASIDE.sub("", normalise(text))))):
         if not _INDENTED.fullmatch(paragraph):
             yield " ".join(paragraph.split())
 
