@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from codegate.sandbox import SandboxError, Toolchain
-from codegate.sandbox.toolchains import check_system, find_toolchain, machine_toolchains, toolchain_variables
+from codegate.sandbox.toolchains import (
+    Interpreter,
+    check_system,
+    find_interpreter,
+    find_toolchain,
+    machine_toolchains,
+    toolchain_variables,
+)
 
 
 def install(folder: Path, name: str, says: str) -> Path:
@@ -87,3 +94,10 @@ def test_packages_of_the_system_that_are_missing_are_named(path: Path) -> None:
     check_system(["libone"])
     with pytest.raises(SandboxError, match=r"packages libthree, libtwo,.*apt-get install libthree libtwo"):
         check_system(["libone", "libtwo", "libthree"])
+
+
+@pytest.mark.parametrize("says", ["3", "[1, 2, 3]", "{}", "not JSON", ""])
+def test_a_program_that_is_called_python_and_is_none_is_passed_over(path: Path, says: str) -> None:
+    install(path / "first", "python7.1", says)
+    install(path / "second", "python7.1", '["7.1.4", "/python", "/"]')
+    assert find_interpreter("7.1") == Interpreter(Path("/python"), Path("/"))
