@@ -41,7 +41,7 @@ from codegate.solving import read_agent_files, read_harness
 from codegate.strict import Folder
 from codegate.suite import Changes, Suite, Tree, git, load_suite, make_patch
 
-_JOBS: Final = min(len(os.sched_getaffinity(0)), 8)
+_JOBS: Final = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, 8)
 _PROBLEMS: Final = 30
 _MARK: Final = ".codegate-demo"
 _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "codegate.lock")
