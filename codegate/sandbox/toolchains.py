@@ -210,9 +210,9 @@ def _ask_python(program: Path) -> tuple[str, Path, Path] | None:
     """Return a Python's full version, executable and prefix."""
     try:
         version, base, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", _ASK_PYTHON]).partition("\n")[0])
+        return str(version), Path(base).resolve(), Path(prefix).resolve()
     except (ValueError, TypeError):  # it is no Python, or not one that is known
         return None
-    return str(version), Path(base).resolve(), Path(prefix).resolve()
 
 
 def _pythons(version: str) -> list[Path]:
