@@ -23,15 +23,13 @@ from typing import Any
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.kinds.kind import classify_kind, score_unit, signals
-from codegate.mining.kinds.words import Signal
+from codegate.mining.kinds import BUGS, Signal, classify_kind, score_unit, signals
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.suite import load_suite, read_commit
 
 PRECISION, RECALL = 0.85, 0.80
-BUGS = ("bugfix", "security")
 SMOOTHING = 0.7
 MOST_BITS = 3.0
 
@@ -90,7 +88,7 @@ def classify(row: dict[str, Any], name: str, clone: Path, units: dict[str, Unit]
     outcomes = recorded_outcomes(row)
     kind = classify_kind(unit, parts, outcomes)
     said = kind.kind in BUGS
-    return Row(name, commit, unit.title, bug, said, reason, signals(unit, parts, outcomes), kind.evidence)
+    return Row(name, commit, unit.title, bug, said, reason, tuple(signals(unit, parts, outcomes)), kind.evidence)
 
 
 def mined(rows: Sequence[dict[str, Any]], suites: Iterable[Path], window: Path | None) -> list[Row]:
@@ -125,11 +123,11 @@ def figures(rows: Sequence[Row], said: Sequence[bool], name: str) -> tuple[float
     return precision, recall
 
 
-def keys(row: Row) -> set[tuple[str, str]]:
-    return {(signal.name, signal.kind) for signal in row.signals}
+def keys(row: Row) -> set[tuple[str, float]]:
+    return {(signal.name, signal.for_bug) for signal in row.signals}
 
 
-def fitted(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+def fitted(rows: Sequence[Row]) -> dict[tuple[str, float], float]:
     """Return the bits of each signal as these rows have it: the smoothed log-odds of bug fixes against the rest."""
     bugs = sum(row.bug for row in rows) + 2 * SMOOTHING
     others = sum(not row.bug for row in rows) + 2 * SMOOTHING

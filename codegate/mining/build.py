@@ -19,7 +19,7 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RECIPE_ERRORS, RecordedBuilds, limits_of, settings_of
 from codegate.mining.examples.example import Example, Found, base_tests, chosen, public_text
 from codegate.mining.examples.search import find_examples, steady_examples
-from codegate.mining.kinds.kind import KindOf, classify_kind
+from codegate.mining.kinds import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineRequest
 from codegate.mining.profile import Steps

@@ -9,7 +9,7 @@ from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths, source_changes
-from codegate.mining.kinds.kind import score_unit
+from codegate.mining.kinds import score_unit
 from codegate.mining.options import DEFAULT_KINDS, MineRequest
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange

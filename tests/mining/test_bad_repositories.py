@@ -10,7 +10,7 @@ import pytest
 from codegate.errors import UsageError
 from codegate.mining import MineReport, MineRequest, mine_repository
 from codegate.mining.cut import cut
-from codegate.mining.kinds.kind import score_unit
+from codegate.mining.kinds import score_unit
 from codegate.mining.sources.history import Unit, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend

@@ -6,13 +6,17 @@ from typing import Final
 
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.prose import without_references
 from codegate.suite import Tree
 from codegate.suite.declared import read_plain_yaml
 
+_CHANGELOG: Final = re.compile(
+    r"(?:^|/)(?:changelog|changes|change_log|news|history|releases?|release[-_]?notes|whatsnew|newsfragments)"
+    r"(?:\.\w{1,4})?(?:/.*)?$|(?:^|/)(?:changelog\.d|\.changeset|\.changes)/",
+    re.IGNORECASE,
+)
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _YAML: Final = (".yaml", ".yml")
@@ -27,7 +31,7 @@ def entries_naming(tip: Tree, numbers: Iterable[int]) -> list[str]:
     pattern = re.compile(rf"(?:#|issues?[:/ ]+`?|pr:`|pull/)(?:{'|'.join(wanted)})\b", re.IGNORECASE)
     found = []
     for path, file in tip.items():
-        if CHANGELOG.search(path) and not file.is_link and len(file.data) <= _MAX_BYTES:
+        if _CHANGELOG.search(path) and not file.is_link and len(file.data) <= _MAX_BYTES:
             found += [entry for entry in _entries(decode(file.data)) if pattern.search(entry)]
     return found[:_MAX_ENTRIES]
 
@@ -68,7 +72,7 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
     found: list[str] = []
     for change in unit.changes:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
-        if file is None or change.path in cut.fix or not CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
+        if file is None or change.path in cut.fix or not _CHANGELOG.search(change.path) or len(file.data) > _MAX_BYTES:
             continue
         before = _changelog_entries(cut.base, change.path) if old is not None else []
         new = _changelog_entries(cut.fixed, change.path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from codegate.mining.kinds.words import without_type
+from codegate.mining.kinds import without_type
 from codegate.mining.statements.prose import NUMBERS, is_plumbing, is_reference, normalise, prose, refers
 
 Refused = Callable[[str, str], str]

@@ -1,1 +1,0 @@
-"""Classify a change as bug fix, feature or something else."""
