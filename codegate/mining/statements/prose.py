@@ -132,7 +132,7 @@ def _text_of_link(link: re.Match[str]) -> str:
 
 
 def refers(text: str) -> bool:
-    """Return whether a text has a reference, image, mention or tag."""
+    """Return whether a text has references, images, mentions or tags."""
     return bool(_REFERENCE.search(text) or _OUTSIDE_CODE.search(_CODE.sub("", text)))
 
 
