@@ -15,7 +15,7 @@ from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.chat import EXTRA
 from codegate.candidates.providers import EXAMPLE_CANDIDATE, ModelProvider
-from codegate.candidates.sdk import Forwarded, SdkProvider
+from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
@@ -65,20 +65,12 @@ class OpenAIProvider(SdkProvider):
         return request
 
     @override
-    def _answer(
-        self,
-        spec: CandidateSpec,
-        protocol: ModelProtocol,
-        request: dict[str, Any],
-        headers: Mapping[str, str],
-        sampling: Sampling,
-    ) -> Forwarded:
+    def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:
         # Which name of the limit the server knows is not the agent's to know.
         newer = self._official or request["model"] in self._only_newer_name
         limit = next((name for name in _LIMIT_NAMES if name in request), None)
         known = "max_completion_tokens" if newer else "max_tokens"
-        request = {known if name == limit else name: value for name, value in request.items()}
-        return super()._answer(spec, protocol, request, headers, sampling)
+        return {known if name == limit else name: value for name, value in request.items()}
 
     @override
     def _relaxes(

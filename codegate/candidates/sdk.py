@@ -177,6 +177,7 @@ class SdkProvider(ABC):
         A request that was declined for its prompt gives an answer without text, because a retry would not help. One
         that ``_relaxes`` changes is sent again, and one whose key was renewed.
         """
+        request = self._spelled(request)
         streamed, renewed = bool(request.get("stream")), False
         given = frozenset(request.keys() - protocol.limits)
         while True:
@@ -209,6 +210,10 @@ class SdkProvider(ABC):
                 completion = completion.model_copy(update={"pause": limit_reset(response.headers)})
             return Forwarded(content, streamed, completion, tuple(sorted(given - request.keys())))
 
+    def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the request with field names that the server knows."""
+        return request
+
     def _read(
         self, protocol: ModelProtocol, request: Mapping[str, Any], content: bytes, seconds: float, *, streamed: bool
     ) -> Completion:
@@ -230,7 +235,7 @@ class SdkProvider(ABC):
     def _relaxes(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
-        """Drop refused fields that nobody has chosen; return whether any."""
+        """Drop refused fields that nobody chose; return whether one was."""
         # A sampling parameter that the agent always sends is not the user's to remove.
         if refused := [name for name in fields_to_drop(fault.setting, sampling) if name in request]:
             for name in refused:
