@@ -84,7 +84,7 @@ class Signal:
     Attributes:
         name: the type of sign.
         bits: its weight.
-        detail: what was seen.
+        detail: the words or names in which it was seen.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _score(found: list[Signal]) -> BugScore:
 
 
 def _words(unit: Unit, enrichment: Enrichment | None) -> Iterator[Signal]:
-    yield from _said(unit)
+    yield from _title_or_branch(unit)
     if enrichment is not None:
         if enrichment.title != unit.title:
             yield from _title("title on GitHub", enrichment.title)
@@ -152,7 +152,7 @@ def _words(unit: Unit, enrichment: Enrichment | None) -> Iterator[Signal]:
             yield from _title("issue", issue.title, 0.5)
 
 
-def _said(unit: Unit) -> list[Signal]:
+def _title_or_branch(unit: Unit) -> list[Signal]:
     """Return the title's signals, or else the branch's.
 
     The title of a merge without one is the subject of its first commit, the last line of its message.
@@ -163,15 +163,15 @@ def _said(unit: Unit) -> list[Signal]:
 
 def _title(name: str, title: str, factor: float = 1.0) -> Iterator[Signal]:
     text = _REFERENCE.sub("", title[:_MAX_TITLE])
-    said = []
+    found = []
     for match in _WORD.finditer(text):
         kind, opens = _kind(match), _PREFIX.search(text[: match.start()]) is not None
         if opens or kind != "refactor":  # a title may well mention docs, types or a split
             bits = factor * (_OPENING if opens else _WITHIN)
-            said.append(Signal(name if opens else f"in {name}", kind, bits, match[0].lower()))
+            found.append(Signal(name if opens else f"in {name}", kind, bits, match[0].lower()))
     # "Add a test and fix the typo" is both; "fix X by adding Y" is a fix.
-    bug = sorted((signal for signal in said if signal.kind in BUGS), key=lambda signal: signal.kind != "security")
-    yield from dict.fromkeys([*said[:1], *bug[:1]])
+    bug = sorted((signal for signal in found if signal.kind in BUGS), key=lambda signal: signal.kind != "security")
+    yield from dict.fromkeys([*found[:1], *bug[:1]])
 
 
 def _named(text: str) -> Kind | None:

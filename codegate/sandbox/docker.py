@@ -154,7 +154,7 @@ class DockerBackend(Backend):
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
-            environment = replace(self.prepare(recipe), layer=None)  # its variables are those of its tests
+            environment = replace(self.prepare(recipe), layer=None)  # its variables are for the tests that run on it
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, limits, given)
         written, built = partial(self._written, container), partial(container_folders, container)

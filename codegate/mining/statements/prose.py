@@ -116,7 +116,7 @@ def prose(text: str) -> str:
     for line in lines:
         # A line of references may also end the sentence of the line before.
         apart = not kept[-1].strip() or kept[-1].endswith((".", "!", "?")) or line[:1].isupper()
-        left_out = _PLUMBING.fullmatch(line) or (apart and is_reference(line))
+        left_out = is_plumbing(line) or (apart and is_reference(line))
         leading = _LEADING.match(line) if apart else None
         kept.append("" if left_out else _LINKED.sub(_text_of_link, line[leading.end() :] if leading else line))
     return "\n".join(kept[1:])
