@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from codegate.errors import UsageError
 from codegate.http import HttpConnection, HttpRequest
-from codegate.strict import Strict, parse_json, shown
+from codegate.strict import Strict, parse_json, printable
 
 SERVICE_PORT: Final = 4181
 SERVICE_ENVIRONMENT: Final = {"CODEGATE_SERVICE_URL": f"http://127.0.0.1:{SERVICE_PORT}"}
@@ -193,7 +193,9 @@ class FakeService:
             self._flooded = True
             return Answer(status=503, body={"error": f"more than {MAX_CALLS} calls"})
         target = f"{request.path}?{request.query}" if request.query else request.path
-        self._calls.append(shown(f"{request.method} {target} {request.body[:200].decode('utf-8', 'replace')}".strip()))
+        self._calls.append(
+            printable(f"{request.method} {target} {request.body[:200].decode('utf-8', 'replace')}".strip())
+        )
         document = _document(request.body)
         self._met.update(each.test for each in self._service.expects if each.matches(request, document))
         for number, route in enumerate(self._service.routes):

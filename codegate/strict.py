@@ -188,7 +188,7 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def shown(part: object, most: int = 200) -> str:
+def printable(part: object, most: int = 200) -> str:
     """Return untrusted text, cut to ``most`` characters and escaped."""
     text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
@@ -200,7 +200,7 @@ def error_line(error: Exception, most: int = 200) -> str:
     It has at most ``most`` characters, before escaping.
     """
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
-    return shown(text, most).removesuffix(".")
+    return printable(text, most).removesuffix(".")
 
 
 @dataclass

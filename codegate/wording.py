@@ -20,7 +20,7 @@ def count_of(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def few(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
+def join_first(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
     """Join the first ``most`` names, and say how many more."""
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""

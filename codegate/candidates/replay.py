@@ -33,7 +33,7 @@ from codegate.candidates.conversation import (
 )
 from codegate.durable import canonical_json
 from codegate.errors import UsageError
-from codegate.strict import Strict, parse_json, read_lines, shown
+from codegate.strict import Strict, parse_json, printable, read_lines
 
 TRANSCRIPTS_SCHEMA: Final = "codegate.transcripts/1"
 MAX_LINE_BYTES: Final = 8 << 20
@@ -228,8 +228,8 @@ def _parse(kind: type[_Model], path: Path, number: int, line: bytes) -> _Model:
         raise UsageError(f"{place} is not UTF-8 text.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(shown(part) for part in first["loc"]) or "line"
+        key = ".".join(printable(part) for part in first["loc"]) or "line"
         raise UsageError(
-            f"{place}: {key}: {shown(first['msg'])}.",
+            f"{place}: {key}: {printable(first['msg'])}.",
             f"The format is {TRANSCRIPTS_SCHEMA}: a header line, then one object per problem and sample.",
         ) from None

@@ -10,7 +10,7 @@ from codegate.cli.output import emit, json_wanted, note, write
 from codegate.errors import UsageError
 from codegate.operations.affected import affected
 from codegate.running import CONFIG_NAME
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.wording import count_of
 
 _MOST_SHOWN: Final = 20
@@ -38,11 +38,11 @@ def command(
         raise UsageError("BASE is empty: this event has no base commit.", "Gate it without asking, or name a commit.")
     found = affected(Path.cwd(), base, head, config, also)
     for path, what in list(found.files.items())[:_MOST_SHOWN]:
-        note(f"{shown(path)} changed: {what}")
+        note(f"{printable(path)} changed: {what}")
     if (more := len(found.files) - _MOST_SHOWN) > 0:
         note(f"{count_of(more, 'more file')} changed that the gate reads")
     if not found.files:
-        note(f"nothing changed that the gate reads: {', '.join(map(shown, sorted(found.watched)))}")
+        note(f"nothing changed that the gate reads: {', '.join(map(printable, sorted(found.watched)))}")
     answer = bool(found.files)
     if not json_wanted():
         write(f"gate={str(answer).lower()}")

@@ -21,7 +21,7 @@ from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
 from codegate.strict import File, Folder
 from codegate.suite import load_suite
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 _LOCK: Final = Path("codegate.lock")
 _SHOWN: Final = 20  # how many findings or problems people are shown
@@ -312,7 +312,7 @@ def _difference_words(found: BaselineDifference) -> list[str]:
     lines += [f"condition {one.field}: {one.baseline} -> {one.candidate}" for one in found.conditions]
     for word, names in (("added", found.added), ("removed", found.removed), ("altered", found.altered)):
         if names:
-            lines.append(f"{word} {count_of(len(names), 'problem')}: {few(names, _SHOWN)}")
+            lines.append(f"{word} {count_of(len(names), 'problem')}: {join_first(names, _SHOWN)}")
     moved = [one for one in found.problems if one.difference]
     lines += [
         f"  {one.problem}: {one.before[0]}/{one.before[1]} -> {one.after[0]}/{one.after[1]}" for one in moved[:_SHOWN]

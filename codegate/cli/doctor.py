@@ -17,7 +17,7 @@ from codegate.running import new_run_id
 from codegate.running.config import CONFIG_NAME, load_config
 from codegate.running.opening import opened_providers
 from codegate.sandbox import cache_folder, select_backend
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import git
 from codegate.wording import count_of
 
@@ -95,7 +95,7 @@ def _git() -> tuple[Level, str]:
     found = re.match(r"git version (\d+)\.(\d+)", words)
     if found is None or tuple(map(int, found.groups())) < _OLDEST_GIT:
         oldest = ".".join(map(str, _OLDEST_GIT))
-        raise UsageError(f"{shown(words)!r} is too old.", f"Install git {oldest} or newer.")
+        raise UsageError(f"{printable(words)!r} is too old.", f"Install git {oldest} or newer.")
     return "ok", words
 
 

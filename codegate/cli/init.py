@@ -41,7 +41,7 @@ from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.config import load_config
 from codegate.running.plan import call_needs
 from codegate.sandbox import Choice
-from codegate.strict import File, read_text, shown
+from codegate.strict import File, printable, read_text
 from codegate.suite import load_suite
 from codegate.wording import count_of, documentation
 
@@ -262,7 +262,7 @@ def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> 
         return None, None
     place = f"taken: {taken.place}: " if taken is not None else ""
     if not tried.ready:
-        say(f"not ready to mine: {place}{tried.words}\n{tried.failed[0]}: {shown(tried.message, _MOST_SHOWN)}")
+        say(f"not ready to mine: {place}{tried.words}\n{tried.failed[0]}: {printable(tried.message, _MOST_SHOWN)}")
         return None, None
     say(f"{place}{tried.words}: ready to mine")
     return taken, tried.words

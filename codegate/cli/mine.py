@@ -40,7 +40,7 @@ from codegate.sandbox import cache_folder
 from codegate.strict import File, Folder
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
-from codegate.wording import count_of, documentation, few
+from codegate.wording import count_of, documentation, join_first
 
 _STRICT_ROUNDS: Final = 5
 _SHOWN: Final = 10
@@ -305,4 +305,4 @@ def _spread(values: Distribution, *, percent: bool = False) -> str:
 
 def _named(what: str, problems: tuple[str, ...]) -> Iterator[str]:
     if problems:
-        yield f"{what}: {few(problems, _LONGEST)}"
+        yield f"{what}: {join_first(problems, _LONGEST)}"

@@ -25,7 +25,7 @@ from codegate.reporting.cells import Table
 from codegate.running import Journal, Run, RunOptions
 from codegate.running.expenses import ASSUMED_OUTPUT, BYTES_PER_TOKEN
 from codegate.running.plan import CallNeeds
-from codegate.strict import Folder, shown
+from codegate.strict import Folder, printable
 from codegate.wording import count_of
 
 _WIDTH: Final = 80
@@ -77,7 +77,7 @@ def command(
     for one in made.expenses:
         say(f"  {price_words(one.spec)}")
     for given, paths in laid.items():
-        say(f"  {given} is given {count_of(len(paths), 'file')} of this repository: {', '.join(map(shown, paths))}")
+        say(f"  {given} is given {count_of(len(paths), 'file')} of this repository: {', '.join(map(printable, paths))}")
     for words in made.endings:
         say(f"  {words}")
     if request.drop is not None:

@@ -13,7 +13,7 @@ from typing import Final
 import codegate
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import GitError, git, is_plain_path
 
 ACTION: Final = "codegate-ci/codegate"
@@ -63,7 +63,7 @@ def path_for_workflows(path: Path) -> str:
     """
     named = Path(os.path.relpath(path)).as_posix()
     if named != "." and (not is_plain_path(named) or not named.isprintable() or "${{" in named):
-        raise UsageError(f"workflows cannot read {shown(named)}.", "Give a plain path in this repository.")
+        raise UsageError(f"workflows cannot read {printable(named)}.", "Give a plain path in this repository.")
     return named
 
 

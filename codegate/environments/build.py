@@ -43,7 +43,7 @@ from codegate.environments.variables import (
 )
 from codegate.sandbox import Backend, Command, Completed, Layer, SandboxError, SandboxFile
 from codegate.sandbox.relay import Relay
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import Tree
 
 _LOG: Final = logging.getLogger(__name__)
@@ -269,7 +269,7 @@ class _Build:
         failures: list[BuildFailed] = []
         kept: list[str] = []
         for line in self._recipe.setup:
-            began, name = time.monotonic(), shown("; ".join(filter(None, map(str.strip, line.splitlines()))), 80)
+            began, name = time.monotonic(), printable("; ".join(filter(None, map(str.strip, line.splitlines()))), 80)
             _LOG.info("set-up: %s", name)
             script = f"{_enter(self._recipe.folder)}exec 2>&1\n{line}"
             done = self._run(script, self._set_up, step=True)
@@ -283,7 +283,7 @@ class _Build:
                         failure = None
                         break
             self._steps.append((line, round(time.monotonic() - began, 1)))
-            last = f": {shown(failure.lines[-1])}" if failure is not None and failure.lines else ""
+            last = f": {printable(failure.lines[-1])}" if failure is not None and failure.lines else ""
             how = "failed after" if failure else "done in"
             _LOG.info("set-up: %s: %s %.1f s%s", name, how, self._steps[-1][1], last)
             if failure is None:
@@ -309,7 +309,7 @@ class _Build:
         if self._python:
             copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()
             self._notes += [
-                f"{shown(name, 100)} is installed as a copy: tests would not see changes of the tree. "
+                f"{printable(name, 100)} is installed as a copy: tests would not see changes of the tree. "
                 "Install it with `-e`."
                 for name in copies
             ]
@@ -370,11 +370,11 @@ class _Build:
             ended = f"needed more than {LIMITS.memory_bytes >> 30} GiB of memory"
         else:
             ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
-        _LOG.debug("set-up: it printed: %s", "".join(f"\n  {shown(line, _LINE)}" for line in lines) or "nothing")
-        last = tuple(self._redactor.redact(shown(line, _LINE)) for line in lines[-_LAST_LINES:])
+        _LOG.debug("set-up: it printed: %s", "".join(f"\n  {printable(line, _LINE)}" for line in lines) or "nothing")
+        last = tuple(self._redactor.redact(printable(line, _LINE)) for line in lines[-_LAST_LINES:])
         by_itself = done.exit_code is not None and not (done.timed_out or done.memory_exceeded)
         return BuildFailed(
-            shown(step, _LINE),
+            printable(step, _LINE),
             ended,
             self._redactor.redact(package),
             last,
@@ -385,10 +385,12 @@ class _Build:
 
     def _remedy(self, done: Completed) -> str:
         if self._proxy.refused:
-            hosts = ", ".join(shown(host, 100) for host in sorted(self._proxy.refused))
+            hosts = ", ".join(printable(host, 100) for host in sorted(self._proxy.refused))
             return f"It asked for hosts that are no package index; to allow them: `hosts: [{hosts}]` in `environment:`."
         if self._proxy.unreachable:
-            return f"From this machine, {'; '.join(shown(why, 200) for why in sorted(self._proxy.unreachable)[:3])}."
+            return (
+                f"From this machine, {'; '.join(printable(why, 200) for why in sorted(self._proxy.unreachable)[:3])}."
+            )
         if done.exit_code in _NOT_THERE:
             return (
                 "A program is not there: let `setup` of `environment:` install it first (`pip install …`), "

@@ -21,7 +21,7 @@ from codegate.environments.steps import GITHUB_PLACES, set_up, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
-from codegate.suite.declared import at, mapping, read_json_with_comments, read_tree_json, strings
+from codegate.suite.declared import mapping, read_json_with_comments, read_tree_json, strings, value_at
 
 _DEVCONTAINERS: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _APART: Final = re.compile(r"(?i)e2e|playwright|cypress|selenium|browser|integration")
@@ -160,7 +160,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
         place = f"{folder}/package.json" if folder else "package.json"
-        if at(read_tree_json(tree, place), "scripts", "build"):
+        if value_at(read_tree_json(tree, place), "scripts", "build"):
             built = deepcopy(draft)
             built.run(f"{manager} run build", folder, {}, f"`{place}`, script `build`")
             yield built

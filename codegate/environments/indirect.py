@@ -13,13 +13,13 @@ from typing import Final
 from codegate.environments.steps import one_line_each
 from codegate.suite import Tree, is_plain_path
 from codegate.suite.declared import (
-    at,
     mapping,
     read_ini,
     read_toml,
     read_tree_json,
     read_tree_text,
     strings,
+    value_at,
 )
 
 ELSEWHERE: Final = "-"  # a folder outside the tree
@@ -125,7 +125,7 @@ def _tox_commands(
     variables = _lines(own.get("setenv", own.get("set_env", "")), name)
     place, plain, tables = "tox.ini", True, ["testenv"]
     for path, table in _tables(tree, inside).items() if not sections else ():
-        own = {**mapping(at(table, "env_run_base")), **mapping(at(table, "env", name))}
+        own = {**mapping(value_at(table, "env_run_base")), **mapping(value_at(table, "env", name))}
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
@@ -176,7 +176,7 @@ def _substituted(text: str, name: str) -> str:
 
 
 def _tables(tree: Tree, inside: str) -> Mapping[str, Mapping[str, object]]:
-    own = at(read_toml(tree, f"{inside}pyproject.toml"), "tool", "tox")
+    own = value_at(read_toml(tree, f"{inside}pyproject.toml"), "tool", "tox")
     return {"tox.toml": read_toml(tree, f"{inside}tox.toml"), "pyproject.toml": own if isinstance(own, dict) else {}}
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from codegate.suite import Part, Tree
-from codegate.suite.declared import at, mapping, read_ini, read_toml, read_tree_json, read_tree_text
+from codegate.suite import Subtree, Tree
+from codegate.suite.declared import mapping, read_ini, read_toml, read_tree_json, read_tree_text, value_at
 
 _TESTS: Final = {
     "python": re.compile(r"(?:^|/)(?:tests?(?:/.*)?|test_[^/]*|[^/]*_test)\.py$"),
@@ -51,7 +51,7 @@ def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple
     those named for tests.
     """
     inside = f"{folder}/" if folder else ""
-    names = set(Part.of(tree, folder))  # with the lock of the workspace that the folder is in
+    names = set(Subtree.of(tree, folder))  # with the lock of the workspace that the folder is in
     for language in languages_of(tree, folder):
         if language == "python" and (found := list(_python(tree, inside, names, light=light))):
             mentioned = any("pytest" in read_tree_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
@@ -90,7 +90,7 @@ def project_parts(tree: Tree) -> dict[str, list[str]]:
 
 def _python(tree: Tree, inside: str, names: set[str], *, light: bool) -> Iterator[tuple[str, str]]:
     data = read_toml(tree, f"{inside}pyproject.toml")
-    optional = at(data, "project", "optional-dependencies") or at(
+    optional = value_at(data, "project", "optional-dependencies") or value_at(
         read_ini(tree, f"{inside}setup.cfg"), "options.extras_require"
     )
     extras = [name for name in mapping(optional) if _FOR_TESTS.search(name)]

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_
 
 from codegate.durable import digest, sha256
 from codegate.environments.steps import short
-from codegate.strict import Strict, shown
+from codegate.strict import Strict, printable
 from codegate.suite import (
     RECIPE,
     Base,
@@ -241,7 +241,7 @@ def recipe_yaml(found: FoundRecipe) -> str:
         else:
             lines.append(_entry(f"  {key}: ", value, found.sources.get(key, "")))
     lines += ["  {}"] if not given else []
-    lines += [f"  # left out: {shown(' '.join(clause.split()), 300)}" for clause in found.left_out]
+    lines += [f"  # left out: {printable(' '.join(clause.split()), 300)}" for clause in found.left_out]
     return "\n".join(lines) + "\n"
 
 
@@ -271,4 +271,4 @@ def _scalar(value: object) -> str:
 
 
 def _comment(line: str, source: str) -> str:
-    return f"{line}  # {shown(' '.join(source.split()), 300)}" if source else line
+    return f"{line}  # {printable(' '.join(source.split()), 300)}" if source else line

@@ -12,7 +12,7 @@ from codegate.environments.inputs import INSTALLABLE
 from codegate.sandbox import Backend, NotInstalled, Toolchain
 from codegate.sandbox.toolchains import check_system, find_toolchain
 from codegate.suite import Tree
-from codegate.suite.declared import at, read_toml, read_tree_json, read_tree_text
+from codegate.suite.declared import read_toml, read_tree_json, read_tree_text, value_at
 
 Has = Callable[[str, str], bool]
 """Whether a toolchain of this name and version is to be had."""
@@ -148,7 +148,7 @@ def version_in_file(tree: Tree, path: str, tool: str) -> str:
         pairs = (line.split()[:2] for line in text.splitlines() if len(line.split()) > 1)
         return next((clean_version(tool, pair[1]) for pair in pairs if _NAMES.get(pair[0], pair[0]) == tool), "")
     if name == "rust-toolchain.toml" or (name == "rust-toolchain" and "[" in text):
-        found = at(read_toml(tree, path), "toolchain", "channel") if tool == "rust" else None
+        found = value_at(read_toml(tree, path), "toolchain", "channel") if tool == "rust" else None
         return clean_version("rust", str(found or ""))
     if name == "package.json":
         return _in_package(read_tree_json(tree, path), tool)
@@ -162,7 +162,7 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     manager, _, version = str(data.get("packageManager") or "").partition("@")
     if manager == tool:
         return clean_version(tool, version.partition("+")[0])
-    named = at(data, "engines", tool)
+    named = value_at(data, "engines", tool)
     return clean_version(tool, named) if isinstance(named, str) else ""
 
 
@@ -198,7 +198,7 @@ def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None)
 
 def _supported(tree: Tree, path: str) -> list[str]:
     named = {int(minor) for minor in _CLASSIFIER.findall(read_tree_text(tree, path))}
-    wanted = at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
+    wanted = value_at(read_toml(tree, path), "project", "requires-python") if path.endswith(".toml") else None
     if not named and isinstance(wanted, str):
         try:
             bounds = SpecifierSet(wanted)

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from codegate.errors import UsageError
-from codegate.forge.transport import GRAPHQL, JSON, GitHubError, Reply, Request, TooMuch, Transport
-from codegate.strict import parse_json, shown
+from codegate.forge.transport import GRAPHQL, JSON, AnswerTooLarge, GitHubError, Reply, Request, Transport
+from codegate.strict import parse_json, printable
 
 MAX_PAGES: Final = 100  # of a hundred items each
 
@@ -41,7 +41,7 @@ class GitHub:
     ) -> None:  # fmt: skip
         self._transport = Transport(api_url, token, max_wait_seconds, pause_seconds)
         if not _REPOSITORY.fullmatch(repository):
-            raise UsageError(f"{shown(repository)!r} is not a repository.", "Give it as owner/name.")
+            raise UsageError(f"{printable(repository)!r} is not a repository.", "Give it as owner/name.")
         self.repository = repository
 
     def repo(self, path: str) -> str:
@@ -101,7 +101,7 @@ class GitHub:
         answer = _document(request, self._transport.ask(request))
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, dict):
-            raise TooMuch(f"{request} answered without data.", "Run again later.", status=200)
+            raise AnswerTooLarge(f"{request} answered without data.", "Run again later.", status=200)
         return data
 
     def download(self, path: str, most: int, accept: str = JSON, **query: str) -> bytes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.strict import parse_json, shown
+from codegate.strict import parse_json, printable
 
 if TYPE_CHECKING:
     import requests
@@ -75,7 +75,7 @@ class Gone(GitHubError):
     """The resource existed and was removed."""
 
 
-class TooMuch(GitHubError):
+class AnswerTooLarge(GitHubError):
     """The answer is too large, or takes GitHub too long."""
 
 
@@ -164,7 +164,7 @@ class Transport:
                 problem, status = f"HTTP {answer.status}", answer.status
             if uncertain:
                 break
-        kind = TooMuch if status is not None and request.path == GRAPHQL else GitHubError
+        kind = AnswerTooLarge if status is not None and request.path == GRAPHQL else GitHubError
         raise kind(
             f"{request} did not succeed ({problem}, {attempt + 1} tries).",
             "See www.githubstatus.com and run again later.",
@@ -246,14 +246,14 @@ class Transport:
         reason = "; ".join(text for text in texts if isinstance(text, str) and text)
         if self._token:
             reason = reason.replace(self._token, "***")
-        return f": {shown(' '.join(reason.split())).rstrip('.')}" if reason else ""
+        return f": {printable(' '.join(reason.split())).rstrip('.')}" if reason else ""
 
     def _is_api(self, url: str) -> bool:
         return url.startswith(f"{self._root}/")
 
     def _url(self, path: str) -> str:
         if not _PATH.fullmatch(path):
-            raise UsageError(f"{shown(path)!r} is not a path of GitHub's API.")
+            raise UsageError(f"{printable(path)!r} is not a path of GitHub's API.")
         return f"{self._root if path == GRAPHQL else self._api_url}/{path}"
 
 
@@ -279,9 +279,9 @@ def _read(request: Request, response: "requests.Response") -> Reply:
     for chunk in response.iter_content(1 << 16):
         body += chunk
         if len(body) > most:
-            raise TooMuch(f"{request} answered with more than {most} bytes.", status=200)
+            raise AnswerTooLarge(f"{request} answered with more than {most} bytes.", status=200)
         if time.monotonic() - started > request.seconds:
-            raise TooMuch(f"{request} took longer than {request.seconds:.0f} s to answer.")
+            raise AnswerTooLarge(f"{request} took longer than {request.seconds:.0f} s to answer.")
     return Reply(response.status_code, response.headers, bytes(body), response.links.get("next", {}).get("url") or None)
 
 

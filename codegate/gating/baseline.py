@@ -20,7 +20,7 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import UsageError
 from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
-from codegate.strict import Strict, parse_json, read_bytes, shown
+from codegate.strict import Strict, parse_json, printable, read_bytes
 from codegate.suite import is_plain_path
 from codegate.suite.model import Sha256
 
@@ -358,4 +358,4 @@ def first_fault(error: ValidationError) -> str:
     """Return place and kind of a validation's first error."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "top level"
-    return shown(f"{place[:200]}: {first['msg'][:200]}")
+    return printable(f"{place[:200]}: {first['msg'][:200]}")

@@ -11,7 +11,7 @@ from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
 from codegate.suite import SANDBOX, is_place
-from codegate.wording import few
+from codegate.wording import join_first
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
@@ -113,7 +113,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
     if not tools:
         return system
     left, right = (str(len(side.keys() - {SYSTEM})) for side in (old, new))
-    return (*system, Mismatch(field=TOOLS, baseline=left, candidate=f"{right} ({few(tools)})"))
+    return (*system, Mismatch(field=TOOLS, baseline=left, candidate=f"{right} ({join_first(tools)})"))
 
 
 def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:

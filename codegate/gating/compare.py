@@ -54,7 +54,7 @@ from codegate.gating.samples import (
 from codegate.gating.sentence import mismatch_reason, population_sentence, reason_of
 from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 _FEWEST_UNITS: Final = 12
 """Pull requests below which nothing is said about bugs like these: a t test of so few has hardly any power."""
@@ -239,8 +239,8 @@ def _blocked(sides: _Comparison) -> str | None:
         return "There are no problems to compare."
     if absent := tuple(sorted(set(policy.must_pass) - compared.keys())):
         return (
-            f"No run can pass: `gate.must_pass` names problems that are left out of the comparison: {few(absent)}. "
-            "Release them with `codegate validate`, or remove them from `gate.must_pass`."
+            f"No run can pass: `gate.must_pass` names problems that are left out of the comparison: "
+            f"{join_first(absent)}. Release them with `codegate validate`, or remove them from `gate.must_pass`."
         )
     for tag, meant in sides.unseen().items():
         if tag in policy.critical_floors:
@@ -289,17 +289,17 @@ def _demands(
         )
     if unsolved and not pending:
         tried = count_of(sides.terms.samples, "sample")
-        return "regressed", f"in {tried} it never solved a problem of `gate.must_pass`: {few(unsolved)}."
+        return "regressed", f"in {tried} it never solved a problem of `gate.must_pass`: {join_first(unsolved)}."
     if decision != "pass":
         return None
     if unsolved:
         return (
             "inconclusive",
-            f"a problem of `gate.must_pass` is not solved yet ({few(unsolved)})"
+            f"a problem of `gate.must_pass` is not solved yet ({join_first(unsolved)})"
             f"{'' if sides.terms.confirming else '; sampling goes on'}.",
         )
     if ungraded := tuple(sorted(set(policy.must_pass) - graded)):
-        return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
+        return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {join_first(ungraded)}."
     critical = policy.critical_floors
     missing = (sides.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
     if unsampled := sorted(critical.keys() & {tag for tags in missing for tag in (*tags, ALL)}):
@@ -314,11 +314,11 @@ def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)
-    few = len(pairs) < FEWEST_PROBLEMS or found.n < _FEWEST_UNITS
+    join_first = len(pairs) < FEWEST_PROBLEMS or found.n < _FEWEST_UNITS
     return PopulationFinding(
         units=found.n,
         difference=found.difference,
         interval=found.interval,
         level=level,
-        sentence=population_sentence(found, len(pairs), few=few, margin=policy.margin, level=level),
+        sentence=population_sentence(found, len(pairs), join_first=join_first, margin=policy.margin, level=level),
     )

@@ -14,7 +14,7 @@ from codegate.gating.policy import CohortPolicy, GatePolicy
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import beside, probability
 from codegate.gating.verdict import Drift, Verdict
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 
 def confirm(
@@ -111,12 +111,13 @@ def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolic
     unsolved = set(own.must_pass_failed)
     if unsolved:
         warnings.append(
-            f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: {few(sorted(unsolved))}."
+            f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: "
+            f"{join_first(sorted(unsolved))}."
         )
     broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
     if broken:
         warnings.append(
-            f"The pinned model is below the critical floor in its fresh samples too: {few(sorted(broken))}."
+            f"The pinned model is below the critical floor in its fresh samples too: {join_first(sorted(broken))}."
         )
     cohorts = {
         tag: CohortPolicy(floor=rule.floor, tier="supporting") if tag in broken else rule

@@ -17,7 +17,7 @@ from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.statistics import Pair, mean
 from codegate.gating.verdict import Cohort, Exclusion, Verdict, VerdictKind
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
@@ -94,9 +94,9 @@ def _decided(
         return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."
     if unsolved:
         tried = count_of(max(map(len, candidate.samples.values())), "sample")
-        return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {few(unsolved)}."
+        return "regressed", f"In {tried} it never solved a problem of `gate.must_pass`: {join_first(unsolved)}."
     if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
-        return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {few(ungraded)}."
+        return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {join_first(ungraded)}."
     if policy.min_problems is not None and len(pairs) < policy.min_problems:
         return "inconclusive", f"{count_of(len(pairs), 'graded problem')}; a pass takes at least {policy.min_problems}."
     found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)

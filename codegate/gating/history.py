@@ -21,7 +21,7 @@ from codegate.errors import UsageError
 from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
 from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
-from codegate.strict import Strict, open_regular, read_lines, shown
+from codegate.strict import Strict, open_regular, printable, read_lines
 from codegate.suite.model import Sha256
 
 MAX_HISTORY_BYTES: Final = 64 << 20
@@ -119,7 +119,7 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             cost=cost,
         )
     except ValueError as error:  # pydantic's are ValueErrors too
-        cause = first_fault(error) if isinstance(error, ValidationError) else shown(error)
+        cause = first_fault(error) if isinstance(error, ValidationError) else printable(error)
         raise UsageError(f"run {part.run} cannot go into a history: {cause}.", "Restore its files.") from None
 
 

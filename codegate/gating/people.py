@@ -17,7 +17,7 @@ from codegate.errors import UsageError
 from codegate.gating.baseline import parsed
 from codegate.gating.drift import pass_rate
 from codegate.gating.estimates import Estimate
-from codegate.strict import Strict, read_bytes, read_text, shown
+from codegate.strict import Strict, printable, read_bytes, read_text
 
 _COLUMNS: Final = ("problem", "person", "solved")
 _ANSWERS: Final = {"yes": True, "no": False}
@@ -79,9 +79,11 @@ def record_people(history: Path, source: Path, problems: Collection[str]) -> Peo
             if None in row or not person or solved.lower() not in _ANSWERS:
                 raise UsageError(f"{place} is no problem, person and yes or no.", "Correct the line.")
             if problem not in problems:
-                raise UsageError(f"{place}: no run of {history} has the problem {shown(problem)}.", "Correct its id.")
+                raise UsageError(
+                    f"{place}: no run of {history} has the problem {printable(problem)}.", "Correct its id."
+                )
             if (problem, person) in tries:
-                raise UsageError(f"{place}: {shown(person)} has two results of {problem}.", "Keep the first.")
+                raise UsageError(f"{place}: {printable(person)} has two results of {problem}.", "Keep the first.")
             tries.add((problem, person))
             passed, n = counts.get(problem, (0, 0))
             counts[problem] = (passed + _ANSWERS[solved.lower()], n + 1)

@@ -26,7 +26,7 @@ from codegate.gating.comparability import ABSENT, check_samples, differences, wi
 from codegate.gating.drift import DRIFT_LEVEL, Change, change_between, counts_of
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import probability
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 MIN_SAMPLES: Final = 5
 """Least samples per problem of a baseline."""
@@ -265,7 +265,7 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             for one in differing
         ]  # fmt: skip
         raise UsageError(
-            f"{left_name} and {right_name} were made under different conditions: {few(named, _LISTED, '; ')}.",
+            f"{left_name} and {right_name} were made under different conditions: {join_first(named, _LISTED, '; ')}.",
             "Only samples made under the same conditions can be pooled; to go on under new ones, pin runs made under "
             "them with `codegate baseline pin --replace`.",
         )
@@ -290,7 +290,7 @@ def _check_whole(part: RunSamples) -> None:
             "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
         )
     check_samples(part.samples, f"run {part.run}:")
-    missing = few(missing_samples(part.samples), _LISTED, "; ")
+    missing = join_first(missing_samples(part.samples), _LISTED, "; ")
     if missing or not part.samples.problem_digests:
         raise UsageError(
             f"run {part.run} is incomplete and cannot be pinned: {missing or 'it has no problems'}.",

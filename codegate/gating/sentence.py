@@ -12,7 +12,7 @@ from codegate.gating.policy import LOOKS
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 _BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
 _FEWEST_FORETOLD = 8  # problems below which the formula of the smallest drop that is found does not hold
@@ -104,13 +104,13 @@ def _advice(terms: Terms, *, pending: bool) -> str:
     return "; more problems would settle it (codegate plan shows how much)"
 
 
-def population_sentence(found: Comparison, problems: int, *, few: bool, margin: float, level: float) -> str:
+def population_sentence(found: Comparison, problems: int, *, join_first: bool, margin: float, level: float) -> str:
     """Return the sentence about bugs beyond the suite.
 
-    ``few``: there are too few problems to say anything. ``level`` is the one-sided level of the p-values.
+    ``join_first``: there are too few problems to say anything. ``level`` is the one-sided level of the p-values.
     """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
-    if few or found.interval is None:
+    if join_first or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
         return f"For bugs like these: {what} too few to say anything about others."
     shown = _difference(found, margin, f"{100 * (1 - 2 * level):.3g}% interval")
@@ -168,7 +168,7 @@ def mismatch_reason(found: Differences) -> str:
     controls = f" {controls_words(found.controlled)}" if found.controlled else ""
     if {one.field for one in differing} <= {"suite", *(f"problem {name}" for name in found.controlled)} and controls:
         return f"The pinned baseline is of the suite without its controls.{controls}"
-    named = few(map(describe, differing), separator="; ")
+    named = join_first(map(describe, differing), separator="; ")
     return (
         f"The pinned baseline was made under other conditions: {named}. Run the candidate under the "
         f"baseline's conditions, or pin a new baseline under these.{controls}{_proof_commands(found.unproved)}"
@@ -178,7 +178,7 @@ def mismatch_reason(found: Differences) -> str:
 def controls_words(problems: tuple[str, ...]) -> str:
     """Return the remedy for problems that gained controls in validation."""
     return (
-        f"`codegate validate` has added controls to {few(problems)} since the baseline was pinned. Controls can "
+        f"`codegate validate` has added controls to {join_first(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "
         "`codegate baseline pin runs/controlled --replace`."
     )

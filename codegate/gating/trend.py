@@ -20,7 +20,7 @@ from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
 from codegate.gating.verdict import Mismatch
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 DAYS: Final = 30
 """A slope is the change of the pass rate over this many days."""
@@ -272,7 +272,7 @@ def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEnt
 
 def _named(differing: Sequence[Mismatch]) -> str:
     named = (f"{one.field} {one.candidate[:_SHORT]}, pinned {one.baseline[:_SHORT]}" for one in differing)
-    return few(named, _NAMED, "; ")
+    return join_first(named, _NAMED, "; ")
 
 
 def _alarms(

@@ -23,7 +23,7 @@ from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError, Gone, NotFound
 from codegate.github.event import Event
-from codegate.strict import Lenient, shown
+from codegate.strict import Lenient, printable
 from codegate.suite import is_plain_path
 from codegate.suite.model import Commit
 
@@ -81,7 +81,7 @@ class Artifact(Lenient):
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
     def __str__(self) -> str:
-        return f"artifact {shown(self.name)!r} ({self.id})"
+        return f"artifact {printable(self.name)!r} ({self.id})"
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
@@ -91,7 +91,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
     """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
-            f"{shown(name)!r} is no name of an artifact.",
+            f"{printable(name)!r} is no name of an artifact.",
             f'It has 1 to {_MAX_NAME} characters, and none of " : < > | * ? \\ / among them.',
         )
     path = github.repo("actions/artifacts" if run is None else f"actions/runs/{run:d}/artifacts")
@@ -147,7 +147,7 @@ def read_members(
             for member in members:
                 yield member.filename, _content(archive, member)
     except (ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-        cause = shown(error).removesuffix(".") or type(error).__name__
+        cause = printable(error).removesuffix(".") or type(error).__name__
         raise BadArchive(f"{place} is no usable archive: {cause}.") from error
     except (OSError, struct.error, OverflowError, IndexError) as error:  # offsets that lead nowhere
         raise BadArchive(f"{place} is no usable archive: its directory is damaged.") from error
@@ -172,12 +172,12 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if not is_plain_path(member.filename):
-        raise ValueError(f"{shown(member.filename)!r} is no plain name")
+        raise ValueError(f"{printable(member.filename)!r} is no plain name")
     if member.compress_type not in _METHODS:
-        raise ValueError(f"{shown(member.filename)!r} is compressed in a way that no artifact is")
+        raise ValueError(f"{printable(member.filename)!r} is compressed in a way that no artifact is")
     content = archive.read(member)  # never more than its size, and its checksum is compared
     if len(content) != member.file_size:
-        raise ValueError(f"{shown(member.filename)!r} has another size than it says")
+        raise ValueError(f"{printable(member.filename)!r} has another size than it says")
     return content
 
 
@@ -231,7 +231,7 @@ def check_origin(artifact: Artifact, branch: str) -> ArtifactRun:
     if run.head_repository_id != run.repository_id:
         raise Untrusted(f"run {run.id} was of another repository's commit (a fork's).")
     if run.head_branch != branch:
-        raise Untrusted(f"run {run.id} was not on the default branch {shown(branch)!r}.")
+        raise Untrusted(f"run {run.id} was not on the default branch {printable(branch)!r}.")
     return run
 
 
@@ -260,11 +260,11 @@ def check_workflow_run(
     elif run.head_repository is None or run.head_repository.id != run.repository.id or run.head_branch != branch:
         reason = "it was not of this repository's default branch"
     elif run.event not in WRITERS:
-        reason = f"it was started by {shown(run.event)}, which is not one of {', '.join(sorted(WRITERS))}"
+        reason = f"it was started by {printable(run.event)}, which is not one of {', '.join(sorted(WRITERS))}"
     elif run.path.partition("@")[0] != workflow:
-        reason = f"it was of the workflow {shown(run.path)!r}, not of {workflow!r}"
+        reason = f"it was of the workflow {printable(run.path)!r}, not of {workflow!r}"
     elif run.conclusion not in conclusions:
-        reason = f"it ended with {shown(run.conclusion)}" if run.conclusion else "it has not ended"
+        reason = f"it ended with {printable(run.conclusion)}" if run.conclusion else "it has not ended"
     elif not _on_branch(github, run.head_sha, branch):
         reason = f"its commit {run.head_sha[:12]} is not on the default branch any more"
     if reason:
@@ -276,7 +276,7 @@ def _checked(document: Any, model: type[_AnsweredT], path: str, what: str) -> _A
         return model.model_validate(document)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise GitHubError(f"GitHub: GET {path} answered with no {what} (at {shown(place)!r}).") from None
+        raise GitHubError(f"GitHub: GET {path} answered with no {what} (at {printable(place)!r}).") from None
 
 
 def _on_branch(github: GitHub, commit: str, branch: str) -> bool:

@@ -23,7 +23,7 @@ from pydantic import (
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
 from codegate.gating.baseline import WORKFLOW_FILE
-from codegate.strict import Lenient, parse_json, read_text, shown
+from codegate.strict import Lenient, parse_json, printable, read_text
 from codegate.suite import GitError, git
 from codegate.suite.model import Commit
 
@@ -223,7 +223,7 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
         return model.model_validate(document)
     except ValidationError as error:
         path = ".".join(str(part) for part in (*([place] if place else []), *error.errors()[0]["loc"]))
-        where = f"{shown(path)} of the event" if place else path
+        where = f"{printable(path)} of the event" if place else path
         raise UsageError(f"{where} is missing, or not what GitHub writes there.") from None
 
 

@@ -26,7 +26,7 @@ from codegate.github.artifacts import (
 )
 from codegate.github.event import Event
 from codegate.operations.pinned import Pinned, Source, find_pinned
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.wording import count_of
 
 MOST_ASKED: Final = 20
@@ -58,7 +58,7 @@ def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) ->
             yield from _artifacts(github, event, lock.baseline, transport, transport.artifact)
         if transport.release is not None:
             asset = transport.asset or PurePosixPath(lock.baseline).name
-            place = f"file {shown(asset)!r} of release {shown(transport.release)!r}"
+            place = f"file {printable(asset)!r} of release {printable(transport.release)!r}"
             yield place, partial(_asset, github, transport.release, asset)
 
 
@@ -70,11 +70,11 @@ def _artifacts(github: GitHub, event: Event, baseline: str, transport: Download,
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)
     except (UsageError, GitHubError) as error:
-        yield f"artifacts named {shown(name)!r}", error
+        yield f"artifacts named {printable(name)!r}", error
         return
     if not found:
         gone = UsageError("there is none: artifacts end after 90 days, or the repository's retention.")
-        yield f"artifact {shown(name)!r} of {shown(transport.workflow)}", gone
+        yield f"artifact {printable(name)!r} of {printable(transport.workflow)}", gone
     own, foreign = 0, 0
     for artifact in found:
         try:

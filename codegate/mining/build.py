@@ -46,9 +46,9 @@ from codegate.suite import (
     Environment,
     Language,
     LeakAudit,
-    Part,
     Problem,
     ProblemLimits,
+    Subtree,
     Tree,
     make_patch,
     read_commit,
@@ -145,7 +145,7 @@ class ProblemBuilder:
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
-        own = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
+        own = support.runner(Subtree.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
         settings = settings_of(self.recorded.recipe, own) if self.recorded is not None else own
         if language is not None and settings is not None and not runs(settings.runner, language):
             raise LeftOut(
@@ -229,7 +229,7 @@ class _UnitBuilder:
             cut=parts,
             language=self.support.pack.name,
             settings=settings,
-            python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
+            python_path=self.support.python_path(Subtree.of(parts.fixed, parts.folder)),
             environment=environment,
             validated=validated,
             kind=kind,

@@ -51,7 +51,7 @@ from codegate.suite.exchange import (
     read_rows,
     task_problem,
 )
-from codegate.wording import few
+from codegate.wording import join_first
 
 ImportFormat = Literal["swe-bench", "humaneval", "harbor"]
 
@@ -328,7 +328,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
         "measured as fail-to-pass only": gained,
         "published as pass-to-pass only": keep,
     }
-    lines = (f"{what}: {few(listed)}"[:1000] for what, listed in named.items() if listed)
+    lines = (f"{what}: {join_first(listed)}"[:1000] for what, listed in named.items() if listed)
     return Agreement(not fail and not gained, (f"published: {counts} measured alike", *lines))
 
 

@@ -1,8 +1,8 @@
 """The folders that a project's own modules are imported from."""
 
 from codegate.languages.contract import is_test_data
-from codegate.suite import Part, Tree, is_plain_path
-from codegate.suite.declared import at, lines, read_ini, read_toml, strings
+from codegate.suite import Subtree, Tree, is_plain_path
+from codegate.suite.declared import lines, read_ini, read_toml, strings, value_at
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
@@ -13,11 +13,11 @@ def import_roots(tree: Tree) -> tuple[str, ...]:
     follow.
     """
     roots = _roots(tree)
-    if not isinstance(tree, Part):
+    if not isinstance(tree, Subtree):
         return roots
     declaring = (path for path in tree.whole if path.endswith("/pyproject.toml") and not is_test_data(path))
     others = [folder for path in declaring if (folder := path.rpartition("/")[0]) != tree.folder]
-    places = [(tree.folder, roots), *((folder, _roots(Part(tree.whole, folder))) for folder in others)]
+    places = [(tree.folder, roots), *((folder, _roots(Subtree(tree.whole, folder))) for folder in others)]
     found = [f"{folder}/{root}".rstrip("/") for folder, own in places for root in own]
     return tuple(dict.fromkeys([*found, ""]))
 
@@ -26,9 +26,9 @@ def _roots(tree: Tree) -> tuple[str, ...]:
     project = read_toml(tree, "pyproject.toml")
     setup_cfg = read_ini(tree, "setup.cfg")
     roots = ["", "src"]
-    roots += strings(at(project, "tool", "pytest", "ini_options", "pythonpath"))
-    roots += strings(at(project, "tool", "setuptools", "packages", "find", "where"))
-    roots += strings(at(project, "tool", "setuptools", "package-dir", ""))
+    roots += strings(value_at(project, "tool", "pytest", "ini_options", "pythonpath"))
+    roots += strings(value_at(project, "tool", "setuptools", "packages", "find", "where"))
+    roots += strings(value_at(project, "tool", "setuptools", "package-dir", ""))
     roots += lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
     roots += [root for root in ("lib", "python") if any(path.startswith(f"{root}/") for path in tree)]
     plain = [root.removeprefix("./").rstrip("/") for root in roots]

@@ -16,7 +16,7 @@ from codegate.gating.baseline import parse_lock
 from codegate.running import Config
 from codegate.running.config import candidate_files
 from codegate.solving.harness import chosen_files, paths_through
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import check_model, git, is_plain_path, parent_folders, parse_yaml, read_commit
 from codegate.suite.git import WHOLE_HISTORY, find_commit
 from codegate.suite.reader import MAX_YAML_BYTES
@@ -57,7 +57,7 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
     listed = [git(repository, "ls-tree", "--full-tree", commit, "--", config) for commit in commits]
     if _EVERYTHING not in watched and not any(b" blob " in each for each in listed):
         raise UsageError(
-            f"neither {base[:12]} nor {head[:12]} has {shown(config)}: what the gate reads is not known.",
+            f"neither {base[:12]} nor {head[:12]} has {printable(config)}: what the gate reads is not known.",
             "Give the path of the configuration with --config.",
         )
     changed = sorted(_changed(repository, *commits))
@@ -67,7 +67,7 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
 def _from_the_top(path: str) -> str:
     normal = posixpath.normpath(path)
     if normal != _EVERYTHING and not is_plain_path(normal):
-        raise UsageError(f"{shown(path)!r} is no path in the repository.", "Give it from the repository's top.")
+        raise UsageError(f"{printable(path)!r} is no path in the repository.", "Give it from the repository's top.")
     return normal
 
 
@@ -155,7 +155,7 @@ def _below(file: str, path: str) -> str:
 def _file(repository: Path, commit: str, path: str) -> bytes | None:
     file = read_commit(repository, commit, (path,), MAX_YAML_BYTES).get(path)
     if file is not None and file.is_link:
-        raise UsageError(f"{shown(path)} is a symbolic link.")
+        raise UsageError(f"{printable(path)} is a symbolic link.")
     return file.data if file is not None else None
 
 
@@ -163,7 +163,7 @@ def _links(repository: Path, commit: str, paths: Mapping[str, str]) -> dict[str,
     places = {place for path in paths for place in (path, *parent_folders(path))}
     listing = git(repository, "ls-tree", "-z", "--full-tree", commit, "--", *sorted(places)).split(b"\0")
     found = [entry.partition(b"\t")[2].decode("utf-8", "replace") for entry in listing if entry.startswith(b"120000 ")]
-    return {_EVERYTHING: f"the gate reads over the symbolic link {shown(found[0])}"} if found else {}
+    return {_EVERYTHING: f"the gate reads over the symbolic link {printable(found[0])}"} if found else {}
 
 
 def _changed(repository: Path, base: str, head: str) -> set[str]:

@@ -43,7 +43,7 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
     Flaws of problems come first, then flaws of the suite itself.
     """
-    found = [one for problem in suite.unretired for one in _problem(problem)]
+    found = [one for problem in suite.active_or_quarantined for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
         if problem.expired(today) and quarantine is not None:

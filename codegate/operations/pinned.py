@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from codegate.durable import sha256
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.forge import Forbidden, GitHub, GitHubError, NotFound, TooMuch
+from codegate.forge import AnswerTooLarge, Forbidden, GitHub, GitHubError, NotFound
 from codegate.gating import Baseline, Lock
 from codegate.gating.baseline import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, parse_lock, verify_pinned
-from codegate.strict import read_bytes, shown
+from codegate.strict import printable, read_bytes
 from codegate.suite import GitError, check_path, git
 
 _RAW: Final = "application/vnd.github.raw+json"
@@ -117,7 +117,7 @@ def find_pinned(
         return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
     cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
     workflow = lock.transport.workflow if lock.transport is not None and lock.transport.artifact is not None else ""
-    new = f": run {shown(workflow)} on the default branch with the pinned model" if workflow else ""
+    new = f": run {printable(workflow)} on the default branch with the pinned model" if workflow else ""
     raise NoBaseline(cause, f"{_RESTORE}{new}.", tuple(refused), unreachable=unreachable)
 
 
@@ -147,7 +147,7 @@ def _may_answer_later(error: CodegateError) -> bool:
 
 
 def _sources(github: GitHub | None, base: str | None, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
-    name = f"file {shown(lock.baseline)!r}"
+    name = f"file {printable(lock.baseline)!r}"
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
     if base is not None:
@@ -167,7 +167,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
             return github.download(github.repo(f"contents/{quote(name)}"), most, _RAW, ref=commit)
         except NotFound:
             return None
-        except TooMuch as error:
+        except AnswerTooLarge as error:
             raise UsageError(error.cause) from error
         except GitHubError as error:
             problem = error

@@ -23,7 +23,7 @@ from codegate.mining.environments.opening import (
 from codegate.mining.languages import known_languages, language_name, names_by
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, select_backend
-from codegate.suite import GitError, Part, Tree, git, read_commit
+from codegate.suite import GitError, Subtree, Tree, git, read_commit
 from codegate.wording import count_of
 
 _MOST_FILES: Final = 10
@@ -82,7 +82,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
         tree = read_commit(repository, head)
     except CodegateError as error:  # too large to be read, or a clone without its files
         return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."), root=root)
-    part = Part.of(tree, path)
+    part = Subtree.of(tree, path)
     named = Counter(filter(None, map(language_name, part)))
     language = next((name for name, _ in named.most_common(1)), None)
     runner = None

@@ -20,7 +20,7 @@ from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidate
 from codegate.running.config import candidate_files, load_config, priced
 from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable
-from codegate.strict import Strict, shown
+from codegate.strict import Strict, printable
 from codegate.suite import GitError, git, images_of, load_suite, read_commit, read_yaml
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)
@@ -139,7 +139,7 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except GitError as error:
         remedy = "Fetch it; in CI, check out the whole history."
-        raise UsageError(f"there is no commit {shown(commit)!r} here.", remedy) from error
+        raise UsageError(f"there is no commit {printable(commit)!r} here.", remedy) from error
     base = found.decode("ascii").strip()
     with tempfile.TemporaryDirectory(prefix="codegate-rules-") as scratch:
         project = project_of(places, base, Path(scratch))
@@ -254,7 +254,7 @@ def _candidates(inputs: Places, config: Config | None, needed: bool) -> tuple[Ca
         fitting = [spec for spec in known if spec.label == name] or known
         if len(fitting) > 1:
             raise UsageError(
-                f"input `candidates`: {len(fitting)} candidates of the configuration fit {shown(name)!r}.",
+                f"input `candidates`: {len(fitting)} candidates of the configuration fit {printable(name)!r}.",
                 "Give each a `name` of its own, and the input that of one.",
             )
         found += fitting or named_candidates((name,), "input `candidates`")
@@ -340,7 +340,7 @@ def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
 
 def _link(path: str, commit: str) -> UsageError:
     return UsageError(
-        f"{shown(path)!r} is a symbolic link in the base commit {commit[:12]}.", "Commit the file itself."
+        f"{printable(path)!r} is a symbolic link in the base commit {commit[:12]}.", "Commit the file itself."
     )
 
 

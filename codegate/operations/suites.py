@@ -163,7 +163,7 @@ def validate(
     loaded = load_suite(suite)
     check_images(loaded)
     with opened_backend(sandbox, new_run_id()) as backend:
-        check_installed(loaded, loaded.unretired, len(loaded.unretired), backend, repository)
+        check_installed(loaded, loaded.active_or_quarantined, len(loaded.active_or_quarantined), backend, repository)
         return validate_suite(loaded, repository, backend, rounds, show, jobs, waiting=waiting)
 
 

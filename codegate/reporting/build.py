@@ -24,7 +24,7 @@ from codegate.reporting.view import BaselineView, CandidateView, FaultCount, Jud
 from codegate.running import Outcome, Run
 from codegate.running.judge import Judged
 from codegate.suite import Tree, TreeFile, make_patch
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
@@ -285,7 +285,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         count = sum(grade.controlled is False for _, grade in passes)
         found.append(
             f"{count} of {len(passes)} passes could not be cross-checked (a fail-to-pass test has no control, which is "
-            f"no fault): {few(lower)}"
+            f"no fault): {join_first(lower)}"
         )
     signs = list(
         dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)
@@ -305,10 +305,10 @@ def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[st
     told = {one.problem for one in outcomes if one.harness_recall is not None and one.harness_recall >= _TOLD}
     found = []
     if told:
-        named = few(sorted(map(one_line, told)))
+        named = join_first(sorted(map(one_line, told)))
         found.append(f"its harness holds at least {_TOLD:.0%} of the fix word for word (of {named})")
     if recited:
-        found.append(f"it recites the suite's canary (on {few(sorted(map(one_line, recited)))})")
+        found.append(f"it recites the suite's canary (on {join_first(sorted(map(one_line, recited)))})")
     if repeated:
         found.append(
             f"{repeated} of {len(known)} answers to long fixes repeat at least {_VERBATIM:.0%} of them word for word"
@@ -335,7 +335,7 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     used |= {name for name, model in models if model in asked}
     parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness, spec.agent.version), *models)]
     unused = [one_line(name) for name in parts if name not in used]
-    never = f"; never: {few(unused)}" if unused else ""
+    never = f"; never: {join_first(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"
 
 

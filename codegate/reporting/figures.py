@@ -9,7 +9,7 @@ from codegate.gating.comparability import HARNESS, TOOLS
 from codegate.gating.estimates import Difference, Estimate
 from codegate.gating.verdict import Mismatch
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
-from codegate.wording import few
+from codegate.wording import join_first
 
 
 class Figure(str):
@@ -196,7 +196,7 @@ def detectable(verdict: Verdict) -> Figure:
 
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
-        return f"{HARNESS}: {few(paths, _FEW)}"
+        return f"{HARNESS}: {join_first(paths, _FEW)}"
     candidate = one.candidate if one.field == TOOLS else _brief(one.candidate)  # bounded: it names a few
     return f"{one.field} {_brief(one.baseline)} → {candidate}"
 
@@ -212,6 +212,6 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
         found.append(f"also changed: {'; '.join(map(_change, verdict.changes))}")
     found += [f"warning: {warning}" for warning in verdict.warnings]
     if verdict.must_pass_failed:
-        unsolved = few(verdict.must_pass_failed, _FEW)
+        unsolved = join_first(verdict.must_pass_failed, _FEW)
         found.append(f"never solved, although the policy says they must be: {unsolved}")
     return tuple(found)

@@ -11,7 +11,7 @@ from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line
 from codegate.reporting.sweep import BEYOND_CHANCE, FEWEST, Effect, SettingScore, Sweep
 from codegate.reporting.view import AttemptView, CandidateView, ReportView
-from codegate.wording import few
+from codegate.wording import join_first
 
 _EXCERPT: Final = 160  # characters of a failing test's message
 _ENOUGH_SAMPLES: Final = 5  # for one problem to change beyond chance
@@ -361,4 +361,4 @@ def _listed(found: Iterable[Effect]) -> str:
         f"{'*' if one.p is not None and one.p < BEYOND_CHANCE else ''}"
         for one in found
     ]
-    return few(parts)
+    return join_first(parts)

@@ -28,7 +28,7 @@ from codegate.sandbox import Backend
 from codegate.solving import Attempt, AttemptSummary, prompt_version_of
 from codegate.suite import Problem, Suite, load_base
 from codegate.suite.exchange import Prediction, instance_ids, predictions_for
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 PROVIDER: Final = "predictions"
 _MAX_LABEL: Final = 200
@@ -58,7 +58,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
     if label is not None:
         if len(models) > 1:
             raise UsageError(
-                f"{path} has the predictions of {len(models)} models: {few(models)}.",
+                f"{path} has the predictions of {len(models)} models: {join_first(models)}.",
                 "Leave out --label, or give a file for each of them.",
             )
         predictions = [prediction.model_copy(update={"model_name_or_path": label}) for prediction in predictions]
@@ -109,13 +109,13 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
     for label, names in missing.items():
         announce(
             f"{label}: {len(names)} of {len(journal.manifest.planned())} answers are missing and count as empty: "
-            f"{few(dict.fromkeys(names))}"
+            f"{join_first(dict.fromkeys(names))}"
         )
     for label, by_problem in patches.items():
         if extra := sum(max(len(more) - journal.manifest.samples, 0) for more in by_problem.values()):
             announce(f"{label}: {count_of(extra, 'answer')} not used, because not every problem has as many")
     if unused := sorted({entry.instance_id for entry in answers.predictions} & journal.manifest.excluded.keys()):
-        announce(f"not used, because the suite leaves these problems out: {few(unused)}")
+        announce(f"not used, because the suite leaves these problems out: {join_first(unused)}")
 
 
 def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:

@@ -27,7 +27,7 @@ from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
 from codegate.sandbox import Backend, NotInstalled, SandboxError
 from codegate.suite import RECIPE, Environment, Problem, Suite, Tree, load_tree, make_patch
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
 SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
@@ -102,7 +102,7 @@ def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(
-            f"the quarantine of {len(expired)} of {len(suite.problems)} problems has expired ({few(expired)}); "
+            f"the quarantine of {len(expired)} of {len(suite.problems)} problems has expired ({join_first(expired)}); "
             f"`codegate validate {suite.folder}` releases them or renews it"
         )
 

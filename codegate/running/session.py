@@ -32,7 +32,7 @@ from codegate.running.shards import ShardChoice, ShardPlan, plan_parts, shard_ma
 from codegate.sandbox import Choice, NotInstalled, check_choice
 from codegate.suite import Problem, Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
-from codegate.wording import count_of, few
+from codegate.wording import count_of, join_first
 
 _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
 
@@ -235,7 +235,7 @@ def _new_journal(
         if unknown := next((name for name in chosen if name not in manifest.problems), None):
             near = get_close_matches(unknown, manifest.problems, 1)
             reason = manifest.excluded.get(unknown, "there is none of that name")
-            remedy = f"Did you mean {near[0]}?" if near else f"The suite has {few(manifest.problems)}."
+            remedy = f"Did you mean {near[0]}?" if near else f"The suite has {join_first(manifest.problems)}."
             raise UsageError(f"problem {unknown[:100]!r}: {reason}.", remedy)
         chosen = chosen[: spec.limit]
         words = f"{len(chosen)} of {len(manifest.problems)} problems"

@@ -36,7 +36,7 @@ from codegate.running.outcome import (
 from codegate.running.plan import RunOptions
 from codegate.running.readiness import refuse_unsound
 from codegate.suite import is_place
-from codegate.wording import few
+from codegate.wording import join_first
 
 _DIGITS: Final = 16
 _SHARD: Final = re.compile(r"([1-9][0-9]{0,2})/([1-9][0-9]{0,2})")
@@ -259,7 +259,7 @@ def _complete(found: Sequence[tuple[Journal, Shard]], run_id: str | None) -> lis
     missing = [f"{number}/{shard.of}" for number in range(1, shard.of + 1) if number not in by_number]
     if missing:
         raise UsageError(
-            f"of run {wanted} {len(missing)} of {shard.of} shards are missing: {few(missing, 20)}.",
+            f"of run {wanted} {len(missing)} of {shard.of} shards are missing: {join_first(missing, 20)}.",
             "Run them, and merge again.",
         )
     if sum(_size(journal) for journal in by_number.values()) > MAX_JOURNAL_BYTES:

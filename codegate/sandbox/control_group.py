@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.sandbox.contract import SandboxError, SandboxLimits
-from codegate.sandbox.ownership import current_owner, names_the_dead
+from codegate.sandbox.ownership import current_owner, is_dead_owner
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 _PERIOD_MICROSECONDS: Final = 100_000
@@ -128,7 +128,7 @@ def sweep(parents: GroupParents) -> int:
     for root in roots:
         for place, folders, _ in os.walk(root):
             for name in folders:
-                if (match := _NAME.match(name)) and names_the_dead(match[1]):
+                if (match := _NAME.match(name)) and is_dead_owner(match[1]):
                     stale.setdefault(name, []).append(Path(place, name))
     return sum(_remove(folders, 2.0) for folders in stale.values())
 

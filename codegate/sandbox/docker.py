@@ -41,7 +41,7 @@ from codegate.sandbox.docker_container import (
 )
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.layers import Entry, stream
-from codegate.sandbox.ownership import names_the_dead
+from codegate.sandbox.ownership import is_dead_owner
 from codegate.sandbox.session import SandboxSession, scope_of
 from codegate.sandbox.sockets import AttachedConnection
 from codegate.sandbox.tools import Tools, tools_for, uv_program
@@ -324,7 +324,7 @@ class _Container(Member):
 
 
 def _abandoned(labels: dict[str, str]) -> bool:
-    if names_the_dead(labels.get(OWNER_LABEL, "")):
+    if is_dead_owner(labels.get(OWNER_LABEL, "")):
         return True
     try:
         return float(labels.get(DEADLINE_LABEL, "inf")) + _DEADLINE_SLACK < time.time()

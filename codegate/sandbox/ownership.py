@@ -54,7 +54,7 @@ def workflow_job(environment: Mapping[str, str]) -> str:
     return "/".join(parts) if all(parts) else ""
 
 
-def names_the_dead(text: str) -> bool:
+def is_dead_owner(text: str) -> bool:
     """Return whether ``text`` is an ``Owner`` that has certainly ended."""
     owner = parse_owner(text)
     return owner is not None and owner.known_dead

@@ -26,7 +26,7 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.seccomp import filters
 from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
-from codegate.strict import shown
+from codegate.strict import printable
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ class SandboxSession(Sandbox):
         except _OutOfMemory:
             return replace(KILLED, memory_exceeded=True, wall_seconds=time.monotonic() - began)
         self._check(reply)
-        words = shown(" ".join(part if len(part) < _LONG_PART else "…" for part in command.argv))
+        words = printable(" ".join(part if len(part) < _LONG_PART else "…" for part in command.argv))
         _LOG.debug("%s: exit %s, %.2f s", words, reply.header["exit_code"], time.monotonic() - began)
         return self._completed(reply, self._enclosure.out_of_memory_kills() - kills)
 

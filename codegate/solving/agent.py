@@ -28,7 +28,7 @@ from codegate.solving.edits import contains_code
 from codegate.solving.harness import is_harness_path, lay_harness
 from codegate.solving.installing import agent_environment, server_environments, server_table
 from codegate.solving.prompts import fill_prompts, prompt_version
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import Environment, Problem, Tree
 
 OpenForAgent: TypeAlias = Callable[
@@ -219,7 +219,7 @@ def _command(
 def _warnings(agent: Agent, done: Completed) -> tuple[str, ...]:
     failed = [f"the hook {event} failed: {why}" for event, why in agent.hook_runs(done.stdout) if why]
     return tuple(
-        f"{agent.name} warns: {shown(text)}" for text in (*agent.warnings(done.stdout), *failed)[:_MOST_WARNINGS]
+        f"{agent.name} warns: {printable(text)}" for text in (*agent.warnings(done.stdout), *failed)[:_MOST_WARNINGS]
     )
 
 

@@ -17,7 +17,7 @@ from codegate.candidates.harness import HarnessFile, matches_any, part_of
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.solving.prompts import check_named_file
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path, parent_folders
 
 MAX_HARNESS_BYTES: Final = 1 << 20
@@ -53,7 +53,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     def read(path: str) -> tuple[bytes, bool]:
         real = Path(os.path.realpath(top / path))
         if os.path.relpath(real, inside) not in files or not real.is_file():
-            raise UsageError(f"the harness's file {shown(path)!r} is a link to what git does not have.", "Copy it.")
+            raise UsageError(f"the harness's file {printable(path)!r} is a link to what git does not have.", "Copy it.")
         with real.open("rb") as file:
             return file.read(MAX_HARNESS_BYTES + 1), os.access(real, os.X_OK)
 
@@ -102,7 +102,7 @@ def chosen_files(
     for pattern in named:
         if not any(matches_any(path, [pattern]) for path in known):
             raise UsageError(
-                f"candidate {candidate.label}: its `harness` names {shown(pattern)!r}, and there is no such file.",
+                f"candidate {candidate.label}: its `harness` names {printable(pattern)!r}, and there is no such file.",
                 "Correct it, or remove it from `harness`.",
             )
     wanted = [
@@ -127,14 +127,17 @@ def chosen_files(
             try:
                 agent.servers(path, text)
             except ValueError as error:
-                raise UsageError(f"the harness's file {shown(path)!r} is broken: {error}.", "Correct it.") from error
+                raise UsageError(
+                    f"the harness's file {printable(path)!r} is broken: {error}.", "Correct it."
+                ) from error
         names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())
         for found in sorted(
             one for name in names for one in known if one == name or ("*" in name and matches_any(one, [name]))
         ):
             if harness.files is not None and not matches_any(found, named):
                 raise UsageError(
-                    f"the harness's file {shown(path)!r} imports {shown(found)!r}, which `files` does not list.",
+                    f"the harness's file {printable(path)!r} imports {printable(found)!r}, which `files` does not "
+                    "list.",
                     "List it: problems would have it as it was at their own commits.",
                 )
             wanted.append(found)

@@ -42,7 +42,7 @@ from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repair import PatchError
 from codegate.suite.repository import find_repository, load_base, load_tree, repository_path
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
-from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path, parent_folders
+from codegate.suite.tree import Changes, Subtree, Tree, TreeFile, check_path, is_plain_path, parent_folders
 
 __all__ = [
     "EVIDENCE",
@@ -60,7 +60,6 @@ __all__ = [
     "Kind",
     "Language",
     "LeakAudit",
-    "Part",
     "PatchError",
     "PlainPath",
     "Problem",
@@ -74,6 +73,7 @@ __all__ = [
     "QuarantinedTest",
     "RunnerName",
     "Statement",
+    "Subtree",
     "Suite",
     "SuiteManifest",
     "TestSets",

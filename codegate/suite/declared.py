@@ -77,7 +77,7 @@ def _parsed(parse: Callable[[str], object], text: str) -> dict[str, Any]:
         return {}
 
 
-def at(value: object, *keys: str) -> object:
+def value_at(value: object, *keys: str) -> object:
     """Return the value at ``keys`` in nested tables, or None."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

@@ -129,7 +129,7 @@ class Suite:
         return tuple(problem for problem in self.problems if problem.active)
 
     @property
-    def unretired(self) -> tuple[Problem, ...]:
+    def active_or_quarantined(self) -> tuple[Problem, ...]:
         """Return the active and the quarantined problems."""
         return tuple(problem for problem in self.problems if problem.manifest.status != "retired")
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from codegate.errors import UsageError
-from codegate.strict import LARGEST, error_line, parse_json, read_text, shown
+from codegate.strict import LARGEST, error_line, parse_json, printable, read_text
 
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
@@ -186,7 +186,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
+    place, kind, given = ".".join(printable(part) for part in fault["loc"]), fault["type"], fault["input"]
     if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
         return f"{'it is empty; ' if given is None else ''}it has to be a table of keys: {', '.join(wanted)}"
@@ -199,8 +199,8 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "value_error":
         return f"{place or 'document'}: {error_line(fault['ctx']['error'], _MAX_WORDS)}"
     if not end and (isinstance(given, int | float) or kind == "literal_error"):
-        end = f", not {shown(given)}"
-    return f"{place or 'document'}: {_PLAIN.get(kind) or shown(fault['msg'])}{end}"
+        end = f", not {printable(given)}"
+    return f"{place or 'document'}: {_PLAIN.get(kind) or printable(fault['msg'])}{end}"
 
 
 def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:

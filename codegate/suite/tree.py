@@ -97,7 +97,7 @@ class Tree(Mapping[str, TreeFile]):
         return digest([[path, file.mode, sha256(file.data)] for path, file in self._files.items()])
 
 
-class Part(Tree):
+class Subtree(Tree):
     """The files below a repository's folder, by relative paths.
 
     The folder may be one service of a monorepo. Lock and version files that it lacks are taken from the nearest folder

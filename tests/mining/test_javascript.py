@@ -12,7 +12,7 @@ from codegate.languages import PathClassifier
 from codegate.languages.javascript.environments import runner_of
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.sources.history import read_merged_changes
-from codegate.suite import Part, RunnerName, Tree, TreeFile, read_commit
+from codegate.suite import RunnerName, Subtree, Tree, TreeFile, read_commit
 from tests.kit.repository import HistoryBuilder
 
 
@@ -48,7 +48,7 @@ def test_the_runner_is_what_the_scripts_run(package: object, runner: RunnerName 
 def test_the_runner_of_a_part_is_also_what_its_workspace_depends_on() -> None:
     own = {"web/package.json": {"name": "web"}, "package.json": {"devDependencies": {"vitest": "3"}}}
     whole = Tree({path: TreeFile(json.dumps(content).encode()) for path, content in own.items()})
-    assert runner_of(Part.of(whole, "web")) == "vitest"
+    assert runner_of(Subtree.of(whole, "web")) == "vitest"
 
 
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.text() | st.integers()) | st.text() | st.none()))

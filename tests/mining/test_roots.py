@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.mining.roots import import_roots
-from codegate.suite import Part, Tree, TreeFile
+from codegate.suite import Subtree, Tree, TreeFile
 
 
 def _files(files: dict[str, str]) -> Tree:
@@ -33,5 +33,5 @@ def test_no_file_stops_it(name: str, text: str) -> None:
 
 def test_a_part_is_followed_by_the_repositorys_other_projects_and_its_root() -> None:
     names = ("api/pyproject.toml", "libs/common/pyproject.toml", "tests/data/pack/pyproject.toml")
-    part = Part.of(_files(dict.fromkeys(names, "")), "api")
+    part = Subtree.of(_files(dict.fromkeys(names, "")), "api")
     assert import_roots(part) == ("api", "api/src", "libs/common", "libs/common/src", "")

@@ -26,7 +26,7 @@ from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.http import MAX_BODY_BYTES, BodyRoom, HttpConnection, HttpRequest
-from codegate.strict import shown
+from codegate.strict import printable
 
 PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
@@ -333,7 +333,7 @@ class Gateway:
         http.reply(status, self._error(message), _JSON)
 
     def _count(self, what: str) -> None:
-        name = shown(what)
+        name = printable(what)
         with self._lock:
             known = name in self.refused or len(self.refused) < _MOST_REASONS
             if not self._closed:

@@ -12,7 +12,7 @@ from codegate.candidates.protocols import ModelProtocol, RequestRefused
 from codegate.candidates.protocols.contract import dicts
 from codegate.errors import UsageError
 from codegate.http import HttpRequest
-from codegate.strict import parse_json, shown
+from codegate.strict import parse_json, printable
 
 _MOST_TOOLS: Final = 200
 _MOST_TEXT: Final = 1_000_000
@@ -88,4 +88,4 @@ def _definition_text(tool: Mapping[str, Any]) -> str:
 def _tool_name(tool: Mapping[str, Any]) -> str:
     found = tool.get("function", tool)
     name = found.get("name") if isinstance(found, dict) else None
-    return shown(name or tool.get("type") or "without a name", 100)
+    return printable(name or tool.get("type") or "without a name", 100)

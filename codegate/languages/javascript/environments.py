@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from codegate.mining.languages import LanguageSupport, RunnerSettings
-from codegate.suite import Part, RunnerName, Tree
+from codegate.suite import RunnerName, Subtree, Tree
 from codegate.suite.declared import mapping, read_tree_json
 
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
@@ -42,7 +42,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
             return found
     above = (
         [read_tree_json(tree.whole, f"{folder}package.json") for folder in tree.above()]
-        if isinstance(tree, Part)
+        if isinstance(tree, Subtree)
         else []
     )
     for section in _SECTIONS:

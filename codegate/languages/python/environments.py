@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.roots import import_roots
-from codegate.suite import Part, RunnerName, Tree
+from codegate.suite import RunnerName, Subtree, Tree
 
 _LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
 _FUNCTION: Final = re.compile(rb"^(?:async )?def test\w*\(", re.MULTILINE)
@@ -33,7 +33,7 @@ class PythonSupport(LanguageSupport):
     def python_path(self, tree: Tree) -> tuple[str, ...]:
         # A Django project's folder comes first.
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
-        above = f"{tree.folder}/" if isinstance(tree, Part) else ""
+        above = f"{tree.folder}/" if isinstance(tree, Subtree) else ""
         first = [] if project is None else [f"{above}{project}".rstrip("/")]
         return tuple(dict.fromkeys((*first, *import_roots(tree))))
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
 from codegate.suite import Tree
-from codegate.suite.declared import at, mapping, read_ini, read_toml
+from codegate.suite.declared import mapping, read_ini, read_toml, value_at
 
 _TEST_MODULES: Final = frozenset({"test.py", "tests.py"})
 _TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
@@ -152,7 +152,7 @@ def _settings(tree: Tree) -> Mapping[str, Any]:
     for name in ("pytest.ini", ".pytest.ini"):
         if name in tree:
             return read_ini(tree, name).get("pytest", {})
-    tables = mapping(at(read_toml(tree, "pyproject.toml"), "tool", "pytest"))
+    tables = mapping(value_at(read_toml(tree, "pyproject.toml"), "tool", "pytest"))
     found = (
         mapping(tables.get("ini_options")) or tables,
         read_ini(tree, "tox.ini").get("pytest", {}),

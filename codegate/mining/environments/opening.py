@@ -26,7 +26,7 @@ from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
 from codegate.mining.units import Prospect
 from codegate.sandbox import NotInstalled, SandboxClosed, SandboxError, SandboxFile
-from codegate.strict import shown
+from codegate.strict import printable
 from codegate.suite import Base, Language, Suite, Tree, git, load_tree, read_commit
 from codegate.wording import count_of
 
@@ -198,7 +198,7 @@ def choose_recipe(
             raise
         except (UsageError, SandboxError) as error:
             reason = reason or error
-            say(f"{found.place}: {shown(' '.join(error.cause.split()), _LINE)}")
+            say(f"{found.place}: {printable(' '.join(error.cause.split()), _LINE)}")
             continue
         builds.recipe = tried.recipe
         one = ChosenRecipe(found.reduced(tried.recipe, "it failed; tests pass without it"), builds, tried)

@@ -17,8 +17,8 @@ from codegate.durable import sha256
 from codegate.grading.drivers import driver_command
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.sandbox import Sandbox, SandboxError, SandboxFile
-from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile, object_id
-from codegate.suite.declared import at, first_text, read_ini, read_toml, read_tree_json, read_tree_text
+from codegate.suite import Changes, LeakAudit, Subtree, Tree, TreeFile, object_id
+from codegate.suite.declared import first_text, read_ini, read_toml, read_tree_json, read_tree_text, value_at
 from codegate.wording import escaped_bytes
 
 _MIN_LENGTH: Final = 20
@@ -102,15 +102,15 @@ def own_names(tree: Tree) -> tuple[str, ...]:
     """Return the project's package names, from its manifests."""
     pyproject, module = read_toml(tree, "pyproject.toml"), _GO_MODULE.search(read_tree_text(tree, "go.mod"))
     distributions = (
-        at(pyproject, "project", "name"),
-        at(pyproject, "tool", "poetry", "name"),
-        at(read_ini(tree, "setup.cfg"), "metadata", "name"),
+        value_at(pyproject, "project", "name"),
+        value_at(pyproject, "tool", "poetry", "name"),
+        value_at(read_ini(tree, "setup.cfg"), "metadata", "name"),
         *_SETUP_NAME.findall(read_tree_text(tree, "setup.py")),
     )
     names = {
         *(canonicalize_name(name) for name in distributions if isinstance(name, str)),
         first_text(read_tree_json(tree, "package.json").get("name")),
-        first_text(at(read_toml(tree, "Cargo.toml"), "package", "name")),
+        first_text(value_at(read_toml(tree, "Cargo.toml"), "package", "name")),
         module[1] if module else "",
     }
     return tuple(sorted(escaped_bytes(name) for name in names if name))
@@ -133,8 +133,8 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
         "blobs": sorted({object_id(data) for data in (*after, *fixed) if len(data) >= _MIN_BYTES}),
         "hidden_names": sorted({escaped_bytes(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
-        "names": own_names(Part.of(base, folder)),
-        "version": first_text(read_tree_json(Part.of(base, folder), "package.json").get("version")),
+        "names": own_names(Subtree.of(base, folder)),
+        "version": first_text(read_tree_json(Subtree.of(base, folder), "package.json").get("version")),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [

@@ -275,7 +275,7 @@ def validate_suite(
         UsageError: the suite has no problems, or a base tree cannot be found.
         Interrupted: stopped by the user; proofs made by then are written.
     """
-    tried = suite.unretired
+    tried = suite.active_or_quarantined
     if not tried:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
-from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
+from codegate.forge import DEFAULT_API, AnswerTooLarge, GitHub, GitHubError
 from codegate.mining.sources.history import Unit, origin_address
 from codegate.sandbox import cache_folder
 from codegate.suite.declared import mapping
@@ -196,7 +196,7 @@ class GitHubEnrichment:
     def _ask(self, numbers: Sequence[int]) -> dict[int, Node]:
         try:
             nodes = self._query(numbers)
-        except TooMuch:
+        except AnswerTooLarge:
             if len(numbers) == 1:
                 return {}  # too large for any answer; it is not stored, so that it is asked for again
             half = len(numbers) // 2

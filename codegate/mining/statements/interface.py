@@ -10,7 +10,7 @@ from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.roots import import_roots
 from codegate.mining.statements.prose import normalise
 from codegate.mining.statements.vocabulary import absent_names
-from codegate.suite import Part
+from codegate.suite import Subtree
 
 _MAX_SIGNATURES: Final = 40
 _MAX_SIGNATURE: Final = 300
@@ -148,7 +148,7 @@ def _place(path: str, cut: Cut) -> str:
     """
     if import_path(path) is None:
         return f"{path}: " if path not in cut.base else ""
-    roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
+    roots = sorted((root for root in import_roots(Subtree.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
     root = next((root for root in roots if path.startswith(f"{root}/")), "")
     place = import_path(path.removeprefix(f"{root}/")) or ""
     return place.removeprefix("src/").replace("/", ".")

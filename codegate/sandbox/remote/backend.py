@@ -37,7 +37,7 @@ from codegate.sandbox.control_group import EXTRA_PROCESSES
 from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.images import BASE_IMAGE
 from codegate.sandbox.layer_images import checked_packages
-from codegate.sandbox.ownership import current_owner, names_the_dead
+from codegate.sandbox.ownership import current_owner, is_dead_owner
 from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, pack, upload_seconds, written_on
 from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
 from codegate.sandbox.remote.link import INTERPRETER, MASKED
@@ -251,7 +251,7 @@ class RemoteBackend(Backend):
         count = 0
         with self._explained("look for left-over machines"):
             for identity, text in self._provider.rented():
-                if names_the_dead(text):
+                if is_dead_owner(text):
                     self._provider.destroy(identity)
                     count += 1
         return count

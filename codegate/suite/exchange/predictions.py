@@ -16,7 +16,7 @@ from codegate.suite.exchange.rows import read_rows, write_rows
 from codegate.suite.exchange.swebench import instance_ids
 from codegate.suite.loaded import Suite
 from codegate.suite.reader import check_model
-from codegate.wording import few
+from codegate.wording import join_first
 
 
 class Prediction(Lenient):
@@ -98,12 +98,12 @@ def _problems_by_instance(suite: Suite, instances: Collection[str], path: Path) 
             unknown.append(instance)
     if unknown:
         raise UsageError(
-            f"{path}: not in suite {suite.name}: {few(unknown)}.",
+            f"{path}: not in suite {suite.name}: {join_first(unknown)}.",
             "Name problems by their own ids, or by the ids that `codegate mine export` writes.",
         )
     if len(of_slug) > 1:
         raise UsageError(
-            f"{path} has instances of several repositories: {few(sorted(of_slug))}.",
+            f"{path} has instances of several repositories: {join_first(sorted(of_slug))}.",
             "Give the predictions of one of them.",
         )
     return found

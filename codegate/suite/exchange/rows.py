@@ -11,7 +11,7 @@ from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.strict import parse_json, read_bytes, read_text
 from codegate.suite.folder import inside
 from codegate.suite.reader import MAX_JSON_BYTES
-from codegate.wording import few
+from codegate.wording import join_first
 
 MAX_FILE_BYTES: Final = 256 << 20
 MAX_ROW_BYTES: Final = 16 << 20
@@ -67,7 +67,7 @@ def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> 
         return
     if not skipped:
         raise UsageError(f"{path} holds no rows.")
-    reasons = few((reason.rstrip(".") for reason in skipped), _SHOWN, "; ")
+    reasons = join_first((reason.rstrip(".") for reason in skipped), _SHOWN, "; ")
     raise UsageError(f"{path} has no row that can be used. {reasons}.", "Check its format.")
 
 
