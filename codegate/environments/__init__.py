@@ -20,7 +20,7 @@ from codegate.environments.recipe import (
     recipe_yaml,
 )
 from codegate.environments.store import Built
-from codegate.environments.tools import Has, had_by, on_machine
+from codegate.environments.tools import Has, is_obtainable, toolchain_check
 from codegate.environments.travel import INDEX, SUFFIXES, export_built, import_built, prune_built, read_index
 from codegate.environments.variables import VENV, index_secrets
 
@@ -38,18 +38,18 @@ __all__ = [
     "environment_of",
     "export_built",
     "find_recipes",
-    "had_by",
     "holds_only_dependencies",
     "import_built",
     "index_secrets",
     "inputs_of",
+    "is_obtainable",
     "languages_of",
     "obtain",
-    "on_machine",
     "parse_recipe",
     "project_parts",
     "prune_built",
     "read_index",
     "recipe_of",
     "recipe_yaml",
+    "toolchain_check",
 ]

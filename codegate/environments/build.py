@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 
 from codegate.durable import digest
-from codegate.environments.inputs import LIMITS, BuildBase, base_of, inputs_of, kinds_of, without_package
+from codegate.environments.inputs import LIMITS, BuildBase, base_of, inputs_of, needed_toolchains, without_package
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
 from codegate.environments.scripts import (
@@ -19,15 +19,15 @@ from codegate.environments.scripts import (
     bring_toolchains,
     clean_up,
     compile_python,
-    copies_of_the_tree,
-    given_files,
+    helper_files,
+    list_non_editable,
     list_resolved,
     make_python,
-    take_given,
+    move_helper_files,
 )
 from codegate.environments.secrets import check_archive, check_lengths, redactor_of
 from codegate.environments.services import DATA, servers_of, with_servers
-from codegate.environments.store import Built, LayerFile, TreeOrigin, find_built, locked, store_built, unfinished
+from codegate.environments.store import Built, LayerFile, TreeOrigin, build_lock, find_built, new_archive, store_built
 from codegate.environments.variables import (
     CONSTRAINTS,
     PROXY_PORT,
@@ -128,12 +128,12 @@ def obtain(
         UsageError: a secret's variable is not set.
     """
     inputs = inputs_of(recipe, tree, backend)
-    with locked(inputs):
+    with build_lock(inputs):
         origin = TreeOrigin(day, tree.digest())
         there = find_built(inputs, origin.tree, resolved, found=found)
         if there is not None:
             return there
-        build = _Build(recipe, tree, backend, origin, inputs, resolved, found)
+        build = _Builder(recipe, tree, backend, origin, inputs, resolved, found)
         if nearest is not None:
             try:
                 return build.record(nearest)
@@ -149,13 +149,13 @@ def obtain(
             note = f"{error.package} is left out: {why}. Tests that need it fail."
             _LOG.info("%s", note)
             try:
-                return _Build(recipe, rest, backend, origin, inputs, resolved, found, note).record(None)
+                return _Builder(recipe, rest, backend, origin, inputs, resolved, found, note).record(None)
             except BuildFailed as again:
                 _LOG.info("%s", again)
             raise
 
 
-class _Build:
+class _Builder:
     """A build of an environment; ``record`` can be repeated."""
 
     def __init__(
@@ -176,7 +176,7 @@ class _Build:
         self._secrets = secret_values(recipe)
         check_lengths(self._secrets)
         self._redactor = redactor_of(self._secrets)
-        self._python = "python" in kinds_of(recipe, tree)
+        self._python = "python" in needed_toolchains(recipe, tree)
         self._servers = servers_of(recipe)
         inherited = ":".join((*(WHEEL_PROGRAMS if self._base.lacking else ()), self._base.path))
         path = path_variable(inherited)
@@ -205,7 +205,7 @@ class _Build:
             self._run_steps(fresh=nearest is None)
             resolved = self._installed_versions()
             self._run_or_raise("clean up", clean_up(), self._tests)
-            with unfinished() as archive:
+            with new_archive() as archive:
                 sha256 = self._sandbox.freeze(tuple(self._tree), archive)
                 check_archive(archive, self._secrets)
                 return store_built(archive, self._described(sha256, resolved, time.monotonic() - began))
@@ -215,12 +215,15 @@ class _Build:
     def _prepare(self) -> None:
         """Put tree, helper files and toolchains into the build sandbox."""
         files = [SandboxFile(path, file.data, file.mode) for path, file in self._tree.items()]
-        given = given_files(self._resolved if self._pinned else None)
+        given = helper_files(self._resolved if self._pinned else None)
         put = tuple(file for file in files if not file.leads_out)
         self._sandbox.put((*put, *(SandboxFile(f"{GIVEN}/{name}", data) for name, data in given.items())))
         names = b"".join(file.path.encode("utf-8", "surrogateescape") + b"\0" for file in put)
         self._run_or_raise(
-            "put the tree", take_given(given, self._origin.day, git="git" in self._base.programs), self._tests, names
+            "put the tree",
+            move_helper_files(given, self._origin.day, git="git" in self._base.programs),
+            self._tests,
+            names,
         )
         undated = {name: value for name, value in self._undated().items() if name != "UV_FROZEN"}
         if self._base.lacking:
@@ -307,7 +310,7 @@ class _Build:
         """Return installed versions; note packages that are not editable."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
-            copies = self._run(copies_of_the_tree(), self._tests).stdout.decode("utf-8", "replace").split()
+            copies = self._run(list_non_editable(), self._tests).stdout.decode("utf-8", "replace").split()
             self._notes += [
                 f"{printable(name, 100)} is installed as a copy: tests would not see changes of the tree. "
                 "Install it with `-e`."

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from codegate.environments.indirect import ASSIGNED, ELSEWHERE, below, indirect_texts
-from codegate.environments.recipe import Recipe, modules_apart
+from codegate.environments.recipe import Recipe, split_module_flag
 from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, short
 from codegate.suite import Tree
 
@@ -129,7 +129,7 @@ class Commands:
                 else:
                     env[name] = value
             piece = piece[match.end() :]
-        words = modules_apart([word for word in _split(self._expand(piece, left_out)) if word])
+        words = split_module_flag([word for word in _split(self._expand(piece, left_out)) if word])
         words = words[1:] if words[:1] == ["env"] else words
         if not words or words[0] == "echo" or words[0].startswith("#"):
             return []

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_value
-from codegate.environments.locks import PYTEST, implied, languages_of, tests_of
+from codegate.environments.locks import PYTEST, implied_commands, languages_of, tests_of
 from codegate.environments.recipe import FoundRecipe, Origin, parse_recipe
-from codegate.environments.steps import GITHUB_PLACES, set_up, short
+from codegate.environments.steps import GITHUB_PLACES, rewrite_step, short
 from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
@@ -98,7 +98,7 @@ class _Draft:
 
         It runs in ``folder`` with the variables ``env``; ``place`` is where it is written.
         """
-        step = set_up(text)
+        step = rewrite_step(text)
         self.doubts += len(step.unknown)
         self.packages += step.packages
         self.sources.update(dict.fromkeys(["packages"] if step.packages else [], place))
@@ -143,7 +143,9 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
     """Yield copies of ``drafts`` with set-up from lock files only."""
     for draft in drafts:
-        steps, tests = implied(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
+        steps, tests = (
+            implied_commands(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
+        )
         if tests and draft.steps:
             lighter = replace(deepcopy(draft), steps=[], origin="light")
             lighter.left_out += [f"`{short(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
@@ -286,7 +288,7 @@ def _from_files(tree: Tree, path: str, has: Has | None) -> _Draft:
 
     These are lock and manifest files, else the files of a development container.
     """
-    commands, tests = implied(tree, path)
+    commands, tests = implied_commands(tree, path)
     draft = _Draft("", origin="files")
     for text, place in commands:
         draft.place = draft.place or place
@@ -316,14 +318,14 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
     if draft.test is not None and not draft.test.known:
         words = shlex.join(draft.test.words)
         most = 2 * len(tests_of(tree, folder)) >= len(tests_of(tree, path))
-        usual = implied(tree, folder)[1] if most else ""
+        usual = implied_commands(tree, folder)[1] if most else ""
         tests = [one for one in Commands(tree, draft.env).tests_in(usual, folder) if one.known]
         draft.test = tests[0] if tests else draft.test
         instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
         draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
     tool = _toolchain_of(draft.test) if draft.test is not None else ""
     if (not draft.steps or usual) and tool in {"python", "node"}:
-        for text, place in implied(tree, folder)[0]:
+        for text, place in implied_commands(tree, folder)[0]:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):

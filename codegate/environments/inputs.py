@@ -131,7 +131,7 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
         NotInstalled: the machine or the image lacks a toolchain or package of the recipe.
         SandboxError: the sandbox that looks for toolchains failed.
     """
-    kinds = kinds_of(recipe, tree)
+    kinds = needed_toolchains(recipe, tree)
     servers = [server.package for server in servers_of(recipe)]
     key = digest([recipe.image, recipe.tools, recipe.packages, servers, sorted(kinds)])
     with _looking:
@@ -141,7 +141,7 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
         return known[key]
 
 
-def kinds_of(recipe: Recipe, tree: Tree) -> frozenset[str]:
+def needed_toolchains(recipe: Recipe, tree: Tree) -> frozenset[str]:
     """Return the names of toolchains that a recipe needs.
 
     They are the ones that it names, or else those that the tree's manifests belong to. If it names some and the tree

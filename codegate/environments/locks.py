@@ -42,7 +42,7 @@ PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 
 
-def implied(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
+def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
     """Return the set-up and test commands that files imply.
 
     The lock files and manifests of ``folder`` are read. Set-up commands are pairs of command and file. Go, Rust and

@@ -47,10 +47,10 @@ def command_words(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: a quote is not closed.
     """
-    return tuple(modules_apart(shlex.split(text)))
+    return tuple(split_module_flag(shlex.split(text)))
 
 
-def modules_apart(words: list[str]) -> list[str]:
+def split_module_flag(words: list[str]) -> list[str]:
     """Return a command's words, Python's ``-mpytest`` as ``-m pytest``."""
     python = next((number for number, word in enumerate(words) if _PYTHON.fullmatch(word)), len(words))
     place = python + 1

@@ -58,7 +58,7 @@ for found in importlib.metadata.distributions():
 """
 
 
-def given_files(resolved: str | None) -> dict[str, bytes]:
+def helper_files(resolved: str | None) -> dict[str, bytes]:
     """Return certificates, Maven settings and constraints, by file name.
 
     The builder puts them into the sandbox. ``resolved`` are the versions that set-up is constrained to.
@@ -73,7 +73,7 @@ def given_files(resolved: str | None) -> dict[str, bytes]:
     }
 
 
-def take_given(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
+def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
     """Return a script that moves the files out of ``GIVEN``.
 
     ``given`` has the files of this folder by name; the name decides where a file goes. With ``git``, the script also
@@ -135,7 +135,7 @@ def list_resolved() -> str:
     )
 
 
-def copies_of_the_tree() -> str:
+def list_non_editable() -> str:
     """Return a script that lists non-editable installs of the project."""
     return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
 

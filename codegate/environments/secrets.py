@@ -18,7 +18,7 @@ _PIECE: Final = 4 << 20
 _USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
 
 
-class SecretKept(SandboxError):
+class SecretInArchive(SandboxError):
     """A built archive contains a secret that set-up was given."""
 
 
@@ -46,13 +46,13 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
     Its bytes are searched for the secret as it is, percent-encoded and in base64.
 
     Raises:
-        SecretKept: the archive has one; the message names the file.
+        SecretInArchive: the archive has one; the message names the file.
     """
     wanted = {form: name for name, value in secrets.items() for part in _parts(value) for form in _forms(part)}
     if not wanted or not any(form in piece for piece in _pieces(archive) for form in wanted):
         return
     place, name = _place(archive, wanted)
-    raise SecretKept(
+    raise SecretInArchive(
         f"set-up left the secret {name} in {place}.",
         "Let the last command of `setup` remove the file, or have the tool read the variable each time.",
     )

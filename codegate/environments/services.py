@@ -90,7 +90,7 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
     return {name: value for server in servers_of(recipe) for name, value in server.variables}
 
 
-class Served(Sandbox):
+class SandboxWithServers(Sandbox):
     """A sandbox that starts servers for each of its commands.
 
     ``run`` raises SandboxError if a preset's server does not start for the first command.

@@ -31,7 +31,7 @@ GITHUB_PLACES: Final = {"GITHUB_WORKSPACE": "/workspace", "RUNNER_TEMP": "/tmp",
 
 
 @dataclass(frozen=True)
-class SetUp:
+class RewrittenStep:
     """A CI step, rewritten as a part of set-up.
 
     Attributes:
@@ -49,7 +49,7 @@ class SetUp:
     unknown: tuple[str, ...]
 
 
-def set_up(text: str) -> SetUp:
+def rewrite_step(text: str) -> RewrittenStep:
     """Return a CI step's shell text, rewritten for set-up."""
     packages: list[str] = []
     left_out: list[str] = []
@@ -96,7 +96,7 @@ def set_up(text: str) -> SetUp:
     kept = (re.sub(r"^\s*(?:: *(?:&&|;|$) *)+|(?: *(?:&&|;) *:)+ *$", "", line) for line in text.splitlines())
     text = "\n".join(line.rstrip() for line in kept if line.strip())
     done = all(line.lstrip().startswith(("#", "set ")) for line in text.splitlines())
-    return SetUp("" if done else text, tuple(packages), env, tuple(left_out), unknown)
+    return RewrittenStep("" if done else text, tuple(packages), env, tuple(left_out), unknown)
 
 
 def one_line_each(text: str) -> str:

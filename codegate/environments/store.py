@@ -82,7 +82,7 @@ class Built:
 
 
 @contextlib.contextmanager
-def locked(inputs: str) -> Iterator[None]:
+def build_lock(inputs: str) -> Iterator[None]:
     """Hold a lock, so that equal inputs are built once.
 
     Other threads and processes wait for it.
@@ -104,7 +104,7 @@ def locked(inputs: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def unfinished() -> Iterator[Path]:
+def new_archive() -> Iterator[Path]:
     """Yield the path of an archive to write.
 
     Its file is removed at the end unless ``store_built`` stored it.

@@ -58,16 +58,16 @@ _CLASSIFIER: Final = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
 _FILES: Final = (*_ONE_WORD, ".tool-versions", "rust-toolchain.toml", "package.json", "go.mod")
 
 
-def had_by(backend: Backend) -> Has | None:
+def toolchain_check(backend: Backend) -> Has | None:
     """Return the function that checks which toolchains a backend has.
 
     Return None for a backend with images, because an image can bring any toolchain.
     """
-    return None if hasattr(backend, "pin_image") else on_machine
+    return None if hasattr(backend, "pin_image") else is_obtainable
 
 
 @cache
-def on_machine(name: str, version: str) -> bool:
+def is_obtainable(name: str, version: str) -> bool:
     """Return whether this machine or an index has a toolchain.
 
     It is the check of sandboxes without images. With the name ``PACKAGE``, ``version`` is a system package.

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import Field, ValidationError
 
 from codegate.durable import digest, sha256, sha256_of, write_atomic
-from codegate.environments.store import drop, kept_layers, read_layer_file, unfinished
+from codegate.environments.store import drop, kept_layers, new_archive, read_layer_file
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import remove_layer_images
 from codegate.sandbox.cache import layers_folder, temporary_folder
@@ -175,7 +175,7 @@ def _take(source: Path, key: str, expected: str) -> str | None:
     data = (source / f"{key}.json").read_bytes()
     if sha256(data) != key:
         return "does not come with the description that was recorded"
-    with unfinished() as copy:
+    with new_archive() as copy:
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(source / f"{key}.tar", copy)
         if not copy.is_file() or sha256_of(copy) != expected:

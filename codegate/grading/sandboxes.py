@@ -14,7 +14,7 @@ from typing import Final, Generic, Self, TypeVar
 
 from codegate.durable import digest
 from codegate.environments import BuildFailed, Built, obtain, recipe_of
-from codegate.environments.services import Served, servers_of
+from codegate.environments.services import SandboxWithServers, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import Texts
 from codegate.sandbox import (
@@ -233,7 +233,7 @@ class Sandboxes:
 
     def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))
-        return Served(sandbox, servers) if servers else sandbox
+        return SandboxWithServers(sandbox, servers) if servers else sandbox
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import check_new_folder, sha256
-from codegate.environments import Recipe, environment_of, find_recipes, had_by, obtain
+from codegate.environments import Recipe, environment_of, find_recipes, obtain, toolchain_check
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
@@ -169,7 +169,7 @@ class _RowBuilder:
         )
 
     def _proposed(self, tree: Tree) -> list[Recipe]:
-        has = had_by(self._sandboxes.backend)
+        has = toolchain_check(self._sandboxes.backend)
         return [found.recipe for found in find_recipes(tree, has=has) if found.recipe != Recipe()]
 
 

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import FoundRecipe, Recipe, find_recipes, had_by, languages_of, on_machine, project_parts
+from codegate.environments import (
+    FoundRecipe,
+    Recipe,
+    find_recipes,
+    is_obtainable,
+    languages_of,
+    project_parts,
+    toolchain_check,
+)
 from codegate.environments.tools import Has
 from codegate.errors import CodegateError, UsageError
 from codegate.grading import Sandboxes
@@ -103,9 +111,9 @@ def _toolchains(sandbox: Choice) -> Has | None:
     try:
         backend = select_backend(sandbox, new_run_id())
     except CodegateError:
-        return on_machine
+        return is_obtainable
     backend.close()
-    return had_by(backend)
+    return toolchain_check(backend)
 
 
 def try_on_head(

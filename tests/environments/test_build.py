@@ -14,7 +14,7 @@ import pytest
 from codegate.environments import Recipe
 from codegate.environments.build import BuildFailed, obtain
 from codegate.environments.inputs import inputs_of
-from codegate.environments.secrets import SecretKept
+from codegate.environments.secrets import SecretInArchive
 from codegate.environments.store import Built
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, NotInstalled, SandboxFile, SandboxLimits
@@ -320,7 +320,7 @@ def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
 ) -> None:
     before = archives()
     monkeypatch.setenv("ACME_TOKEN", PASSWORD)
-    with pytest.raises(SecretKept, match=r"the secret ACME_TOKEN in /opt/env/home/\.netrc"):
+    with pytest.raises(SecretInArchive, match=r"the secret ACME_TOKEN in /opt/env/home/\.netrc"):
         obtain(shell(f'echo "token {form}" > ~/.netrc', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
     with pytest.raises(BuildFailed) as failed:
         obtain(shell('echo "token is $ACME_TOKEN"; false', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)

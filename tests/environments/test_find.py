@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.environments import FoundRecipe, Recipe, find_recipes, on_machine, recipe_yaml
+from codegate.environments import FoundRecipe, Recipe, find_recipes, is_obtainable, recipe_yaml
 from codegate.environments.tools import Has
 from codegate.suite import Tree, TreeFile, parse_yaml
 
@@ -212,7 +212,7 @@ def test_a_toolchain_that_an_index_brings_is_to_be_had() -> None:
         runs-on: ubuntu-latest
         steps: [{uses: actions/setup-node@v4, with: {node-version: 98}}, {run: npx vitest}]
     """
-    found = find_recipe(tree({CI: dedent(jobs)}), has=on_machine)
+    found = find_recipe(tree({CI: dedent(jobs)}), has=is_obtainable)
     assert (found.recipe.tests, found.recipe.tools) == ("npx vitest", {"node": "98"})
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from codegate.environments import Recipe, inputs
-from codegate.environments.inputs import base_of, kinds_of, manifests
+from codegate.environments.inputs import base_of, manifests, needed_toolchains
 from codegate.environments.services import Server
 from codegate.sandbox import Backend, Command, NotInstalled
 from codegate.suite import Tree, TreeFile
@@ -111,9 +111,9 @@ def test_a_manifest_that_cannot_be_read_counts_whole(text: str) -> None:
 
 def test_toolchains_are_those_that_the_recipe_names_or_the_tree_implies() -> None:
     tree = Tree({path: TreeFile(text.encode()) for path, text in FILES.items()})
-    assert kinds_of(Recipe(), tree) == {"python", "node", "go"}
-    assert kinds_of(Recipe(tools={"go": "1.26"}), tree) == {"python", "go"}
-    assert kinds_of(Recipe(folder="services"), tree) == {"go"}
+    assert needed_toolchains(Recipe(), tree) == {"python", "node", "go"}
+    assert needed_toolchains(Recipe(tools={"go": "1.26"}), tree) == {"python", "go"}
+    assert needed_toolchains(Recipe(folder="services"), tree) == {"go"}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from codegate.environments.recipe import Recipe, ServiceRecipe
-from codegate.environments.services import NOT_STARTED, Served, Server, servers_of, service_variables, with_servers
+from codegate.environments.services import (
+    NOT_STARTED,
+    SandboxWithServers,
+    Server,
+    servers_of,
+    service_variables,
+    with_servers,
+)
 from codegate.errors import UsageError
 from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -123,11 +130,11 @@ def test_a_preset_that_does_not_start_is_a_fault_of_the_sandbox_until_something_
     world = built(Recipe())
     servers = (Server("redis", run="exit 5", ready="false", program="redis-server"),)
     with closing(world.open()) as sandbox:
-        served = Served(sandbox, servers)
+        served = SandboxWithServers(sandbox, servers)
         with pytest.raises(SandboxError, match="the service redis ended with status 5"):
             served.run(Command(("true",)))
         assert served.run(Command(("true",))).exit_code == NOT_STARTED
-        assert Served(sandbox, ()).run(Command(("sh", "-c", "exit 5"))).exit_code == 5
+        assert SandboxWithServers(sandbox, ()).run(Command(("sh", "-c", "exit 5"))).exit_code == 5
 
 
 def test_an_unknown_preset_and_an_absent_program_are_named() -> None:

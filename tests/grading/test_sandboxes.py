@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from codegate.environments import Recipe, ServiceRecipe, environment_of
-from codegate.environments.tools import on_machine
+from codegate.environments.tools import is_obtainable
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
 from codegate.grading.controls.copies import Texts, UnitsUnknown
@@ -293,7 +293,9 @@ def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes) -> None:
 
 def test_agents_run_on_the_python_beside_the_environments_own(bwrap_backend: BubblewrapBackend) -> None:
     running = f"3.{sys.version_info[1]}"
-    others = [f"3.{minor}" for minor in range(9, 15) if f"3.{minor}" != running and on_machine("python", f"3.{minor}")]
+    others = [
+        f"3.{minor}" for minor in range(9, 15) if f"3.{minor}" != running and is_obtainable("python", f"3.{minor}")
+    ]
     if not others:
         pytest.skip("there is one Python on this machine")
     own = recorded("another-python", "touch made", python=others[-1])

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import VENV, BuildFailed, FoundRecipe, Has, Recipe, find_recipes, had_by, recipe_of
+from codegate.environments import VENV, BuildFailed, FoundRecipe, Has, Recipe, find_recipes, recipe_of, toolchain_check
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
@@ -165,7 +165,7 @@ def builds_of_written(
     is mined; empty: all of the repository.
     """
     same = [one for one in known if one.recipe.identity == recipe.identity]
-    proposed = partial(recipes_of_older_tree, path=path, has=had_by(sandboxes.backend))
+    proposed = partial(recipes_of_older_tree, path=path, has=toolchain_check(sandboxes.backend))
     return RecordedBuilds(recipe, sandboxes, same, proposed, written=True)
 
 
@@ -186,7 +186,7 @@ def choose_recipe(
         UsageError: no test passes with any recipe.
         SandboxError: the sandbox failed.
     """
-    has = had_by(sandboxes.backend)
+    has = toolchain_check(sandboxes.backend)
     proposed = partial(recipes_of_older_tree, path=path, has=has)
     best: ChosenRecipe | None = None
     reason: UsageError | SandboxError | None = None
