@@ -29,7 +29,7 @@ from codegate.mining import (
     stopped_words,
     write_selection,
 )
-from codegate.mining.report import funnel_words
+from codegate.mining.report import funnel_text
 from codegate.operations.plan import usual_power
 from codegate.operations.requests import Repository
 from codegate.operations.suites import mine, mining_words, read_recipe
@@ -263,7 +263,7 @@ def report_command(
 def _lines(found: Strengths, mined: dict[str, object] | None) -> Iterator[str]:
     funnel = mined.get("funnel") if mined else None
     if mined and isinstance(funnel, dict):
-        yield f"funnel: {funnel_words(funnel, mined.get('not_tried'))}"
+        yield f"funnel: {funnel_text(funnel, mined.get('not_tried'))}"
     reasons = mined.get("reasons") if mined else None
     if isinstance(reasons, dict) and reasons:
         yield "left out: " + ", ".join(f"{count} {reason}" for reason, count in reasons.items())

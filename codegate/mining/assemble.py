@@ -6,7 +6,7 @@ from typing import Final
 from codegate.durable import sha256
 from codegate.languages import import_path
 from codegate.mining.cut import Cut
-from codegate.mining.kinds import KindOf
+from codegate.mining.kinds import KindScore
 from codegate.mining.languages import RunnerSettings, language_name
 from codegate.mining.proving.validation import Validated
 from codegate.mining.sources.history import Unit
@@ -49,7 +49,7 @@ class Findings:
     python_path: tuple[str, ...]
     environment: Environment
     validated: Validated
-    kind: KindOf
+    kind: KindScore
     interface: Interface
     statement: StatementText
     quality: Quality

@@ -17,9 +17,9 @@ from codegate.grading import Sandboxes, grade_reference, mark_tests
 from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RECIPE_ERRORS, RecordedBuilds, limits_of, settings_of
-from codegate.mining.examples.example import Example, Found, base_tests, chosen, public_text
+from codegate.mining.examples.example import Example, FoundExample, base_tests, choose_examples, public_text
 from codegate.mining.examples.search import find_examples, steady_examples
-from codegate.mining.kinds import KindOf, classify_kind
+from codegate.mining.kinds import KindScore, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineRequest
 from codegate.mining.profile import Steps
@@ -27,11 +27,11 @@ from codegate.mining.proving.leak import audit_leaks
 from codegate.mining.proving.outcomes import without_undisclosed
 from codegate.mining.proving.quality import (
     PartialRun,
-    asserted_texts,
     examples_to_show,
+    has_example_of,
     measure_quality,
+    required_texts,
     run_partial_fixes,
-    stand_for_any,
     undisclosed_tests,
 )
 from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
@@ -68,7 +68,7 @@ class BuiltProblem:
     environment: Environment
 
 
-class LeftOut(Exception):
+class ChangeRejected(Exception):
     """Raised when a change makes no problem; has the reason."""
 
     def __init__(self, rejected: Rejected) -> None:
@@ -78,7 +78,7 @@ class LeftOut(Exception):
 
 def _require(found: Result | Rejected) -> Result:
     if isinstance(found, Rejected):
-        raise LeftOut(found)
+        raise ChangeRejected(found)
     return found
 
 
@@ -128,8 +128,8 @@ class ProblemBuilder:
                 return self._unit_builder(prospect, steps, cut_parts, imported).problem()
             except FilesRefused as error:
                 linked = any(file.is_link for file in cut_parts.fixed.values())
-                raise LeftOut(Rejected("symlink" if linked else "too_large", str(error))) from error
-        except LeftOut as end:
+                raise ChangeRejected(Rejected("symlink" if linked else "too_large", str(error))) from error
+        except ChangeRejected as end:
             return end.rejected
 
     def _cut(self, prospect: Prospect) -> Cut:
@@ -144,11 +144,11 @@ class ProblemBuilder:
         language = language_of(parts.fix, parts.test_files, self.options.names())
         support = self.languages.get(language) if language is not None else None
         if support is None:
-            raise LeftOut(Rejected("unsupported_language"))
+            raise ChangeRejected(Rejected("unsupported_language"))
         own = support.runner(Subtree.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
         settings = settings_of(self.recorded.recipe, own) if self.recorded is not None else own
         if language is not None and settings is not None and not runs(settings.runner, language):
-            raise LeftOut(
+            raise ChangeRejected(
                 Rejected("no_runner", f"the recipe's tests are run by {settings.runner}: {parts.test_files[0]}")
             )
         return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
@@ -156,7 +156,7 @@ class ProblemBuilder:
     def opener(self, environment: Environment) -> OpenSandbox:
         """Return a function that opens sandboxes of ``environment``.
 
-        Once ``stop`` is set, it raises ``LeftOut`` instead.
+        Once ``stop`` is set, it raises ``ChangeRejected`` instead.
         """
 
         @contextmanager
@@ -168,14 +168,14 @@ class ProblemBuilder:
         return opened
 
     def check_wanted(self) -> None:
-        """Raise ``LeftOut`` if results are no longer wanted."""
+        """Raise ``ChangeRejected`` if results are no longer wanted."""
         if self.stop.is_set():
-            raise LeftOut(Rejected("budget"))
+            raise ChangeRejected(Rejected("budget"))
 
 
 @dataclass(frozen=True)
 class _UnitBuilder:
-    """Makes the problem of one change, or raises ``LeftOut``."""
+    """Makes the problem of one change, or raises ``ChangeRejected``."""
 
     builder: ProblemBuilder
     prospect: Prospect
@@ -193,11 +193,11 @@ class _UnitBuilder:
     def _with_folder(self, settings: RunnerSettings | None) -> RunnerSettings:
         """Return ``settings`` with the folder that is mined.
 
-        Raise ``LeftOut`` for None, which means that no known runner runs the tests.
+        Raise ``ChangeRejected`` for None, which means that no known runner runs the tests.
         """
         if settings is None:
             files = ", ".join(self.parts.test_files)
-            raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
+            raise ChangeRejected(Rejected("no_runner", f"no test runner that is known here runs {files}"))
         return replace(settings, folder=settings.folder or self.parts.folder)
 
     def _finish(
@@ -209,7 +209,7 @@ class _UnitBuilder:
         described = self._describe(trial.seen)
         leaks = leaks or self._audit(environment, trial.seen.limits)
         if not leaks.clean:
-            raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
+            raise ChangeRejected(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
             hidden = parts.base.overlay(parts.hidden)
             used = mark_tests(hidden, parts.test_files, settings.runner)
@@ -245,7 +245,7 @@ class _UnitBuilder:
             result, controls = grade_reference(problem, parts.base, builder.sandboxes, trial.marked)
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
-            raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
+            raise ChangeRejected(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return BuiltProblem(problem, environment)
 
     def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
@@ -258,36 +258,36 @@ class _UnitBuilder:
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
         if builds is None:
-            raise LeftOut(Rejected("budget"))
-        ladder = builds.ladder(unit.base, parts.base, unit.date)
+            raise ChangeRejected(Rejected("budget"))
+        choices = builds.builds_to_try(unit.base, parts.base, unit.date)
         new = builder.options.include_new_tests
         first: Rejected | None = None  # the reason of the project's own recipe counts, not those of other recipes
         while True:
             with self.steps.step("environment"):
                 builder.check_wanted()
                 try:
-                    rung = next(ladder, None)
+                    choice = next(choices, None)
                 except RECIPE_ERRORS as error:
-                    raise LeftOut(first or Rejected("env_unresolved", str(error))) from error
-                if rung is None:
-                    raise LeftOut(first or Rejected("env_unresolved"))
-                builder.sandboxes.prepare(rung.environment.manifest)
-            limits, settings = limits_of(rung.recipe), self._with_folder(settings_of(rung.recipe, self.own))
-            opener = builder.opener(rung.environment)
-            leaks = self._audit(rung.environment, limits) if rung.later else None
+                    raise ChangeRejected(first or Rejected("env_unresolved", str(error))) from error
+                if choice is None:
+                    raise ChangeRejected(first or Rejected("env_unresolved"))
+                builder.sandboxes.prepare(choice.environment.manifest)
+            limits, settings = limits_of(choice.recipe), self._with_folder(settings_of(choice.recipe, self.own))
+            opener = builder.opener(choice.environment)
+            leaks = self._audit(choice.environment, limits) if choice.later else None
             if leaks is not None and not leaks.clean:
                 continue
             with self.steps.step("validation"):
                 outcome = try_cut(
                     parts, opener, builder.today, new, settings, limits, support.narrowed,
-                    doubts=partial(builds.doubts, rung), processor_seconds=rung.recipe.seconds,
+                    may_be_at_fault=partial(builds.may_be_at_fault, choice), processor_seconds=choice.recipe.seconds,
                 )  # fmt: skip
             if isinstance(outcome, Trial):
-                return rung.environment, settings, outcome, leaks
+                return choice.environment, settings, outcome, leaks
             if outcome.reason not in _MAY_BE_ENVIRONMENT:
-                raise LeftOut(outcome)
-            if rung.exact:
-                builds.exclude(rung)
+                raise ChangeRejected(outcome)
+            if choice.exact:
+                builds.exclude(choice)
                 first = first or outcome
 
     def _audit(self, environment: Environment, limits: ProblemLimits) -> LeakAudit:
@@ -298,7 +298,7 @@ class _UnitBuilder:
     def _describe(self, validated: Validated) -> "_Described":
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
-            raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
+            raise ChangeRejected(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
         if self.imported is not None:
             return _Described(kind, NO_INTERFACE, self.imported, self._partial(validated, []))
         unit, public, step = self.prospect.unit, public_text(self.parts), self.steps.step
@@ -307,18 +307,20 @@ class _UnitBuilder:
             found = find_examples(self.parts, validated, public, unit.commit)
             found = [each for each in found if not each.example.echoes(interface.names)]
             rules = leak_rules_of(self.parts, validated.outcomes, interface, public)
-            rules = replace(rules, exact=asserted_texts(self.parts, validated, rules.exact))
+            rules = replace(rules, exact=required_texts(self.parts, validated, rules.exact))
             later = entries_naming(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
                 enrichment=self.prospect.enrichment, later=later, interface=interface, rules=rules,
             )  # fmt: skip
-            examples = self._executed(chosen(found))
+            examples = self._executed(choose_examples(found))
             _require_statement(write(examples=examples))
             # The base's tests are run only for a unit that has a statement.
             own = base_tests(self.parts, validated)
             if own.failing.issuperset(validated.outcomes.fail_to_pass):
-                raise LeftOut(Rejected("leak", f"the base has the failing tests: {', '.join(sorted(own.failing))}"))
+                raise ChangeRejected(
+                    Rejected("leak", f"the base has the failing tests: {', '.join(sorted(own.failing))}")
+                )
             write = partial(write, overturned=own.overturned)
             _require_disclosed(interface, _require_statement(write(examples=examples)))
         runs = self._partial(validated, found)
@@ -327,18 +329,18 @@ class _UnitBuilder:
             examples, left = examples_to_show(found, runs, steady)
         with step("quality"):
             undisclosed = undisclosed_tests(self.parts, validated, left if found else (), own.overturned)
-        if undisclosed and not stand_for_any(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
-            raise LeftOut(Rejected("no_statement", "the tests ask for more than any example shows"))
+        if undisclosed and not has_example_of(set(validated.outcomes.fail_to_pass) - undisclosed, examples):
+            raise ChangeRejected(Rejected("no_statement", "the tests ask for more than any example shows"))
         with step("statement"):
             statement = _require_disclosed(interface, _require_statement(write(examples=self._executed(examples))))
         return _Described(kind, interface, statement, runs, undisclosed, rules)
 
     def _executed(self, examples: list[Example]) -> list[Example]:
         if not examples and self.builder.options.statements == "executed":
-            raise LeftOut(Rejected("no_statement", "no probe shows a difference"))
+            raise ChangeRejected(Rejected("no_statement", "no probe shows a difference"))
         return examples
 
-    def _partial(self, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
+    def _partial(self, validated: Validated, found: Sequence[FoundExample]) -> list[PartialRun]:
         with self.steps.step("quality"):
             return run_partial_fixes(self.parts, validated, found)
 
@@ -365,7 +367,7 @@ class _Described:
     was imported.
     """
 
-    kind: KindOf
+    kind: KindScore
     interface: Interface
     statement: StatementText
     partial: list[PartialRun]
@@ -378,11 +380,13 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; raise ``LeftOut`` if it lacks needed names.
+    """Return ``statement``; raise ``ChangeRejected`` if it lacks needed names.
 
     They are the ``unresolvable`` names of ``interface``.
     """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
-        raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))
+        raise ChangeRejected(
+            Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name")
+        )
     return statement

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.languages import PathClass, PathClassifier, Uses, added_lines, read
-from codegate.mining.languages import NameOf, language_name, language_of, same_layout
+from codegate.mining.languages import NameOf, language_name, language_of, same_code
 from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import Reason
@@ -182,7 +182,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, 
         binary = change.added is None and change.old_blob != change.new_blob
         if binary or any(b"\0" in tree[path].data for tree in (base, fixed) if path in tree):
             return "binary_src"
-    if all(path in base and path in fixed and same_layout(path, base[path].data, fixed[path].data) for path in sources):
+    if all(path in base and path in fixed and same_code(path, base[path].data, fixed[path].data) for path in sources):
         return "format_only"
     return None
 

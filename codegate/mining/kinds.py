@@ -102,7 +102,7 @@ class Signal:
 
 
 @dataclass(frozen=True)
-class KindOf(BugScore):
+class KindScore(BugScore):
     """A change's kind, and the score behind it."""
 
     kind: Kind
@@ -116,12 +116,12 @@ def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
     return _score([*_words(unit, enrichment)])
 
 
-def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindOf:
+def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindScore:
     """Return whether a change is a fix, feature or other."""
     found = signals(unit, cut, outcomes, enrichment)
     bug = _score(found)
     kinds: list[Kind] = [signal.kind for signal in found if (signal.kind in BUGS) == (bug.score >= BUG_LIKE)]
-    return KindOf(bug.score, bug.evidence, "security" if "security" in kinds else [*kinds, "bugfix"][0])
+    return KindScore(bug.score, bug.evidence, "security" if "security" in kinds else [*kinds, "bugfix"][0])
 
 
 def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> list[Signal]:

@@ -75,7 +75,7 @@ def known_languages() -> dict[Language, LanguageSupport]:
     return {pack.name: cast("type[LanguageSupport]", support)(pack) for pack, support in own}
 
 
-def same_layout(path: str, old: bytes, new: bytes) -> bool:
+def same_code(path: str, old: bytes, new: bytes) -> bool:
     """Return whether two versions of ``path`` have the same code.
 
     They may differ in layout and comments. False if that is uncertain. The path's suffix decides the language.
@@ -103,7 +103,7 @@ def language_name(path: str) -> Language | None:
     return language.name if language is not None else None
 
 
-def names_by(*, reports: bool) -> NameOf:
+def language_namer(*, reports: bool) -> NameOf:
     """Return the function that names a file's language.
 
     A recipe whose command writes ``reports`` runs tests of all languages, so every file gets a language.

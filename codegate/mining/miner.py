@@ -15,7 +15,7 @@ from codegate.errors import Interrupted, UsageError, interrupted_as
 from codegate.grading import Sandboxes
 from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.environments.opening import (
-    Head,
+    NewestTree,
     base_tree,
     builds_of_written,
     choose_recipe,
@@ -146,7 +146,7 @@ def _builds(
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
     head, known = (
-        Head.of(repository, tip, partial(files_to_try, queue, options.names(), options.path), options.path),
+        NewestTree.of(repository, tip, partial(files_to_try, queue, options.names(), options.path), options.path),
         recorded_of(old, sandboxes),
     )
     if options.recipe is not None:

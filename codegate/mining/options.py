@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
 from codegate.environments import Recipe
 from codegate.errors import UsageError
-from codegate.mining.languages import NameOf, names_by
+from codegate.mining.languages import NameOf, language_namer
 from codegate.mining.sources.enrichment import open_forge
 from codegate.mining.sources.history import check_repository, project_name
 from codegate.sandbox import Choice, check_choice
@@ -117,7 +117,7 @@ class MineRequest(Strict):
 
     def names(self) -> NameOf:
         """Return the function that returns a file's language."""
-        return names_by(reports=self.recipe is not None and bool(self.recipe.report))
+        return language_namer(reports=self.recipe is not None and bool(self.recipe.report))
 
 
 def check_options(repository: Path, out: Path, options: MineRequest) -> str:

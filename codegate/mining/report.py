@@ -197,7 +197,7 @@ class MineReport:
         }
 
 
-def funnel_words(funnel: Mapping[Any, object], untried: object) -> str:
+def funnel_text(funnel: Mapping[Any, object], untried: object) -> str:
     """Return the funnel as one line of text.
 
     ``untried`` is the number of changes that were not tried.

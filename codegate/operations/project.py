@@ -20,15 +20,15 @@ from codegate.errors import CodegateError, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining import find_slug
 from codegate.mining.environments.opening import (
-    Head,
-    Tried,
+    NewestTree,
+    RecipeRun,
     builds_of_written,
     choose_recipe,
     evenly_spaced,
-    runnable,
+    runnable_tests,
     try_recipe,
 )
-from codegate.mining.languages import known_languages, language_name, names_by
+from codegate.mining.languages import known_languages, language_name, language_namer
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, select_backend
 from codegate.suite import GitError, Subtree, Tree, git, read_commit
@@ -100,7 +100,7 @@ def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repos
     if path and not any(name.startswith(f"{path}/") for name in tree):
         raise UsageError(f"HEAD has no folder {path}.", "Give --path a folder that is committed.")
     others = tuple(name for name in languages_of(tree, path) if name != language)
-    tests = bool(runnable(tree, names_by(reports=False), path))
+    tests = bool(runnable_tests(tree, language_namer(reports=False), path))
     parts = {} if path else project_parts(tree)
     proposals = find_recipes(tree, path, has=_toolchains(sandbox))
     return Repository(commits, shallow, language, runner, slug, others, parts, proposals, root=root, tests=tests)
@@ -118,7 +118,7 @@ def _toolchains(sandbox: Choice) -> Has | None:
 
 def try_on_head(
     repository: Path, recipe: Recipe | None, path: str, sandbox: Choice, say: Callable[[str], None]
-) -> tuple[FoundRecipe | None, Tried]:
+) -> tuple[FoundRecipe | None, RecipeRun]:
     """Build a recipe and run tests of HEAD with it.
 
     At most ten test files of the folder ``path`` run. Without ``recipe``, the recipes that the repository's files
@@ -131,11 +131,11 @@ def try_on_head(
     """
 
     def tests(tree: Tree) -> tuple[str, ...]:
-        names = names_by(reports=recipe is not None and bool(recipe.report))
-        return evenly_spaced(tuple(runnable(tree, names, path)), _MOST_FILES)
+        names = language_namer(reports=recipe is not None and bool(recipe.report))
+        return evenly_spaced(tuple(runnable_tests(tree, names, path)), _MOST_FILES)
 
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
-    head = Head.of(repository, commit, tests, path)
+    head = NewestTree.of(repository, commit, tests, path)
     languages = known_languages()
     with opened_backend(sandbox, new_run_id()) as backend:
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))

@@ -11,8 +11,8 @@ from codegate.environments import Recipe, parse_recipe
 from codegate.errors import Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
-from codegate.mining.report import funnel_words
-from codegate.mining.statements.prose import normalise, prose, refers, without_references
+from codegate.mining.report import funnel_text
+from codegate.mining.statements.prose import has_references, normalise, prose, without_references
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
@@ -89,7 +89,10 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     github = GitHub(api_url, found[1], token)
     facts = github.get(github.repo(f"issues/{found[2]}"))
     title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
-    title, lines = " ".join(normalise(title).split()), [line for line in prose(body).splitlines() if not refers(line)]
+    title, lines = (
+        " ".join(normalise(title).split()),
+        [line for line in prose(body).splitlines() if not has_references(line)],
+    )
     shown = " ".join(without_references(title).split())
     text = re.sub(r"\n{3,}", "\n\n", "\n".join([shown, "", *lines])).strip()[:_MAX_ISSUE].rstrip()
     if not text:
@@ -99,7 +102,7 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 def mining_words(report: MineReport) -> list[str]:
     """Describe in lines what mining found, and what it cost."""
-    funnel = funnel_words(report.funnel, report.reasons.get("budget"))
+    funnel = funnel_text(report.funnel, report.reasons.get("budget"))
     left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
     reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
     each = report.seconds_per_problem

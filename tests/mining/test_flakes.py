@@ -11,7 +11,7 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection
 from codegate.grading.grade import TestStatus
 from codegate.mining.cut import Cut
-from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, find_causes, varied_runs
+from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, VariedRun, find_causes, varied_runs
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.proving.validation import Validated
 from codegate.sandbox import Command, Sandbox
@@ -248,7 +248,7 @@ class TestPlan:
         assert alone.selection.isolated == ("test_y.py::a",)
         assert alone.selection.busy > 0
         assert alone.selection.timeout_seconds == 40
-        assert clock == Varied("after", ("clock",), replace(GRADED, clock_days=CLOCK_DAYS))
+        assert clock == VariedRun("after", ("clock",), replace(GRADED, clock_days=CLOCK_DAYS))
         assert too == replace(clock, state="before")
         assert last == replace(zone, state="before")
         assert zone.selection.timezone == "Pacific/Kiritimati"

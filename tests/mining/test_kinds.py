@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds import KindOf, classify_kind, new_names, score_unit, without_type
+from codegate.mining.kinds import KindScore, classify_kind, new_names, score_unit, without_type
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.sources.history import Unit, read_merged_changes
@@ -49,7 +49,7 @@ def fails(*tests: str, kind: TestKind = "assertion", message: str = "", exceptio
     return TestOutcomes(tests, (), (), (), False, dict.fromkeys(tests, kind), results)
 
 
-def names_of(found: KindOf) -> set[str]:
+def names_of(found: KindScore) -> set[str]:
     return {line.partition(" ")[2].partition(": ")[0] for line in found.evidence}
 
 
@@ -107,7 +107,7 @@ def test_labels_and_issues_of_a_forge_decide_where_words_do_not(history: History
     unit, parts = change(history, "Swapped bounds")
     outcomes = fails(SWAP_TEST)
 
-    def asked(*labels: str, issue: str = "Bounds") -> KindOf:
+    def asked(*labels: str, issue: str = "Bounds") -> KindScore:
         when = datetime(2025, 1, 1, tzinfo=UTC)
         issues = (LinkedIssue(1, issue, "", (), when, None),)
         return classify_kind(unit, parts, outcomes, Enrichment(unit.title, "", labels, issues))

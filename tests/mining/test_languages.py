@@ -2,7 +2,7 @@
 
 import pytest
 
-from codegate.mining.languages import RunnerSettings, known_languages, language_of, names_by, same_layout
+from codegate.mining.languages import RunnerSettings, known_languages, language_namer, language_of, same_code
 from codegate.suite import Language, Tree, TreeFile
 
 GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
@@ -28,7 +28,7 @@ def test_the_language_is_the_one_of_most_sources_and_with_tests(
 
 
 def test_tests_that_only_a_command_reads_may_be_of_any_source() -> None:
-    assert language_of(["src/calc.py"], ["tests/test_calc.rb"], names_by(reports=True)) == "junit"
+    assert language_of(["src/calc.py"], ["tests/test_calc.rb"], language_namer(reports=True)) == "junit"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_tests_that_only_a_command_reads_may_be_of_any_source() -> None:
     ],
 )
 def test_layout_and_comments_are_no_change(path: str, old: str, new: str, *, same: bool) -> None:
-    assert same_layout(path, old.encode(), new.encode()) is same
+    assert same_code(path, old.encode(), new.encode()) is same
 
 
 def test_rust_needs_a_manifest() -> None:

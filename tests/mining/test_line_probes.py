@@ -17,9 +17,9 @@ from codegate.languages.javascript.tests import DIALECTS
 from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import Example, Found
-from codegate.mining.examples.literals import Pieces, failing_literals, hidden_texts, literals_to_hide
-from codegate.mining.examples.search import differing, find_examples, steady_examples, with_examples
+from codegate.mining.examples.example import Example, FoundExample
+from codegate.mining.examples.literals import LiteralReplacer, failing_literals, hidden_texts, literals_to_hide
+from codegate.mining.examples.search import changed_examples, files_with_examples, find_examples, steady_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import Validated
@@ -440,7 +440,7 @@ class TestLines:
          ("2.5f", "3.5f"), ("1_200L", "1201L"), ("1n", "1n"), ("0b11", "0b11")],
     )  # fmt: skip
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
-        assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
+        assert LiteralReplacer(Random(1), lambda _: True, numbers=True).number(number) == other
 
     def test_the_first_digit_of_a_number_is_another_one_too(self) -> None:
         """The next number is often another case: of 111, 112 and 113 none may stand for another of them."""
@@ -518,7 +518,7 @@ class TestLines:
         assert any("name=" in text and "sort=" in text and "shelf" not in text for text in texts)
 
     def test_keys_of_a_go_tag_stay(self) -> None:
-        pieces = Pieces(Random(3), lambda _: True, numbers=True)
+        pieces = LiteralReplacer(Random(3), lambda _: True, numbers=True)
         assert pieces.text('env:"WALNUT" envDefault:"plum"').split('"')[::2] == ["env:", " envDefault:", ""]
 
     def test_a_word_that_programs_know_is_replaced_alone(self) -> None:
@@ -528,7 +528,7 @@ class TestLines:
         assert not [text for text in texts if "auto" not in text and "walnut" not in text]
 
     def test_two_short_words_do_not_become_one(self) -> None:
-        pieces = Pieces(Random(3), lambda _: True, numbers=True)
+        pieces = LiteralReplacer(Random(3), lambda _: True, numbers=True)
         assert len({pieces.text(letter) for letter in "abcdefgh"}) == 8
 
 
@@ -602,11 +602,11 @@ def examples(
     return examples_to_show(found, (), partial(steady_examples, cut, validated))[0]
 
 
-def unlike(cut: Cut, found: list[Found], tree: Tree, validated: Validated) -> frozenset[Example]:
+def unlike(cut: Cut, found: list[FoundExample], tree: Tree, validated: Validated) -> frozenset[Example]:
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
-    report = validated.run(tree.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True)))
+    report = validated.run(tree.overlay(cut.hidden).overlay(files_with_examples(cut, found, beside=True)))
     assert all(test in report.results for test in validated.outcomes.fail_to_pass)
-    return differing(found, report)
+    return changed_examples(found, report)
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,14 @@ from codegate.mining.examples import search
 from codegate.mining.examples.example import (
     BaseTests,
     Example,
-    Found,
+    FoundExample,
+    add_other_rules,
     base_tests,
-    chosen,
+    choose_examples,
     function_of,
     public_text,
-    with_other_rules,
 )
-from codegate.mining.examples.literals import Pieces, hidden_texts, is_free, shows
+from codegate.mining.examples.literals import LiteralReplacer, hidden_literal_in, hidden_texts, is_free
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
@@ -915,8 +915,8 @@ class TestExamples:
         assert shown(WRONG, RIGHT, tests) == []
 
 
-def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> Found:
-    return Found(
+def found_of(test: str, rank: tuple[int, ...], shape: str, example: Example) -> FoundExample:
+    return FoundExample(
         test, rank, shape, example, (example.expected,), (example.observed,), Line(test, ()), (("", ""), ("", ""))
     )
 
@@ -940,15 +940,15 @@ class TestExample:
         assert not Example("page = 1", expression, "raises OverflowError: too large", "2").poor
 
     def test_what_only_stands_behind_an_error_shows_no_other_rule(self) -> None:
-        def seen(number: int, long: int) -> Found:
+        def seen(number: int, long: int) -> FoundExample:
             example = Example("", f"{'fgh'[number]}()", "raises KeyError: 'a'", f"{number}x")
             found = found_of("t.py::a", (long, number), "", example)
             return replace(found, own=(("v", str(number)), ("v", "")))
 
         behind = [seen(number, min(number, 1)) for number in range(3)]
-        assert len(with_other_rules(behind, chosen(behind))) == 1
+        assert len(add_other_rules(behind, choose_examples(behind))) == 1
         needed = [seen(number, 0) for number in range(3)]
-        assert len(with_other_rules(needed, chosen(needed))) == 3
+        assert len(add_other_rules(needed, choose_examples(needed))) == 3
 
     def test_the_echo_of_a_new_parameter_is_no_example(self) -> None:
         missed = "raises TypeError: Parser.__init__() got an unexpected keyword argument 'depth'"
@@ -971,20 +971,20 @@ class TestExample:
             found_of("a", poor.rank(1, ("", ""), {}), "a", poor),
             found_of("b", telling.rank(1, ("", ""), {}), "b", telling),
         ]
-        assert chosen(found) == [replace(telling, tests=("b",))]
-        assert chosen(found[:1]) == [replace(poor, tests=("a",))]
+        assert choose_examples(found) == [replace(telling, tests=("b",))]
+        assert choose_examples(found[:1]) == [replace(poor, tests=("a",))]
 
     def test_one_that_shows_that_no_error_is_left_is_followed_by_a_value(self) -> None:
         silent, value = Example("", "check(1)", "wrong", "<nil>"), Example("check(1)", "box", "1", "2")
         found = [found_of("a", (0,), "a", silent), found_of("a", (1,), "b", value), found_of("a", (2,), "c", value)]
-        assert chosen(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
-        assert chosen(found[:1]) == [replace(silent, tests=("a",))]
+        assert choose_examples(found) == [replace(silent, tests=("a",)), replace(value, tests=("a",))]
+        assert choose_examples(found[:1]) == [replace(silent, tests=("a",))]
 
     def test_of_a_test_that_asks_for_an_error_too_both_are_shown(self) -> None:
         value = Example("", "f(1)", "2", "3")
         error = Example("", "f(0)", "raises ZeroDivisionError: no", "raises ValueError: no")
         found = [found_of("t.py::test_a", (number,), "f", each) for number, each in enumerate((value, value, error))]
-        assert [each.expected for each in chosen(found)] == ["3", "raises ValueError: no"]
+        assert [each.expected for each in choose_examples(found)] == ["3", "raises ValueError: no"]
 
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
@@ -1041,7 +1041,7 @@ class TestLiterals:
         assert literals_of(DIALECTS[".py"], source) == {"plum", "3", "a plum", "tea", " more", "2.5"}
 
     def test_words_keep_length_and_case_and_the_same_becomes_the_same(self) -> None:
-        pieces = Pieces(Random(1), lambda word: word.lower() == "apple", numbers=True)
+        pieces = LiteralReplacer(Random(1), lambda word: word.lower() == "apple", numbers=True)
         other, loud, number = pieces.text("Apple pie"), pieces.text("APPLE"), pieces.number("12")
         assert other.endswith(" pie")
         assert other[:5].istitle()
@@ -1050,14 +1050,14 @@ class TestLiterals:
         assert (number, pieces.number("0"), pieces.number("2.5")) == ("13", "0", "3.5")
 
     def test_different_numbers_stay_different(self) -> None:
-        pieces = Pieces(Random(1), lambda _: False, numbers=True, avoid=frozenset("345678"))
+        pieces = LiteralReplacer(Random(1), lambda _: False, numbers=True, avoid=frozenset("345678"))
         assert len({*re.findall(r"\d+", pieces.text("k3 k4 k5 k6"))}) == 4
 
     def test_a_phrase_of_which_no_word_is_replaced_gets_another_first_one(self) -> None:
         """Words that the code knows stay, and a text of these alone would be one that only the hidden tests have."""
         text = 'toml:"plum" comment:"Host to connect."\nHost to connect.\nplum\nport of a pear'
         tag, comment, alone, other = (
-            Pieces(Random(1), lambda word: word == "pear", numbers=True, phrases=True).text(text).splitlines()
+            LiteralReplacer(Random(1), lambda word: word == "pear", numbers=True, phrases=True).text(text).splitlines()
         )
         first = comment.partition(" ")[0]
         assert (tag, comment) == (f'toml:"plum" comment:"{first} to connect."', f"{first} to connect.")
@@ -1067,15 +1067,15 @@ class TestLiterals:
 
     def test_words_that_a_language_knows_stay(self) -> None:
         text = "<style>GET</style> <!ENTITY #text $ref #/apple %s &amp; \\d <em class=pear>utf-8 string"
-        shown = Pieces(Random(1), is_free, numbers=False).text(text)
+        shown = LiteralReplacer(Random(1), is_free, numbers=False).text(text)
         kept = [word for word in text.split() if "apple" not in word and "pear" not in word]
         assert [word for word in shown.split() if word in text.split()] == kept
         assert "apple" not in shown
 
     def test_codes_of_a_terminal_stay(self) -> None:
-        shown = Pieces(Random(1), lambda _: True, numbers=True).text("\x1b[1mapple: \x1b[38;5;140mpear\x1b[0m")
+        shown = LiteralReplacer(Random(1), lambda _: True, numbers=True).text("\x1b[1mapple: \x1b[38;5;140mpear\x1b[0m")
         assert re.findall(r"\x1b\[[\d;]*m", shown) == ["\x1b[1m", "\x1b[38;5;140m", "\x1b[0m"]
-        written = Pieces(Random(1), lambda _: True, numbers=True).text(r"\033[31mapple\x1b[0mpear")
+        written = LiteralReplacer(Random(1), lambda _: True, numbers=True).text(r"\033[31mapple\x1b[0mpear")
         assert re.findall(r"\\(?:033|x1b)\[\d+m(?=[a-z])", written) == [r"\033[31m", r"\x1b[0m"]
         assert "apple" not in written
         assert "apple" not in shown
@@ -1083,7 +1083,7 @@ class TestLiterals:
 
     def test_numbers_of_characters_stay(self) -> None:
         text = r"http://apple/%2C%3a%20 \x1b[0m \u00e9 &#39;&#x2F; 0x1F"
-        shown = Pieces(Random(1), lambda _: True, numbers=True).text(text)
+        shown = LiteralReplacer(Random(1), lambda _: True, numbers=True).text(text)
         assert "apple" not in shown
         assert [
             piece for piece in (r"%2C%3a%20", r"\x1b", r"\u00e9", "&#39;&#x2F;", "0x1F") if piece not in shown
@@ -1097,4 +1097,4 @@ class TestLiterals:
         ("text", "found"), [("a hidden text.", "hidden text"), ("hidden texts", ""), ("1234", ""), ("of 123", "123")]
     )
     def test_a_hidden_literal_is_found_as_a_whole(self, text: str, found: str) -> None:
-        assert shows(text, {"hidden text", "123"}) == found
+        assert hidden_literal_in(text, {"hidden text", "123"}) == found

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegate.mining.statements.prose import prose, refers
+from codegate.mining.statements.prose import has_references, prose
 from codegate.mining.statements.quotation import first_title, quote_texts, sentences_of
 from codegate.mining.statements.vocabulary import gives_fix_away, vocabulary
 from tests.mining.statement_world import sums_cut
@@ -81,7 +81,7 @@ def test_words_of_others_are_not_quoted_however_their_lines_end() -> None:
     ],
 )
 def test_a_reference_is_known(text: str, found: bool) -> None:
-    assert refers(text) is found
+    assert has_references(text) is found
 
 
 @given(
@@ -99,7 +99,7 @@ def test_a_sentence_is_quoted_whole_and_without_references(pieces: list[str]) ->
     text = "".join(pieces)
     written = " ".join(text.replace("[a](https://github.com/b)", "a").split())
     for sentence in quoted(text):
-        assert not refers(sentence)
+        assert not has_references(sentence)
         assert sentence in written
 
 

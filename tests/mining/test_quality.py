@@ -4,18 +4,18 @@ from dataclasses import replace
 import pytest
 
 from codegate.languages.lines import Line
-from codegate.mining.examples.example import Example, Found, chosen, public_text
+from codegate.mining.examples.example import Example, FoundExample, choose_examples, public_text
 from codegate.mining.examples.search import find_examples
 from codegate.mining.proving.outcomes import without_undisclosed
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.quality import (
     MAX_CHANGES,
     PartialRun,
-    asserted_texts,
     examples_to_show,
+    has_example_of,
     measure_quality,
+    required_texts,
     run_partial_fixes,
-    stand_for_any,
     undisclosed_tests,
 )
 from codegate.mining.proving.validation import OpenSandbox, Validated
@@ -107,7 +107,7 @@ class TestPartialFixes:
 
 class TestTold:
     FOUND = tuple(
-        Found(
+        FoundExample(
             "t.py::test_a",
             (number,),
             "",
@@ -137,7 +137,7 @@ class TestTold:
     def test_only_what_would_be_shown_is_confirmed_and_the_next_best_replaces_what_is_not_steady(self) -> None:
         asked = []
 
-        def steady(found: Sequence[Found]) -> list[Found]:
+        def steady(found: Sequence[FoundExample]) -> list[FoundExample]:
             asked.append([each.example.expression for each in found])
             return [each for each in found if each is not self.FOUND[2]]
 
@@ -151,8 +151,8 @@ class TestTold:
 
     def test_of_the_graded_tests_one_is_of_an_example(self) -> None:
         example = replace(self.FOUND[0].example, tests=("t.py::test_a",))
-        assert stand_for_any({"t.py::test_a[1]", "t.py::test_b"}, [example])
-        assert not stand_for_any({"t.py::test_b"}, [example])
+        assert has_example_of({"t.py::test_a[1]", "t.py::test_b"}, [example])
+        assert not has_example_of({"t.py::test_b"}, [example])
 
     def test_a_test_that_asks_for_more_is_not_graded(self) -> None:
         outcomes = without_undisclosed(failing(("a", "b")), {"b"})
@@ -189,7 +189,7 @@ class TestRuns:
         validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         texts = ("[-+]?\\d+", "12 pieces", "small pieces", "3 pieces", "elsewhere")
-        assert asserted_texts(cut, validated, texts) == ("12 pieces", "3 pieces", "elsewhere")
+        assert required_texts(cut, validated, texts) == ("12 pieces", "3 pieces", "elsewhere")
 
     @pytest.mark.full
     def test_a_part_that_names_what_is_no_more_asks_for_no_example(self, unboxed: OpenSandbox) -> None:
@@ -221,7 +221,7 @@ class TestRuns:
         validated = validate_cut(cut, unboxed)
         assert isinstance(validated, Validated)
         found = find_examples(cut, validated, public_text(cut), "seed")
-        first = chosen(found)
+        first = choose_examples(found)
         examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found), list)
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)
         alone = [each for each in found if replace(first[0], tests=()) == each.example][:1]

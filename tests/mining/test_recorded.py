@@ -18,8 +18,8 @@ from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import opening, recorded
 from codegate.mining.environments.opening import builds_of_written, files_to_try, recipes_of_older_tree, recorded_of
-from codegate.mining.environments.recorded import RecordedBuilds, Rung, known_runner, settings_of
-from codegate.mining.languages import RunnerSettings, known_languages, names_by
+from codegate.mining.environments.recorded import BuildChoice, RecordedBuilds, known_runner, settings_of
+from codegate.mining.languages import RunnerSettings, known_languages, language_namer
 from codegate.mining.profile import Steps
 from codegate.mining.proving.validation import Trial, try_cut
 from codegate.mining.units import BugScore, Prospect, Rejected
@@ -223,13 +223,13 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
 @pytest.mark.parametrize(("reports", "files"), [(False, ["tests/test_a.py"]), (True, ["test-it.sh", "tests/a.c"])])
 def test_a_recipe_is_tried_on_tests_that_it_can_run(reports: bool, files: list[str]) -> None:
     tree = Tree({path: TreeFile(b"") for path in ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py")})
-    assert files_to_try([], names_by(reports=reports), "", tree)[: len(files)] == tuple(files)
+    assert files_to_try([], language_namer(reports=reports), "", tree)[: len(files)] == tuple(files)
 
 
 def test_a_recipe_is_tried_on_tests_of_its_part_and_from_all_over_it() -> None:
     files = (*(f"web/tests/test_{number}.py" for number in range(9)), "other/test_a.py")
     tree = Tree({path: TreeFile(b"") for path in files})
-    found = files_to_try([], names_by(reports=False), "web", tree)
+    found = files_to_try([], language_namer(reports=False), "web", tree)
     assert found == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
 
 
@@ -306,9 +306,9 @@ class Builds:
     def build(self, number: int, lock: str) -> None:
         self.builds.build(f"{number}" * 40, self.tree(lock), DAYS[number])
 
-    def ladder(self, number: int, lock: str) -> list[tuple[str, bool, bool]]:
-        rungs = self.builds.ladder("a" * 40, self.tree(lock), DAYS[number])
-        return [(rung.environment.resolved, rung.exact, rung.later) for rung in rungs]
+    def builds_to_try(self, number: int, lock: str) -> list[tuple[str, bool, bool]]:
+        choices = self.builds.builds_to_try("a" * 40, self.tree(lock), DAYS[number])
+        return [(choice.environment.resolved, choice.exact, choice.later) for choice in choices]
 
     @staticmethod
     def tree(lock: str) -> Tree:
@@ -320,23 +320,23 @@ def test_the_nearest_build_is_tried_first_and_an_earlier_one_before_a_later_one(
 ) -> None:
     world = Builds(monkeypatch)
     world.build(4, "newest")
-    assert world.ladder(3, "own") == [("newest", False, True), ("own", True, False)]
-    assert world.ladder(4, "newest") == [("newest", True, False)]
+    assert world.builds_to_try(3, "own") == [("newest", False, True), ("own", True, False)]
+    assert world.builds_to_try(4, "newest") == [("newest", True, False)]
     world.build(0, "old")
-    assert world.ladder(2, "other")[:1] == [("old", False, False)]
-    assert world.ladder(3, "other") == [("other", True, False)], "built at the call before"
+    assert world.builds_to_try(2, "other")[:1] == [("old", False, False)]
+    assert world.builds_to_try(3, "other") == [("other", True, False)], "built at the call before"
 
 
 def test_a_build_of_another_tree_of_the_same_second_may_be_of_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
     world = Builds(monkeypatch)
     world.build(4, "newest")
-    assert world.ladder(4, "own") == [("newest", False, True), ("own", True, False)]
+    assert world.builds_to_try(4, "own") == [("newest", False, True), ("own", True, False)]
 
 
 def test_a_build_of_a_later_tree_is_no_exact_one_whatever_it_was_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
     world = Builds(monkeypatch)
     world.build(4, "same")
-    assert world.ladder(2, "same") == [("same", False, True), ("same", True, False)]
+    assert world.builds_to_try(2, "same") == [("same", False, True), ("same", True, False)]
     assert world.days == [DAYS[4].date(), DAYS[2].date()]
 
 
@@ -372,13 +372,13 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
     monkeypatch.setattr(recorded, "obtain", obtain)
     monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: [Recipe(setup=("npm install",))])
     builds = builds_of_written(written, Sandboxes(None, {}))  # type: ignore[arg-type]
-    rungs = builds.ladder("a" * 40, world.tree("own"), DAYS[0])
-    assert next(rungs).recipe.setup == ("npm install",)
+    choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
+    assert next(choices).recipe.setup == ("npm install",)
     assert asked == [(("npm ci",), False), (("npm install",), True)]
     with pytest.raises(BuildFailed, match="npm ci"):
-        next(rungs)
-    rung = next(builds.ladder("b" * 40, world.tree("newer"), DAYS[1]))
-    assert (rung.recipe.setup, rung.exact) == (("npm install",), True), "the other recipe's build is not the nearest"
+        next(choices)
+    choice = next(builds.builds_to_try("b" * 40, world.tree("newer"), DAYS[1]))
+    assert (choice.recipe.setup, choice.exact) == (("npm install",), True), "the other recipe's is not the nearest"
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
     monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: pytest.fail("another recipe is looked for"))
     builds = builds_of_written(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
     with pytest.raises(type(error)):
-        next(builds.ladder("a" * 40, Builds.tree("own"), DAYS[0]))
+        next(builds.builds_to_try("a" * 40, Builds.tree("own"), DAYS[0]))
 
 
 def test_an_index_that_only_an_old_trees_recipe_needs_ends_no_mining(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,10 +416,10 @@ def test_an_index_that_only_an_old_trees_recipe_needs_ends_no_mining(monkeypatch
     monkeypatch.setattr(recorded, "obtain", obtain)
     other = Recipe(setup=("npm install",))
     builds = RecordedBuilds(Recipe(), Sandboxes(None, {}), proposed=lambda _tree: [other])  # type: ignore[arg-type]
-    rungs = builds.ladder("a" * 40, world.tree("own"), DAYS[0])
-    assert next(rungs).recipe == other
+    choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
+    assert next(choices).recipe == other
     with pytest.raises(recorded.RECIPE_ERRORS, match="no index answers"):  # the builder leaves such a change out
-        next(rungs)
+        next(choices)
 
 
 def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_its_own_tree(
@@ -427,12 +427,12 @@ def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_i
 ) -> None:
     world = Builds(monkeypatch)
     world.build(4, "newest")
-    near, exact = world.builds.ladder("a" * 40, world.tree("own"), DAYS[3])
-    assert isinstance(near, Rung)
-    assert world.builds.doubts(near, frozenset({"network"}))
-    assert not world.builds.doubts(exact, frozenset({"network"}))
-    assert not world.builds.doubts(near, frozenset({"network"}))
-    assert world.builds.doubts(near, frozenset({"network", "other"}))
+    near, exact = world.builds.builds_to_try("a" * 40, world.tree("own"), DAYS[3])
+    assert isinstance(near, BuildChoice)
+    assert world.builds.may_be_at_fault(near, frozenset({"network"}))
+    assert not world.builds.may_be_at_fault(exact, frozenset({"network"}))
+    assert not world.builds.may_be_at_fault(near, frozenset({"network"}))
+    assert world.builds.may_be_at_fault(near, frozenset({"network", "other"}))
 
 
 def test_a_test_run_may_take_the_recipes_seconds_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,10 +476,10 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
         raise SandboxError("nothing is built here")
 
     monkeypatch.setattr("codegate.grading.sandboxes.obtain", obtain)
-    rung = next(builds.ladder("a" * 40, Tree(), DAYS[2]))
-    assert (rung.environment, rung.exact, rung.later) == (entry, False, False)
+    choice = next(builds.builds_to_try("a" * 40, Tree(), DAYS[2]))
+    assert (choice.environment, choice.exact, choice.later) == (entry, False, False)
     with pytest.raises(SandboxError, match="nothing is built here"):
-        sandboxes.prepare(rung.environment.manifest)
+        sandboxes.prepare(choice.environment.manifest)
     assert asked == ["make", "six 1\n"]
 
 
@@ -489,7 +489,7 @@ def test_a_written_recipe_that_asks_for_what_is_missing_is_a_usage_error(monkeyp
 
     monkeypatch.setattr(recorded, "inputs_of", lacking)
     builds = builds_of_written(Recipe(tools={"ruby": "1.0"}), Sandboxes(None, {}))  # type: ignore[arg-type]
-    head = opening.Head("a" * 40, Tree(), datetime.now(UTC), ())
+    head = opening.NewestTree("a" * 40, Tree(), datetime.now(UTC), ())
     with pytest.raises(UsageError, match=r"no ruby 1\.0\. Install it\."):
         opening.try_recipe(builds, {}, builds._sandboxes, head)
 
@@ -502,7 +502,9 @@ def test_where_no_recipe_works_the_remedy_of_the_first_is_told(
 
     monkeypatch.setattr(opening, "try_recipe", lacking)
     words: list[str] = []
-    head = opening.Head("a" * 40, Tree({"tests/test_a.py": TreeFile(b"")}), datetime.now(UTC), ("tests/test_a.py",))
+    head = opening.NewestTree(
+        "a" * 40, Tree({"tests/test_a.py": TreeFile(b"")}), datetime.now(UTC), ("tests/test_a.py",)
+    )
     with closing(Sandboxes(bwrap_backend, {})) as sandboxes, pytest.raises(UsageError, match="java 99") as raised:
         opening.choose_recipe("", head, {}, sandboxes, words.append)
     assert [line.partition(": ")[2] for line in words] == ["java 99 is not to be had: no such package."], "one line"

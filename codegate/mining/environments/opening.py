@@ -19,8 +19,8 @@ from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
-from codegate.mining.environments.recorded import Recorded, RecordedBuilds, Rung, limits_of, settings_of
-from codegate.mining.languages import LanguageSupport, NameOf, names_by
+from codegate.mining.environments.recorded import BuildChoice, RecordedBuild, RecordedBuilds, limits_of, settings_of
+from codegate.mining.languages import LanguageSupport, NameOf, language_namer
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
@@ -39,7 +39,7 @@ _WRITE: Final = f"Write `environment` into codegate.yml: {_SETUP}. `codegate ini
 
 
 @dataclass(frozen=True)
-class Tried:
+class RecipeRun:
     """Counts of a recipe's test run on one tree.
 
     Attributes:
@@ -81,7 +81,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Head:
+class NewestTree:
     """The newest tree, and test files to try recipes with."""
 
     commit: str
@@ -91,7 +91,9 @@ class Head:
     folder: str = ""
 
     @classmethod
-    def of(cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = "") -> "Head":
+    def of(
+        cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = ""
+    ) -> "NewestTree":
         """Return the tree at ``commit``; ``files`` chooses its test files.
 
         ``folder`` is the part of the repository that is mined; empty: all of it.
@@ -107,16 +109,16 @@ class ChosenRecipe:
 
     found: FoundRecipe
     builds: RecordedBuilds
-    tried: Tried
+    tried: RecipeRun
 
 
-def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[Recorded]:
+def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
     """Return the builds that the old suite's problems use."""
-    found: dict[str, Recorded] = {}
+    found: dict[str, RecordedBuild] = {}
     for problem in old.active if old is not None else ():
         name, when = problem.manifest.environment, problem.manifest.provenance.date
         if old is not None and when is not None:
-            found[name] = Recorded(old.environments[name], recipe_of(old.environments[name]), when)
+            found[name] = RecordedBuild(old.environments[name], recipe_of(old.environments[name]), when)
     for one in found.values():
         sandboxes.learn(one.environment)
     return list(found.values())
@@ -135,7 +137,7 @@ def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tre
 
     All are below ``folder`` in ``tree``; ``name`` returns a file's language.
     """
-    tests = runnable(tree, name, folder)
+    tests = runnable_tests(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
     first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
     return tuple(dict.fromkeys((*first, *evenly_spaced(tuple(tests), _MOST_TRIED))))
@@ -146,7 +148,7 @@ def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
     return files[:: -(-len(files) // most) or 1]
 
 
-def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
+def runnable_tests(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
     """Return the test files of ``tree`` below ``folder``.
 
     ``name`` returns a file's language; files of unknown languages are left out.
@@ -157,7 +159,7 @@ def runnable(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 
 
 def builds_of_written(
-    recipe: Recipe, sandboxes: Sandboxes, known: Sequence[Recorded] = (), path: str = ""
+    recipe: Recipe, sandboxes: Sandboxes, known: Sequence[RecordedBuild] = (), path: str = ""
 ) -> RecordedBuilds:
     """Return builds of a recipe that the project wrote itself.
 
@@ -171,11 +173,11 @@ def builds_of_written(
 
 def choose_recipe(
     path: str,
-    head: Head,
+    head: NewestTree,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
     say: Callable[[str], None],
-    known: Sequence[Recorded] = (),
+    known: Sequence[RecordedBuild] = (),
 ) -> ChosenRecipe:
     """Return the first proposed recipe with which most tests pass.
 
@@ -231,8 +233,8 @@ def try_recipe(
     builds: RecordedBuilds,
     languages: Mapping[Language, LanguageSupport],
     sandboxes: Sandboxes,
-    head: Head,
-) -> Tried:
+    head: NewestTree,
+) -> RecipeRun:
     """Build the recipe on a tree; return its test run.
 
     Only test files of the most frequent language run, once and without a network.
@@ -249,7 +251,7 @@ def try_recipe(
         raise UsageError(error.cause, error.remedy) from error
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    name = names_by(reports=True)
+    name = language_namer(reports=True)
     language = next((found for found, _ in Counter(map(name, head.files)).most_common(1)), None)
     support = languages.get(language) if language is not None else None
     settings = settings_of(recipe, support.runner(tree)) if support is not None else None
@@ -267,7 +269,7 @@ def try_recipe(
     reported = {file_of(test) for test in statuses}
     if reported.intersection(chosen):  # the recipe of a part may run only some of the files
         failed += tuple(path for path in chosen if path not in reported)
-    builds.doubts(Rung(built.environment, recipe, exact=True, later=False), frozenset(failed))
+    builds.may_be_at_fault(BuildChoice(built.environment, recipe, exact=True, later=False), frozenset(failed))
     counts = Counter(statuses.values())
     if not counts["passed"]:
         broken = "; ".join(f"{error.id}: {_reason(error)}" for error in report.collection_errors)
@@ -281,7 +283,7 @@ def try_recipe(
         raise UsageError(f"the recipe builds, but none of its tests passes{more}: {seen.strip()[:1500]}", remedy)
     first_failed = report.results.get(failed[0]) if failed else None
     message = first_failed.message if first_failed is not None else None
-    return Tried(
+    return RecipeRun(
         built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
     )
 

@@ -39,7 +39,7 @@ _RUNNERS: Final = {"manage.py": "django", "mvn": "maven", "mvnw": "maven", "grad
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedBuild:
     """A recorded build.
 
     Attributes:
@@ -58,7 +58,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Rung:
+class BuildChoice:
     """A recorded build that a change's tests may run in.
 
     Attributes:
@@ -85,7 +85,7 @@ class RecordedBuilds:
         self,
         recipe: Recipe,
         sandboxes: Sandboxes,
-        known: Sequence[Recorded] = (),
+        known: Sequence[RecordedBuild] = (),
         proposed: Callable[[Tree], Sequence[Recipe]] = lambda _: (),
         *,
         written: bool = False,
@@ -101,7 +101,7 @@ class RecordedBuilds:
         self._empty: set[str] = set()
         self._broken: dict[str, BuildFailed] = {}
 
-    def ladder(self, commit: str, base: Tree, date: datetime) -> Iterator[Rung]:
+    def builds_to_try(self, commit: str, base: Tree, date: datetime) -> Iterator[BuildChoice]:
         """Yield the builds to try for a change, best first.
 
         ``base`` is the tree before the change, at ``commit``; ``date`` is the change's date.
@@ -114,7 +114,7 @@ class RecordedBuilds:
         first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
             # Which of two commits of the same second is the later one, their dates do not tell.
-            yield Rung(near.environment, near.recipe, exact=False, later=near.date >= date)
+            yield BuildChoice(near.environment, near.recipe, exact=False, later=near.date >= date)
         failed: Exception | None = None
         for recipe in self._recipes(first, base):
             try:
@@ -124,11 +124,11 @@ class RecordedBuilds:
                     raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
                 failed = failed or error
                 continue
-            yield Rung(found.environment, found.recipe, exact=True, later=False)
+            yield BuildChoice(found.environment, found.recipe, exact=True, later=False)
         if failed is not None:
             raise failed
 
-    def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> Recorded:
+    def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> RecordedBuild:
         """Return the build of the tree ``base``, cached or new.
 
         The tree is that of ``commit``; ``date`` decides which packages are installed. ``recipe`` None: the chosen one.
@@ -152,7 +152,7 @@ class RecordedBuilds:
                 name, built.recipe, built.resolved, day=day, base=Base(commit=commit), inputs=built.inputs
             )
             self._sandboxes.add(environment, built.environment)
-        recorded = Recorded(environment, built.recipe, date, asked, built.notes, built.layer)
+        recorded = RecordedBuild(environment, built.recipe, date, asked, built.notes, built.layer)
         with self._guard:
             self._built.append(recorded)
         return recorded
@@ -163,20 +163,20 @@ class RecordedBuilds:
         near = self._nearest(date) if holds_only_dependencies(recipe) else None
         return near.layer if near is not None else None
 
-    def doubts(self, rung: Rung, failing: frozenset[str]) -> bool:
-        """Return whether tests may fail because of the build ``rung``.
+    def may_be_at_fault(self, choice: BuildChoice, failing: frozenset[str]) -> bool:
+        """Return whether tests may fail because of the build ``choice``.
 
         It may be so if one of the ``failing`` tests is not known to fail in an exact build.
         """
         with self._guard:
-            if rung.exact:
+            if choice.exact:
                 self._failing |= failing
             return not failing <= self._failing
 
-    def exclude(self, rung: Rung) -> None:
-        """Stop using the build ``rung``, in which no test passed."""
+    def exclude(self, choice: BuildChoice) -> None:
+        """Stop using the build ``choice``, in which no test passed."""
         with self._guard:
-            self._empty.add(rung.environment.manifest.id)
+            self._empty.add(choice.environment.manifest.id)
 
     def _recipes(self, first: Recipe, base: Tree) -> Iterator[Recipe]:
         yield first
@@ -186,7 +186,7 @@ class RecordedBuilds:
                 seen.add(recipe.identity)
                 yield recipe
 
-    def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> Recorded | None:
+    def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> RecordedBuild | None:
         """Return the newest build of the same inputs, or None."""
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (
@@ -196,7 +196,7 @@ class RecordedBuilds:
         )
         return max(same, key=lambda one: one.date, default=None)
 
-    def _nearest(self, date: datetime) -> Recorded | None:
+    def _nearest(self, date: datetime) -> RecordedBuild | None:
         # Earlier trees come first, because they cannot have the fix. What a written recipe fits is built by it alone.
         serving = [one for one in self._serving() if not self._written or self._is_written(one.recipe)]
         return min(serving, key=lambda one: (one.date > date, abs(one.date - date)), default=None)
@@ -204,7 +204,7 @@ class RecordedBuilds:
     def _is_written(self, recipe: Recipe) -> bool:
         return self._written and recipe.identity == self.recipe.identity
 
-    def _serving(self) -> list[Recorded]:
+    def _serving(self) -> list[RecordedBuild]:
         """Return the builds in which at least one test passed."""
         with self._guard:
             return [one for one in self._built if one.environment.manifest.id not in self._empty]

@@ -18,7 +18,7 @@ _LEAST_ALIKE: Final = 0.4
 _LONGEST: Final = 200  # characters of a line
 
 
-def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
+def mixed_lines(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
     """Yield mappings of lines to the lines that replace them.
 
     Lines are without indentation. ``texts`` are hidden tests' literals, and ``known`` those of the base's tests. A line
@@ -37,7 +37,7 @@ def crossings(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[
         yield from islice(({line: way} for line, way in swaps if way and way not in lines), _MAX_OF_ONE)
 
 
-def crossed(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
+def replace_lines(text: str, others: Mapping[str, str], otherwise: Callable[[str], str]) -> str:
     """Return a literal's text with some of its lines replaced.
 
     ``others`` maps lines to their replacements. ``otherwise`` is applied to every other line.

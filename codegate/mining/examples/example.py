@@ -15,11 +15,11 @@ from typing import Final, TypeVar
 from codegate.languages.lines import MARK, Line, Value, dialect_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.examples.literals import shows
+from codegate.mining.examples.literals import hidden_literal_in
 from codegate.mining.proving.validation import Validated
 from codegate.suite import Tree, TreeFile
 
-Tried = TypeVar("Tried")
+Item = TypeVar("Item")
 Record = tuple[int, str, str]
 """What a probe recorded: the place of an expression in its line, the kind of value, and its text."""
 
@@ -94,7 +94,11 @@ class Example:
         stable = stable and not any(each.search(f"{self.code}\n{self.expression}") for each in (_CLOCK, _INSIDE))
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
         written = re.sub(r"\\(.)", r"\1", self.expected)  # as a test that needs no escapes has it
-        return stable and short and not shows("\n".join((self.code, self.expression, self.expected, written)), hidden)
+        return (
+            stable
+            and short
+            and not hidden_literal_in("\n".join((self.code, self.expression, self.expected, written)), hidden)
+        )
 
     @property
     def poor(self) -> bool:
@@ -130,7 +134,9 @@ class Example:
         replaced (they may be part of a version or a pattern), 1 if only other numbers were.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
-        other = not all(own_form(value, renamed) == own_form(shown, renamed) for value, shown in values)
+        other = not all(
+            undo_replacements(value, renamed) == undo_replacements(shown, renamed) for value, shown in values
+        )
         length = len(self.code) + len(self.observed) + len(self.expected)
         near = any(text.isalpha() and text[1:] == word[1:] for text, word in renamed.items())
         lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
@@ -140,7 +146,7 @@ class Example:
         )  # fmt: skip
 
 
-def own_form(value: str, renamed: Mapping[str, str]) -> str:
+def undo_replacements(value: str, renamed: Mapping[str, str]) -> str:
     """Return a value in lower case, with word replacements undone.
 
     ``renamed`` maps replacements to the test's own words. If any number was replaced, all numbers become 0.
@@ -159,7 +165,7 @@ def changes(observed: str, expected: str) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundExample:
     """An example found in one test, with facts for ranking.
 
     Attributes:
@@ -202,9 +208,9 @@ class Found:
         return re.sub(r"(?:,\s*)+", ",", _QUOTED.sub("", self.example.expression)), differing  # however many values
 
 
-def of_all_rows(
-    found: Iterable[Tried], rank: Callable[[Tried], tuple[int, ...]], row: Callable[[Tried], object]
-) -> list[Tried]:
+def spread_over_rows(
+    found: Iterable[Item], rank: Callable[[Item], tuple[int, ...]], row: Callable[[Item], object]
+) -> list[Item]:
     """Return the clearest tries, from as many rows as possible.
 
     A try is a possible example. The clearest of each row come first, then the second clearest, and so on, at most
@@ -218,14 +224,14 @@ def of_all_rows(
     return [each for _, each in sorted(ordered, key=lambda turn: (turn[0], rank(turn[1])))][:_MAX_TRIED]
 
 
-def chosen(found: Iterable[Found]) -> list[Example]:
+def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
     """Return the clearest examples of up to three tests.
 
     No two of these have the same code without literals. A test gets a second example if its first is ``poor`` and the
     second is not, or if only one of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
-    tests: dict[str, Found] = {}
+    tests: dict[str, FoundExample] = {}
     for each in ordered:
         tests.setdefault(each.test, each)
     # Other data can turn what a test finds into nothing: such a value is shown only where there is no other.
@@ -245,7 +251,7 @@ def chosen(found: Iterable[Found]) -> list[Example]:
     return examples
 
 
-def with_other_rules(found: Iterable[Found], examples: list[Example]) -> list[Example]:
+def add_other_rules(found: Iterable[FoundExample], examples: list[Example]) -> list[Example]:
     """Return ``examples``, filled up to three.
 
     An added example is of the same tests, and has another ``rule`` than those before it.

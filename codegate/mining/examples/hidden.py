@@ -76,7 +76,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
         return None  # the test's own comparison holds, that of the other literals does not
-    if not _follows(difference):
+    if not _explained_by_lines(difference):
         return None  # no test shows that the fix is right about such a case
     same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
     if same and secret & {difference.expression, *_texts(line.steps)}:
@@ -124,7 +124,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     return any(is_secret(one, file.literals) for one in kept)
 
 
-def _follows(difference: ProbeDifference) -> bool:
+def _explained_by_lines(difference: ProbeDifference) -> bool:
     """Return whether values differ only by the replaced lines' words.
 
     The values that the test's own literals give are compared with those that their replacements give.

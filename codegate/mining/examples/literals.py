@@ -10,7 +10,7 @@ from typing import Final
 from codegate.languages.lines import dialect_of, literals_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.examples.crossings import crossed
+from codegate.mining.examples.crossings import replace_lines
 from codegate.mining.statements.vocabulary import added_text, whole_literals
 
 MIN_HIDDEN: Final = 3
@@ -88,7 +88,7 @@ def pieces_of(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\d+|[^\W\d_]+", text.lower()))
 
 
-def shows(text: str, hidden: Collection[str]) -> str:
+def hidden_literal_in(text: str, hidden: Collection[str]) -> str:
     """Return a ``hidden`` literal that ``text`` contains, or ""."""
     for literal in sorted(hidden):
         at = text.find(literal)
@@ -132,7 +132,7 @@ def is_free(piece: str) -> bool:
 
 
 @dataclass
-class Pieces:
+class LiteralReplacer:
     """Draws replacements for words and numbers in literals.
 
     Words keep their length and case, numbers their number of digits. The same word is always replaced by the same one.
@@ -179,7 +179,7 @@ class Pieces:
 
     def text(self, text: str) -> str:
         """Return a text with other words and numbers, randomly drawn."""
-        return crossed(text, self.others, self._line) if self.others else self._line(text)
+        return replace_lines(text, self.others, self._line) if self.others else self._line(text)
 
     def _line(self, text: str) -> str:
         forced = set(self._first_words(text)) if self.phrases else frozenset[int]()

@@ -20,10 +20,10 @@ from codegate.mining.examples.example import (
     NO_ERROR,
     UNSTABLE,
     Example,
-    Found,
+    FoundExample,
     Probing,
-    of_all_rows,
     probe_records,
+    spread_over_rows,
 )
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
@@ -52,7 +52,7 @@ Seen = dict[int, Values]
 
 
 @dataclass(frozen=True)
-class _Try:
+class _PossibleExample:
     """A difference, and the example that would show it."""
 
     difference: ProbeDifference
@@ -64,13 +64,13 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 """Runs the files' probes before and after the fix; alone, if the flag is set."""
 
 
-def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
+def _examples(files: list[TestFile], run: Run) -> Iterator[FoundExample]:
     """Run the probes of ``files``; yield examples of changed values.
 
     The code of each example gives the same values when it runs alone.
     """
     before, after = run(files, False)
-    tries: dict[str, list[_Try]] = {}
+    tries: dict[str, list[_PossibleExample]] = {}
     for file in files:
         runs = {
             line.steps: (line, before.get(number, []), after.get(number, [])) for number, line in file.probes.items()
@@ -81,19 +81,23 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[Found]:
             if line.own in runs
             for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
         ]
-        tries[file.path] = _tries(file, found)
+        tries[file.path] = _possible_examples(file, found)
     tries = _confirmed(tries, files, run)
     for file in files:
         for each in tries[file.path]:
             example, difference = each.example, each.difference
             shape = shape_of(file.dialect, f"{example.code}\n{example.expression}")
             (_, old), (_, new), line = difference.before, difference.after, difference.line
-            yield Found(f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line, difference.own)
+            yield FoundExample(
+                f"{file.path}::{line.test}", each.rank, shape, example, (new,), (old,), line, difference.own
+            )
 
 
-def _confirmed(tries: Mapping[str, list[_Try]], files: list[TestFile], run: Run) -> dict[str, list[_Try]]:
+def _confirmed(
+    tries: Mapping[str, list[_PossibleExample]], files: list[TestFile], run: Run
+) -> dict[str, list[_PossibleExample]]:
     """Run each try's code alone; return those with unchanged values."""
-    numbered, probing = dict[int, _Try](), list[TestFile]()
+    numbered, probing = dict[int, _PossibleExample](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
         numbered |= own
@@ -150,7 +154,7 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
     return file.dialect.files(file.path, file.source, probes)
 
 
-def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[Found]:
+def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[FoundExample]:
     """Return examples of values that the fix changes, clearest first.
 
     Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden. ``seed``
@@ -158,31 +162,31 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
     """
     run = partial(_both, cut, validated)
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
-    clearest: dict[tuple[object, ...], Found] = {}
+    clearest: dict[tuple[object, ...], FoundExample] = {}
     for each in found:
         clearest.setdefault((each.test, each.shape, each.line.own, each.own), each)
     return list(clearest.values())[:_MOST]
 
 
-def steady_examples(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
+def steady_examples(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[FoundExample]:
     """Return examples that give the same values ten times."""
-    groups: dict[object, list[Found]] = {}
+    groups: dict[object, list[FoundExample]] = {}
     for each in found:
         groups.setdefault((each.path, _surroundings(cut, each)), []).append(each)
     steady = [each for group in groups.values() for each in _steady(cut, validated, group)]
     return [each for each in found if each in steady]
 
 
-def _surroundings(cut: Cut, found: Found) -> tuple[str, ...]:
+def _surroundings(cut: Cut, found: FoundExample) -> tuple[str, ...]:
     """Return the definitions and modules that an example needs."""
     dialect = dialect_of(found.path)
     needed = dialect.surroundings(_after(cut, found.path, dialect), found.line) if dialect is not None else None
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
 
 
-def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Found]:
+def _steady(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[FoundExample]:
     copies = [each for each in found for _ in range(_TIMES)]
-    files = {path: decode(file.data) for path, file in with_examples(cut, copies, beside=False).items() if file}
+    files = {path: decode(file.data) for path, file in files_with_examples(cut, copies, beside=False).items() if file}
     runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
     isolated = tuple(
         f"{each.path}::{dialect.named(str(number), each.line)}"
@@ -199,7 +203,7 @@ def _steady(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[Foun
     return [each for number, each in enumerate(found) if number not in unsteady]
 
 
-def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
+def files_with_examples(cut: Cut, found: Sequence[FoundExample], *, beside: bool) -> Changes:
     """Return test files that run the examples as probes.
 
     The probes run alone, or ``beside`` the files' own tests.
@@ -216,10 +220,10 @@ def with_examples(cut: Cut, found: Sequence[Found], *, beside: bool) -> Changes:
     return files
 
 
-def differing(found: Sequence[Found], report: TestReport) -> frozenset[Example]:
+def changed_examples(found: Sequence[FoundExample], report: TestReport) -> frozenset[Example]:
     """Return examples that give other values than with the fix.
 
-    ``report`` is of a run of the files of ``with_examples``.
+    ``report`` is of a run of the files of ``files_with_examples``.
     """
     seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
     return frozenset(
@@ -341,20 +345,22 @@ def _only_value(kept: Values | None) -> Value | None:
     return _value(kept, 0, 1 << 30) if kept else None
 
 
-def _tries(file: TestFile, differences: list[ProbeDifference]) -> list[_Try]:
+def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> list[_PossibleExample]:
     """Return examples of the clearest differences, whole and shortened."""
-    tries: list[_Try] = []
+    tries: list[_PossibleExample] = []
     for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
-            tries += filter(None, [_try(file, replace(difference, line=line, step=len(line.steps) - 1), long)])
+            tries += filter(
+                None, [_possible_example(file, replace(difference, line=line, step=len(line.steps) - 1), long)]
+            )
     tests = dict.fromkeys(each.difference.line.test for each in tries)
     of_one = ([each for each in tries if each.difference.line.test == test] for test in tests)
-    found = [of_all_rows(some, lambda each: each.rank, _row) for some in of_one]
+    found = [spread_over_rows(some, lambda each: each.rank, _row) for some in of_one]
     shorter = (_without_some(file, each) for some in found for each in some[:_MAX_SHORTENED])
     return [*chain.from_iterable(found), *chain.from_iterable(shorter)]
 
 
-def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
+def _possible_example(file: TestFile, difference: ProbeDifference, long: int) -> _PossibleExample | None:
     """Return the example of a difference, None if not allowed.
 
     ``long`` is 0 for the shortest copy of the line, 1 for the next.
@@ -365,10 +371,10 @@ def _try(file: TestFile, difference: ProbeDifference, long: int) -> _Try | None:
     # As the example shows them: in quotes, or with what marks an error.
     own = file.dialect.shown(file.path, "", (), difference.expression, *difference.own)
     rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))
-    return _Try(difference, example, rank)
+    return _PossibleExample(difference, example, rank)
 
 
-def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
+def _without_some(file: TestFile, tried: _PossibleExample) -> Iterator[_PossibleExample]:
     """Yield copies of a try with fewer unneeded statements.
 
     Each lacks all unneeded statements, all but a few, or one.
@@ -379,9 +385,9 @@ def _without_some(file: TestFile, tried: _Try) -> Iterator[_Try]:
     for places in (*several, *([at] for at in single)):
         each = without_steps(file.dialect, line, places)
         shorter = replace(tried.difference, line=each, step=len(each.steps) - 1)
-        yield from filter(None, [_try(file, shorter, tried.rank[0])])
+        yield from filter(None, [_possible_example(file, shorter, tried.rank[0])])
 
 
-def _row(tried: _Try) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
+def _row(tried: _PossibleExample) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
     """Return a try's line and values before literals were replaced."""
     return tried.difference.line.own, tried.difference.own

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.languages.lines import Dialect, Line, Step
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
-from codegate.mining.examples.crossings import crossings
-from codegate.mining.examples.literals import Choose, Pieces, is_free, word_by_word
+from codegate.mining.examples.crossings import mixed_lines
+from codegate.mining.examples.literals import Choose, LiteralReplacer, is_free, word_by_word
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _variants(
 
     def way(words: Choose, *, numbers: bool = True, **how: Any) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
-        pieces = Pieces(draws, words, numbers, avoid, **how)
+        pieces = LiteralReplacer(draws, words, numbers, avoid, **how)
         steps = tuple(
             replace(
                 step,
@@ -114,7 +114,7 @@ def _variants(
             own=line.steps,
         )
 
-    between = list(crossings(written, public))
+    between = list(mixed_lines(written, public))
     yield way(free, digits=False)
     yield way(unused, digits=False)
     yield way(free)
@@ -137,7 +137,7 @@ def _variants(
         yield way(unused, others=others)
 
 
-def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
+def _replaced(dialect: Dialect, text: str, pieces: LiteralReplacer) -> str:
     if not text:
         return text
     root, edits = dialect.parse(text), dict["Node", str]()

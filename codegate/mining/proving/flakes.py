@@ -31,7 +31,7 @@ _START_SECONDS: Final = 0.015  # of a process with one test
 
 
 @dataclass(frozen=True)
-class Varied:
+class VariedRun:
     """A run under other conditions, before or after the fix."""
 
     state: Literal["after", "before"]
@@ -41,7 +41,7 @@ class Varied:
 
 def varied_runs(
     graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0, seconds: float = 0.0
-) -> tuple[Varied, ...]:
+) -> tuple[VariedRun, ...]:
     """Return runs under varied conditions, before and after the fix.
 
     The first run of each, ``graded`` unchanged, is not among them. Round 2 reverses the order. In the fixed state the
@@ -57,16 +57,16 @@ def varied_runs(
     # Tests that must pass in both states run by themselves only without load, because a hundred processes take a while.
     steps = {
         2: [
-            Varied("after", ("order", "clock", "seed"), replace(turned, hash_seed=1, clock_days=CLOCK_DAYS)),
-            Varied("before", ("order", "isolation", "seed"), replace(turned, hash_seed=3, isolated=alone)),
+            VariedRun("after", ("order", "clock", "seed"), replace(turned, hash_seed=1, clock_days=CLOCK_DAYS)),
+            VariedRun("before", ("order", "isolation", "seed"), replace(turned, hash_seed=3, isolated=alone)),
         ],
-        3: [Varied("after", ("isolation", "load", "seed"), replace(crowded, isolated=fixed, hash_seed=2))],
+        3: [VariedRun("after", ("isolation", "load", "seed"), replace(crowded, isolated=fixed, hash_seed=2))],
         4: _both(("clock",), replace(graded, clock_days=CLOCK_DAYS)),
         5: _both(("timezone",), replace(graded, timezone=ZONE)),
     }
     possible = frozenset[str]().union(*(one.varies for one in languages() if graded.runner in one.runners))
     if possible.isdisjoint({"clock", "load", "seed"}):  # then round 2 can also do the work of round 3
-        steps[2][0] = Varied("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
+        steps[2][0] = VariedRun("after", ("order", "isolation"), replace(turned, hash_seed=1, isolated=fixed))
         steps[3] = []
     found = [
         _repeated(varied, seconds) if number <= 3 and "random" in possible else varied
@@ -76,25 +76,25 @@ def varied_runs(
         )
     ]
     if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
-        found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
+        found += [VariedRun("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
     return tuple(each for each in found if each.causes)  # a run that varies nothing is left to the grader
 
 
-def _repeated(varied: Varied, seconds: float) -> Varied:
+def _repeated(varied: VariedRun, seconds: float) -> VariedRun:
     each = (seconds + _START_SECONDS * (1 + len(varied.selection.isolated))) * (2 if varied.selection.busy else 1)
     repeat = max(1, min(REPEATS, int(_REPEAT_SECONDS / each)))
     return replace(varied, selection=replace(varied.selection, repeat=repeat))
 
 
-def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
-    return [Varied("after", causes, selection), Varied("before", causes, selection)]
+def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[VariedRun]:
+    return [VariedRun("after", causes, selection), VariedRun("before", causes, selection)]
 
 
 def find_causes(
     graded: TestSelection,
     flaky: Sequence[str],
-    varied: Sequence[tuple[Varied, TestReport]],
+    varied: Sequence[tuple[VariedRun, TestReport]],
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:

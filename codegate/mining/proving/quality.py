@@ -10,8 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.mining.cut import Cut
-from codegate.mining.examples.example import MAX_EXAMPLES, Example, Found, chosen, function_of, with_other_rules
-from codegate.mining.examples.search import differing, with_examples
+from codegate.mining.examples.example import (
+    MAX_EXAMPLES,
+    Example,
+    FoundExample,
+    add_other_rules,
+    choose_examples,
+    function_of,
+)
+from codegate.mining.examples.search import changed_examples, files_with_examples
 from codegate.mining.proving.outcomes import BROKEN, status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import Validated
@@ -42,11 +49,11 @@ class PartialRun:
     examples: frozenset[Example]
 
 
-def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) -> list[PartialRun]:
+def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[PartialRun]:
     """Return the tests and examples that fail with partial fixes."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
-    tree = cut.base.overlay(cut.hidden).overlay(with_examples(cut, found, beside=True))
+    tree = cut.base.overlay(cut.hidden).overlay(files_with_examples(cut, found, beside=True))
     most = (MAX_CHANGES, MAX_STATEMENTS) if found else (MAX_UNSHOWN, 0)
     runs: list[PartialRun] = []
     for changes in partial_fixes(cut.base, cut.fix, *most):
@@ -55,23 +62,25 @@ def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[Found]) ->
         # No developer would leave an undefined name, or break a test that passes today.
         broken = any((report.results[test].exception or "") in _UNNAMED for test in failed if test in report.results)
         broken = broken or any(status_in(report, test) in BROKEN for test in validated.outcomes.pass_to_pass)
-        missed = frozenset(each.example for each in found) if broken else differing(found, report)
+        missed = frozenset(each.example for each in found) if broken else changed_examples(found, report)
         runs.append(PartialRun(changes, failed, missed))
     return runs
 
 
 def examples_to_show(
-    found: Sequence[Found], runs: Sequence[PartialRun], steady: Callable[[Sequence[Found]], Sequence[Found]]
+    found: Sequence[FoundExample],
+    runs: Sequence[PartialRun],
+    steady: Callable[[Sequence[FoundExample]], Sequence[FoundExample]],
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and unexplained partial runs.
 
-    The ``chosen`` examples come first, then examples that notice a partial fix which no other example notices, then
+    The examples of ``choose_examples`` come first, then those that notice a partial fix which no other notices, then
     examples of another rule. In the unexplained runs a test fails, but no shown example does. ``steady`` is called only
     with examples to show, and returns those that always give the same values.
     """
     while True:
-        examples, left = _noticing(found, chosen(found), runs)
-        examples = with_other_rules(found, examples)
+        examples, left = _noticing(found, choose_examples(found), runs)
+        examples = add_other_rules(found, examples)
         names = {replace(each, tests=()) for each in examples}
         shown = [each for each in found if each.example in names]
         kept = steady(shown)
@@ -81,7 +90,7 @@ def examples_to_show(
 
 
 def _noticing(
-    found: Sequence[Found], examples: list[Example], runs: Sequence[PartialRun]
+    found: Sequence[FoundExample], examples: list[Example], runs: Sequence[PartialRun]
 ) -> tuple[list[Example], list[PartialRun]]:
     left = [run for run in runs if run.tests]
     while True:
@@ -115,7 +124,7 @@ def undisclosed_tests(
     return found
 
 
-def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
+def required_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ``texts`` that fail-to-pass tests require.
 
     If another text stands in place of a required one in the hidden tests, the fix fails them. Texts that tests only
@@ -144,7 +153,7 @@ def asserted_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tupl
     return tuple(found)
 
 
-def stand_for_any(tests: Collection[str], examples: Collection[Example]) -> bool:
+def has_example_of(tests: Collection[str], examples: Collection[Example]) -> bool:
     """Return whether an example was made of one of ``tests``."""
     shown = {function_of(test) for example in examples for test in example.tests}
     return any(function_of(test) in shown for test in tests)

@@ -17,7 +17,7 @@ from typing import Final
 from codegate.grading import Copies, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, find_causes, flaky_tests, varied_runs
+from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, VariedRun, find_causes, flaky_tests, varied_runs
 from codegate.mining.proving.outcomes import (
     TestOutcomes,
     classify_tests,
@@ -104,7 +104,7 @@ class Trial:
         self._started = time.monotonic()
         self.limits = limits
         self.first: dict[str, TestReport] = {}
-        self.varied: list[tuple[Varied, TestReport]] = []
+        self.varied: list[tuple[VariedRun, TestReport]] = []
         self.marked: TestReport | None = None
 
     def of(self, cut: Cut) -> "Trial":
@@ -198,7 +198,7 @@ def try_cut(
     allowed: ProblemLimits,
     narrowed: Narrowing | None = None,
     least: float = 0.0,
-    doubts: Callable[[frozenset[str]], bool] = lambda _: False,
+    may_be_at_fault: Callable[[frozenset[str]], bool] = lambda _: False,
     processor_seconds: float = math.inf,
 ) -> Trial | Rejected:
     """Run a change's tests before and after the fix, once.
@@ -216,7 +216,7 @@ def try_cut(
         narrowed: returns the changed test files without the declarations that a compiler's message names; None: all
             are kept.
         least: least time limit of later runs in seconds; a grade may have to compile what the first run found compiled.
-        doubts: returns whether the environment may be why the given tests fail after the fix.
+        may_be_at_fault: returns whether the environment may be why the given tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
 
     Raises:
@@ -236,7 +236,7 @@ def try_cut(
     if rejected is not None:
         absent = absent_parts(cut.fixed)
         return replace(rejected, detail=f"{absent} is not here; {rejected.detail}") if absent else rejected
-    if doubts(failing):
+    if may_be_at_fault(failing):
         return Rejected("env_no_passing_test", f"after the fix these fail: {', '.join(sorted(failing))}"[:300])
     trial.limits = allowed.model_copy(update={"seconds": max(least, measured_limit(first, allowed.seconds))})
     graded = graded_selection(cut.test_files, trial.limits, settings)

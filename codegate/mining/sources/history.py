@@ -15,15 +15,15 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.mining.sources.changes import PathChange, read_changes
 from codegate.mining.sources.messages import (
-    Landing,
+    ParsedMessage,
     UnitKind,
     closed_issues,
     is_long_lived,
     is_revert,
-    read_landing,
+    parse_message,
     series_title,
 )
-from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
+from codegate.mining.sources.pulls import MainlineCommit, match_pulls, read_pull_heads
 from codegate.suite import GitError, git, repository_path
 
 _REMOTE: Final = re.compile(
@@ -231,7 +231,7 @@ class _Draft:
 
     records: list[CommitRecord]
     kind: UnitKind
-    landing: Landing
+    landing: ParsedMessage
     number: int | None
     forward: bool
     brought: tuple[str, ...]
@@ -264,7 +264,7 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
             graph.merge([commit])
             continue
         graph.merge(record.parents[:1])
-        landing = read_landing(record.message, len(record.parents) > 1, ())
+        landing = parse_message(record.message, len(record.parents) > 1, ())
         lines = [graph.line(parent) for parent in record.parents[1:]]
         pulls = any(_lands_a_pull(graph.record(each)) for line in lines for each in line)
         forward = landing.forward or (
@@ -277,12 +277,12 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
         graph.merge([commit])
         subjects = tuple(map(graph.subject, brought))
         if subjects:
-            landing = read_landing(record.message, merge=True, subjects=subjects)
+            landing = parse_message(record.message, merge=True, subjects=subjects)
         yield _Draft([record], landing.kind, landing, landing.number, forward, brought, subjects)
 
 
 def _lands_a_pull(record: CommitRecord) -> bool:
-    return len(record.parents) > 1 and read_landing(record.message, merge=True, subjects=()).number is not None
+    return len(record.parents) > 1 and parse_message(record.message, merge=True, subjects=()).number is not None
 
 
 def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
@@ -304,7 +304,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
     if not heads or all(draft.number is not None for draft in drafts):
         return
     landed = [
-        Landed(draft.commit, record.parents, draft.number, () if draft.forward else draft.brought,
+        MainlineCommit(draft.commit, record.parents, draft.number, () if draft.forward else draft.brought,
                (record.email, record.authored, record.subject))
         for draft in drafts for record in draft.records
     ]  # fmt: skip

@@ -56,7 +56,7 @@ _AND: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class ParsedMessage:
     """How a commit was merged, by its message.
 
     Attributes:
@@ -73,7 +73,7 @@ class Landing:
     title: str
 
 
-def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
+def parse_message(message: str, merge: bool, subjects: Sequence[str]) -> ParsedMessage:
     """Return how a commit was merged, by its message.
 
     ``merge``: it has several parents. ``subjects`` are those of the commits that it merged.
@@ -110,7 +110,7 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
         title = first_line(body) if head.startswith("Merge") and body else title
     if merge and number is None and branch and is_long_lived(branch.partition(":")[2] or branch):
         forward = True
-    return Landing(kind, number, branch, forward, _CONTROL.sub(" ", title)[:_TITLE_CHARACTERS].strip())
+    return ParsedMessage(kind, number, branch, forward, _CONTROL.sub(" ", title)[:_TITLE_CHARACTERS].strip())
 
 
 def is_long_lived(branch: str) -> bool:

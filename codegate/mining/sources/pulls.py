@@ -39,7 +39,7 @@ _HEAD_REF: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class MainlineCommit:
     """One commit of a first-parent history, for matching pull requests.
 
     Attributes:
@@ -140,7 +140,9 @@ def _own_settings(repository: Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
+def match_pulls(
+    repository: Path, tip: str, landed: Sequence[MainlineCommit], heads: Mapping[int, str]
+) -> dict[str, PullMatch]:
     """Return, by commit, the pull request that it comes from.
 
     Only commits whose messages name no pull request are returned. ``landed`` is the history of ``tip``. ``heads`` has
@@ -166,7 +168,7 @@ def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Map
     return found
 
 
-def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
+def _by_head(landed: Sequence[MainlineCommit], heads: Mapping[int, str]) -> dict[str, PullMatch]:
     """Return, by commit, the pull request whose head it merged.
 
     ``heads`` has the head commits of pull requests, by number.

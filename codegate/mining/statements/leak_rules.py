@@ -10,7 +10,7 @@ from codegate.languages import read
 from codegate.languages.lines import dialect_of
 from codegate.languages.syntax import IDENTIFIER, decode, new_lines
 from codegate.mining.cut import Cut
-from codegate.mining.examples.literals import failing_literals, hidden_texts, shows, source_literals
+from codegate.mining.examples.literals import failing_literals, hidden_literal_in, hidden_texts, source_literals
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.vocabulary import (
@@ -75,7 +75,7 @@ class LeakRules:
         found = ((words, rule(self, text)) for words, rule in _RULES)
         return next((words.format(what) for words, what in found if what), "")
 
-    def tells_means(self, text: str, shown: str) -> str:
+    def reveals_fix(self, text: str, shown: str) -> str:
         """Return why ``text`` may tell the fix, or "".
 
         Words that also occur in ``shown``, another part of the statement, are ignored.
@@ -83,7 +83,7 @@ class LeakRules:
         found = (self.means & stems([text])) - stems([shown])
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
 
-    def names_the_fix_alone(self, text: str) -> bool:
+    def names_only_changed_code(self, text: str) -> bool:
         """Return whether ``text`` names only code that the fix changes.
 
         False if the hidden tests use all of its names, or if it has none.
@@ -97,7 +97,7 @@ def _folded(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _hidden_literal(rules: LeakRules, text: str) -> str:
-    found = shows(text.casefold(), {each.casefold() for each in rules.hidden})
+    found = hidden_literal_in(text.casefold(), {each.casefold() for each in rules.hidden})
     return repr(found[:40]) if found else ""
 
 

@@ -131,7 +131,7 @@ def _text_of_link(link: re.Match[str]) -> str:
     return link[0] if _PROFILE.fullmatch(link[0]) else link[1]
 
 
-def refers(text: str) -> bool:
+def has_references(text: str) -> bool:
     """Return whether a text has references, images, mentions or tags."""
     return bool(_REFERENCE.search(text) or _OUTSIDE_CODE.search(_CODE.sub("", text)))
 

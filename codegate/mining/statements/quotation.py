@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from codegate.mining.kinds import without_type
-from codegate.mining.statements.prose import NUMBERS, is_plumbing, is_reference, normalise, prose, refers
+from codegate.mining.statements.prose import NUMBERS, has_references, is_plumbing, is_reference, normalise, prose
 
 Refused = Callable[[str, str], str]
 """Returns why a text of a source may not be shown, or ""."""
@@ -91,7 +91,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
         text = _AT_ENDS.sub("", written).strip()
         words = len(_WORD.findall(text))
         plumbing = is_plumbing(written) or is_plumbing(text)
-        if words and not plumbing and not refers(text) and not refused(text, source):
+        if words and not plumbing and not has_references(text) and not refused(text, source):
             if words >= _MIN_HEADING and _CONNECTS.search(written) is None:
                 return text, source
             few = few if few[0] else (text, source)
@@ -122,7 +122,7 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
                 new = not any(stems <= one for one in earlier)
                 if ended or full or not new:
                     continue
-                if is_sentence(each, source) and not refers(each) and not refused(each, source):
+                if is_sentence(each, source) and not has_references(each) and not refused(each, source):
                     kept.append(each)
                     earlier.append(stems)
                 else:

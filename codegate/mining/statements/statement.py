@@ -152,7 +152,7 @@ def _words(
 
     def refused(text: str, source: str) -> str:
         # An issue is older than the fix, so its words cannot tell it.
-        if reason := rules.reason(text) or ("" if source == "issue" else rules.tells_means(text, code)):
+        if reason := rules.reason(text) or ("" if source == "issue" else rules.reveals_fix(text, code)):
             dropped.append(f"{source}: {reason}")
         return reason
 
@@ -165,7 +165,7 @@ def _words(
     quoted = [*([title] if is_sentence(title, "") else []), *sentences]
     if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
         of_messages = {called_by, *(each.source for each in passages)} <= MESSAGES
-        if of_messages and rules.names_the_fix_alone("\n".join([title, *sentences])):
+        if of_messages and rules.names_only_changed_code("\n".join([title, *sentences])):
             return "no probe shows a difference, and all code that the words name is what the fix changes"
         return _Words(title, called_by, passages, crash, dropped)
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
