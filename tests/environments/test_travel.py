@@ -11,7 +11,7 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.environments import INDEX, Built, Recipe, export_built, import_built, prune_built, read_index
-from codegate.environments.store import LayerFile, TreeOrigin, find_built, store_built, unfinished
+from codegate.environments.store import LayerFile, TreeOrigin, find_built, new_archive, store_built
 from codegate.errors import UsageError
 from codegate.sandbox.cache import layers_folder
 from codegate.sandbox.tools import RUFF_VERSION, program_place
@@ -36,7 +36,7 @@ def built(data: bytes = b"an archive", tree: str = ORIGIN.tree) -> Built:
         variables={"PATH": "/opt/env/bin"}, python="", interpreter="3.11", image=None, toolchains={"go": "1.26.2"},
         seconds=1.0, steps=(("make", 1.0),), hosts={}, notes=(),
     )  # fmt: skip
-    with unfinished() as archive:
+    with new_archive() as archive:
         archive.write_bytes(data)
         return store_built(archive, described)
 
