@@ -8,8 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.flips import cached_texts, find_flips
-from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, innermost, survivors, unsolved
+from codegate.grading.controls.flips import cached_originals, find_flips
+from codegate.grading.controls.verdict import (
+    RunControls,
+    SeparatedRun,
+    draw_controls,
+    draw_separate_controls,
+    innermost,
+    separate_copies,
+    surviving_tests,
+    tests_with_surviving_copies,
+)
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.policy import classify_patch, suspicious_signs
@@ -103,15 +112,15 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 
 
 def grade_reference(
-    problem: Problem, base: Tree, sandboxes: Sandboxes, unproven: TestReport | None
+    problem: Problem, base: Tree, sandboxes: Sandboxes, unfixed: TestReport | None
 ) -> tuple[Grade, ControlAudit | None]:
     """Return the reference fix's grade, and the tests' controls.
 
-    The second value is None if no test was run. ``unproven`` is a run of the marked tests on the base tree; None: it is
+    The second value is None if no test was run. ``unfixed`` is a run of the marked tests on the base tree; None: it is
     run here.
     """
     patch = make_patch(base, problem.fix)
-    audit = find_flips(problem, base, sandboxes, unproven)
+    audit = find_flips(problem, base, sandboxes, unfixed)
     result = grade(_with(problem, audit), base, patch, sandboxes)
     if not result.resolved and audit.flips:  # copies may fail together, though each one alone did not
         audit = audit.model_copy(update={"flips": {}})
@@ -211,32 +220,32 @@ def _run_copies(
     """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
-    texts, generator = cached_texts(problem, base, sandboxes), secrets.SystemRandom()
+    originals, generator = cached_originals(problem, base, sandboxes), secrets.SystemRandom()
 
-    def run(drawn: Drawn) -> Folded:
-        selection = replace(test_selection(problem), copies=drawn.made, outdated=outdated)
-        return fold(drawn.made, run_hidden_tests(problem, tree, sandboxes, selection), texts)
+    def run(controls: RunControls) -> SeparatedRun:
+        selection = replace(test_selection(problem), copies=controls.made, outdated=outdated)
+        return separate_copies(controls.made, run_hidden_tests(problem, tree, sandboxes, selection), originals)
 
     def passes(report: TestReport) -> bool:
         return report.proven and all(map(report.passes, problem.tests.expected))
 
-    drawn = draw(problem, texts, generator)
-    folded = run(drawn)
-    report = folded.report
-    if short := [test for test in folded.short if test in problem.tests.expected]:
+    controls = draw_controls(problem, originals, generator)
+    separated = run(controls)
+    report = separated.report
+    if short := [test for test in separated.short if test in problem.tests.expected]:
         report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
-    wrong, strong = unsolved(drawn, folded), drawn.strong
+    wrong, strong = tests_with_surviving_copies(controls, separated), controls.strong
     if wrong and passes(report):
         # Threads may let a copy get further than at validation. Only what happens twice, under other names, accuses. A
         # guess gets no second chance by it: in the first run a copy passed, so that guess was wrong.
-        drawn = draw(problem, texts, generator)
-        folded = run(drawn)
-        wrong = wrong if unsolved(drawn, folded) or not passes(folded.report) else []
-    alone = draw_alone(problem, texts, generator, drawn)
+        controls = draw_controls(problem, originals, generator)
+        separated = run(controls)
+        wrong = wrong if tests_with_surviving_copies(controls, separated) or not passes(separated.report) else []
+    alone = draw_separate_controls(problem, originals, generator, controls)
     if alone.flips:
         strong |= alone.strong
         if not wrong and passes(report) and tree != base.overlay(problem.fix):
-            wrong = survivors(alone, run(alone))
+            wrong = surviving_tests(alone, run(alone))
     if not wrong and passes(report) and tree != base.overlay(problem.fix):
         report = _until_exit(problem, base, tree, sandboxes, report)
     calls = problem.service_tests

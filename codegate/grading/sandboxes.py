@@ -16,7 +16,7 @@ from codegate.durable import digest
 from codegate.environments import BuildFailed, Built, obtain, recipe_of
 from codegate.environments.services import SandboxWithServers, servers_of
 from codegate.errors import UsageError
-from codegate.grading.controls.copies import Texts
+from codegate.grading.controls.copies import OriginalTests
 from codegate.sandbox import (
     Assurance,
     Backend,
@@ -115,7 +115,7 @@ class Sandboxes:
     """Opens sandboxes for environment manifests. Thread-safe.
 
     Attributes:
-        texts: cache of the last problems' hidden test files, which ``controls/flips.py`` reads.
+        originals: cache of the last problems' hidden test files, which ``controls/flips.py`` reads.
 
     Args:
         ahead: how many sandboxes are started ahead of need.
@@ -137,7 +137,7 @@ class Sandboxes:
         self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
         self._packages: Once[tuple[str, ...], Built | None] = Once()
         self._pythons: Once[tuple[str, ...], str] = Once()
-        self.texts: Once[tuple[str, ...], Texts] = Once(_MOST_SEARCHED)
+        self.originals: Once[tuple[str, ...], OriginalTests] = Once(_MOST_SEARCHED)
         self._checking = threading.Lock()
         self._assurances: dict[tuple[object, ...], Assurance] = {}
 

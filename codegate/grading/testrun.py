@@ -67,7 +67,7 @@ def run_tests(
         SandboxError: a sandbox failed; the tests' own failures are in the report.
     """
     runner = find_runner(selection.runner)
-    tree = selection.copies.place(tree.overlay(installed_files(tree)))
+    tree = selection.copies.apply_to(tree.overlay(installed_files(tree)))
     watched = _watched_files(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
@@ -192,13 +192,13 @@ def _run_batch(
     output += f"\n{_CUT}" if completed.truncated else ""
     return TestReport(
         results={
-            test: result.model_copy(update={"message": used.reveal(result.message)[:4000]})
+            test: result.model_copy(update={"message": used.original_text(result.message)[:4000]})
             for test, result in reported.results.items()
         },
         collection_errors=tuple(_revealed(error, used) for error in reported.collection_errors),
         crashes=reported.crashes,
         receipts=reported.receipts,
-        texts={test: used.reveal(text) for test, text in reported.texts.items()},
+        texts={test: used.original_text(text) for test, text in reported.texts.items()},
         unsteady=reported.unsteady,
         uncaught=reported.uncaught,
         behaviour=observed_behaviour(reported.attempted, reported.crashes.values(), completed),
@@ -210,13 +210,13 @@ def _run_batch(
         seconds=completed.wall_seconds,
         cpu_seconds=completed.cpu_seconds,
         peak_memory_bytes=completed.peak_memory_bytes,
-        output=_last_part(used.reveal(output[-2 * _OUTPUT_KEPT :])),
+        output=_last_part(used.original_text(output[-2 * _OUTPUT_KEPT :])),
     )
 
 
 def _revealed(error: CollectionError, used: Copies) -> CollectionError:
-    crash = error.crash and error.crash.model_copy(update={"message": used.reveal(error.crash.message)})
-    return replace(error, text=used.reveal(error.text), crash=crash)
+    crash = error.crash and error.crash.model_copy(update={"message": used.original_text(error.crash.message)})
+    return replace(error, text=used.original_text(error.text), crash=crash)
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:

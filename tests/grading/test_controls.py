@@ -13,9 +13,18 @@ from typing import Any
 import pytest
 
 from codegate.grading import Once, RunCount, counted_runs, grader, mark_tests, run_hidden_tests
-from codegate.grading.controls.copies import Copies, SiteFlip, Texts, make_copies, read_texts
-from codegate.grading.controls.flips import cached_texts
-from codegate.grading.controls.verdict import Drawn, Folded, draw, draw_alone, fold, marked_units, most_copies, unsolved
+from codegate.grading.controls.copies import Copies, OriginalTests, SiteFlip, make_copies, read_originals
+from codegate.grading.controls.flips import cached_originals
+from codegate.grading.controls.verdict import (
+    RunControls,
+    SeparatedRun,
+    copies_per_test,
+    draw_controls,
+    draw_separate_controls,
+    separate_copies,
+    tests_to_mark,
+    tests_with_surviving_copies,
+)
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.languages import searching
 from codegate.sandbox import SandboxError
@@ -62,23 +71,23 @@ def test_a_test_that_reads_itself_is_run_as_it_is(make_unboxed: MakeWorld) -> No
     assert not validated.grade(empty).resolved
 
 
-def read(world: World) -> Texts:
-    return cached_texts(world.problem, world.base, world.sandboxes)
+def read(world: World) -> OriginalTests:
+    return cached_originals(world.problem, world.base, world.sandboxes)
 
 
 def copied(world: World, number: int = 1) -> Copies:
     """Return the files with so many copies of each expected test, at its last literal."""
     texts = read(world)
-    units = marked_units(world.problem, texts)
+    units = tests_to_mark(world.problem, texts)
     last = {(one.file, one.name): [site for site in one.sites if site.value][-1:] for one in units}
     copies = {key: [(SiteFlip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
     return make_copies(texts, units, copies)
 
 
-def run(world: World, made: Copies) -> Folded:
+def run(world: World, made: Copies) -> SeparatedRun:
     selection = replace(selection_of(world.problem), copies=made)
     fixed = world.base.overlay(world.problem.fix)
-    return fold(made, run_hidden_tests(world.problem, fixed, world.sandboxes, selection), read(world))
+    return separate_copies(made, run_hidden_tests(world.problem, fixed, world.sandboxes, selection), read(world))
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +99,16 @@ def everything(make_unboxed: MakeWorld) -> World:
 
 
 def test_every_kind_of_test_passes_beside_its_copies_with_all_of_its_marks(everything: World) -> None:
-    folded = run(everything, copied(everything, 2))
+    separated = run(everything, copied(everything, 2))
     expected = everything.problem.tests.expected
-    assert {test: folded.report.results[test].status for test in expected} == dict.fromkeys(expected, "passed")
-    assert folded.report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
-    assert folded.short == ()
-    assert set(folded.report.results) == {*expected, f"{TESTS}::test_fails"}
-    rows = [folded.copies[f"{TESTS}::test_table[{row}]"] for row in ("prices0-3", "prices1-5")]
+    assert {test: separated.report.results[test].status for test in expected} == dict.fromkeys(expected, "passed")
+    assert separated.report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
+    assert separated.short == ()
+    assert set(separated.report.results) == {*expected, f"{TESTS}::test_fails"}
+    rows = [separated.copies[f"{TESTS}::test_table[{row}]"] for row in ("prices0-3", "prices1-5")]
     assert all(len(copies) == 2 for copies in rows)
-    assert folded.units.keys() == folded.report.results.keys()
-    assert folded.units[f"{TESTS}::TestPrices::test_inherited"] == (TESTS, "Base::test_inherited")
+    assert separated.units.keys() == separated.report.results.keys()
+    assert separated.units[f"{TESTS}::TestPrices::test_inherited"] == (TESTS, "Base::test_inherited")
 
 
 def test_nothing_in_the_texts_tells_copies_from_the_tests(world: World) -> None:
@@ -180,11 +189,11 @@ def test_a_copy_that_passes_once_by_chance_accuses_nobody(validated: World, monk
     """As where a test has threads, and the machine is busy."""
     found: list[list[str]] = []
 
-    def by_chance(drawn: Drawn, folded: Folded) -> list[str]:
-        found.append(unsolved(drawn, folded) if found else [EXPECTED[0]])
+    def by_chance(drawn: RunControls, separated: SeparatedRun) -> list[str]:
+        found.append(tests_with_surviving_copies(drawn, separated) if found else [EXPECTED[0]])
         return found[-1]
 
-    monkeypatch.setattr(grader, "unsolved", by_chance)
+    monkeypatch.setattr(grader, "tests_with_surviving_copies", by_chance)
     assert (validated.grade({SOURCE: FIX}).resolved, found) == (True, [[EXPECTED[0]], []])
 
 
@@ -195,13 +204,13 @@ def test_what_was_not_validated_has_no_control_and_says_so(world: World) -> None
 
 @pytest.mark.parametrize(("tests", "copies"), [(1, 15), (2, 3), (3, 2), (4, 1), (50, 1)])
 def test_a_guess_of_all_tests_is_right_once_in_sixteen_times_at_most(tests: int, copies: int) -> None:
-    assert most_copies(tests) == copies
+    assert copies_per_test(tests) == copies
     assert (copies + 1) ** tests >= 16
 
 
 def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(proved: World) -> None:
     texts, problem = read(proved), proved.problem
-    drawn = [draw(problem, texts, random.Random(seed)) for seed in range(40)]
+    drawn = [draw_controls(problem, texts, random.Random(seed)) for seed in range(40)]
     controls = proved.audit
     assert (set(controls.flips), controls.unfit) == (set(problem.tests.FAIL_TO_PASS), ())
     for one in drawn:
@@ -214,15 +223,15 @@ def test_a_control_draws_from_what_the_reference_fails_and_leaves_no_test_out(pr
 
 def test_a_copy_counts_that_was_reported_as_failed_where_the_reference_fails_it(validated: World) -> None:
     texts, problem = read(validated), validated.problem
-    drawn = draw(problem, texts, random.Random(0))
-    folded = run(validated, drawn.made)
-    assert unsolved(drawn, folded) == []
+    drawn = draw_controls(problem, texts, random.Random(0))
+    separated = run(validated, drawn.made)
+    assert tests_with_surviving_copies(drawn, separated) == []
     (test,) = problem.tests.FAIL_TO_PASS
-    first, *others = folded.copies[test]
-    for ended in ({"result": None}, {"result": folded.report.results[test]}, {"passed": frozenset({0})}):
-        copies = {**folded.copies, test: [*others, replace(first, **ended)]}
-        assert unsolved(drawn, replace(folded, copies=copies)) == [test]
-    assert unsolved(drawn, replace(folded, copies={})) == [test]
+    first, *others = separated.copies[test]
+    for ended in ({"result": None}, {"result": separated.report.results[test]}, {"passed": frozenset({0})}):
+        copies = {**separated.copies, test: [*others, replace(first, **ended)]}
+        assert tests_with_surviving_copies(drawn, replace(separated, copies=copies)) == [test]
+    assert tests_with_surviving_copies(drawn, replace(separated, copies={})) == [test]
 
 
 def test_an_honest_solution_costs_one_run_is_controlled_and_not_suspected(validated: World, proved: World) -> None:
@@ -385,7 +394,7 @@ def test_a_wrong_answer_costs_one_run_and_people_see_no_copy(validated: World) -
 
 def test_a_reading_that_fails_is_no_reading_that_finds_nothing() -> None:
     with pytest.raises(SandboxError, match=r"more than 1 MiB\. Remove `controls` .* run `codegate validate`"):
-        read_texts(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
+        read_originals(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
 
 
 def test_a_machine_that_cannot_read_tests_costs_no_problem_its_controls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +402,7 @@ def test_a_machine_that_cannot_read_tests_costs_no_problem_its_controls(monkeypa
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(searching._SERVER, "connect", refuse)
-    no_sandboxes: Any = SimpleNamespace(texts=Once())
+    no_sandboxes: Any = SimpleNamespace(originals=Once())
     world = World(no_sandboxes)
     for look in (partial(mark_tests, tree({TESTS: TEST}), (TESTS,), "pytest"), world.validated):
         with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):
@@ -421,12 +430,12 @@ def test_every_copy_changes_the_same_literals_so_that_the_most_frequent_is_not_t
     world = make_unboxed(hidden={TESTS: UNEVEN}, expected=names).validated()
     assert set(world.audit.flips) == set(names)
     for seed in range(20):
-        drawn = draw(world.problem, read(world), random.Random(seed))
+        drawn = draw_controls(world.problem, read(world), random.Random(seed))
         changed = [frozenset(flip.site.name for flip in one.flips) for one in drawn.made.variants.values() if one.flips]
         assert len(changed) > 1
         assert len(set(changed)) == 1, "a literal that some copies leave alone is the real one"
         left = set(names) - set(drawn.flips)
-        alone = set(draw_alone(world.problem, read(world), random.Random(seed), drawn).flips)
+        alone = set(draw_separate_controls(world.problem, read(world), random.Random(seed), drawn).flips)
         assert alone <= left
         assert bool(alone) == bool(left), "a test without a copy runs changed by itself"
     assert world.grade({SOURCE: FIX + "\n"}).resolved

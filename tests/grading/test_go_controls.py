@@ -6,7 +6,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from codegate.grading import Sandboxes
-from codegate.grading.controls.copies import SiteFlip, make_copies, read_texts
+from codegate.grading.controls.copies import SiteFlip, make_copies, read_originals
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLES, PLACES
 from tests.grading.worlds import LARGE, Files, World, room_of, statuses, tree
 from tests.kit.environment import MODULE, WITH_GO
@@ -160,19 +160,19 @@ def test_a_refactoring_passes_though_a_test_that_is_not_graded_no_longer_compile
 
 
 def test_each_line_beside_copies_has_the_number_that_it_was_written_with() -> None:
-    texts = read_texts(tree(HIDDEN), HIDDEN, "go")
+    texts = read_originals(tree(HIDDEN), HIDDEN, "go")
     copies = {key: [(), ()] for key in list(texts.units)[1:]}
     made = make_copies(texts, texts.units.values(), copies)
     for file, text in made.files.items():
         written, lines = texts.files[file].decode().splitlines(), text.decode().splitlines()
         assert len(lines) > len(written)
         numbers = {
-            int(made.reveal(f"/workspace/{file}:{number}").rpartition(":")[2]) for number in range(1, len(lines))
+            int(made.original_text(f"/workspace/{file}:{number}").rpartition(":")[2]) for number in range(1, len(lines))
         }
         assert numbers == set(range(1, len(written) + 1))
         shown = [written[made.lines[file][number] - 1] for number, line in enumerate(lines) if line]
-        assert shown == [made.reveal(line) for line in lines if line]
-    assert made.reveal(f"/workspace/other/{INSIDE}x:9") == f"/workspace/other/{INSIDE}x:9"
+        assert shown == [made.original_text(line) for line in lines if line]
+    assert made.original_text(f"/workspace/other/{INSIDE}x:9") == f"/workspace/other/{INSIDE}x:9"
 
 
 BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}
@@ -181,17 +181,17 @@ BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package 
 @pytest.mark.parametrize("copies", [pytest.param(0, marks=pytest.mark.full), 2])
 def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(go: Sandboxes, copies: int) -> None:
     room = room_of(go, WITH_GO, runner="go", base=BARE)
-    _, folded = room.beside(
+    _, separated = room.beside(
         {INSIDE: FORMS}, INSIDE, lambda unit: [(SiteFlip(unit.sites[0], number),) for number in range(copies)]
     )
     passing = ("TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0")
-    assert statuses(folded.report, INSIDE) == {
+    assert statuses(separated.report, INSIDE) == {
         **dict.fromkeys((*passing, "ExampleOutside"), "passed"),
         "TestSkipped": "skipped",
     }
-    assert folded.short == ()
-    assert len(folded.passed[f"{INSIDE}::ExampleOutside"]) == 1
-    assert all(len(folded.copies[f"{INSIDE}::TestForms/{row}"]) == copies for row in "ab" if copies)
+    assert separated.short == ()
+    assert len(separated.passed[f"{INSIDE}::ExampleOutside"]) == 1
+    assert all(len(separated.copies[f"{INSIDE}::TestForms/{row}"]) == copies for row in "ab" if copies)
 
 
 def test_what_breaks_a_build_or_ends_a_run_costs_no_other_test_its_controls(make: Make) -> None:

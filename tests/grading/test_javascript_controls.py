@@ -231,23 +231,23 @@ TYPED_TESTS = {
 def test_every_shape_of_a_test_passes_beside_copies_that_fail(sandboxes: Sandboxes) -> None:
     path = "test/typed.test.ts"
     room = room_of(sandboxes, JAVASCRIPT, runner="vitest", base=PROJECT)
-    made, folded = room.beside(
+    made, separated = room.beside(
         {path: TYPED}, path, lambda unit: [(SiteFlip([site for site in unit.sites if site.strong][-1], 0),)]
     )
-    assert {unit.name for unit in made.texts.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
+    assert {unit.name for unit in made.originals.units.values()} == {f"typed > {title}" for title in TYPED_TESTS}
     assert made.files[path].startswith(b"// @ts-nocheck\n")
-    results = folded.report.results
-    assert (folded.report.proven, len(results), folded.short) == (True, 9, ())
-    assert set(statuses(folded.report).values()) == {"passed"}, folded.report.output
-    assert folded.copies.keys() == results.keys() - {f"{path}::typed > is the other way round"}
+    results = separated.report.results
+    assert (separated.report.proven, len(results), separated.short) == (True, 9, ())
+    assert set(statuses(separated.report).values()) == {"passed"}, separated.report.output
+    assert separated.copies.keys() == results.keys() - {f"{path}::typed > is the other way round"}
     failed = {
         test: copied.passed
-        for test, (copied,) in folded.copies.items()
+        for test, (copied,) in separated.copies.items()
         if copied.result is not None and copied.result.status == "failed"
     }
     # Changed are the last row, and what is behind a `return`.
-    assert folded.copies.keys() - failed.keys() == {f"{path}::typed > is 1 twice, 2", f"{path}::typed > has types"}
-    assert failed[f"{path}::typed > is 2 twice, 4"] < folded.passed[f"{path}::typed > is 2 twice, 4"]
+    assert separated.copies.keys() - failed.keys() == {f"{path}::typed > is 1 twice, 2", f"{path}::typed > has types"}
+    assert failed[f"{path}::typed > is 2 twice, 4"] < separated.passed[f"{path}::typed > is 2 twice, 4"]
     assert failed[f"{path}::typed > is 1, whatever it is"] == {0, 1}
 
 
@@ -267,11 +267,11 @@ def test_parts_of_a_test_are_in_its_copies(sandboxes: Sandboxes) -> None:
     def numbers(unit: EditableTest) -> list[tuple[SiteFlip, ...]]:
         return [(SiteFlip(site, 0),) for site in unit.sites if site.texts[0].isdigit()]
 
-    _, folded = room.beside({path: PARTS}, path, numbers)
-    assert (folded.report.proven, folded.short) == (True, ()), folded.report.output
+    _, separated = room.beside({path: PARTS}, path, numbers)
+    assert (separated.report.proven, separated.short) == (True, ()), separated.report.output
     failed = {
         test.partition("::")[2]: sum(one.result is not None and one.result.status == "failed" for one in found)
-        for test, found in folded.copies.items()
+        for test, found in separated.copies.items()
     }
     titles = ("whole > first", "whole > part 5", "whole > part 6", "whole", "calls back, it's said")
     assert failed == dict(zip(titles, (2, 0, 0, 2, 2), strict=True))
@@ -286,8 +286,8 @@ it('is stored', () => check(2));
 
 def test_no_snapshot_is_stored_anew_under_a_title_of_the_run(sandboxes: Sandboxes) -> None:
     path, room = "test/stored.test.mjs", room_of(sandboxes, JAVASCRIPT, runner="vitest", base=PROJECT)
-    _, folded = room.beside({path: STORED}, path, lambda unit: [(SiteFlip(unit.sites[0], 0),)])
-    assert set(statuses(folded.report).values()) == {"failed"}
+    _, separated = room.beside({path: STORED}, path, lambda unit: [(SiteFlip(unit.sites[0], 0),)])
+    assert set(statuses(separated.report).values()) == {"failed"}
 
 
 LEAVING = f"""\

@@ -9,7 +9,7 @@ from functools import reduce
 import pytest
 
 from codegate.grading import TestReport
-from codegate.grading.controls.copies import make_copies, read_texts
+from codegate.grading.controls.copies import make_copies, read_originals
 from codegate.suite import RunnerName
 from tests.grading.conftest import SandboxesWith
 from tests.grading.worlds import room_of, statuses, tree
@@ -124,7 +124,7 @@ def test_each_framework_runs_from_a_folder_of_the_tree_by_a_named_script(
     scripts = {"test": "exit 1", "own": f"{program} {options[framework.name]}"}
     content = {f"web/{path}": data for path, data in PROJECT.items()} | {file: framework.head + text}
     content["web/package.json"] = json.dumps({**json.loads(PROJECT["package.json"]), "scripts": scripts})
-    texts = read_texts(tree(content), (file,), framework.name)
+    texts = read_originals(tree(content), (file,), framework.name)
     used = make_copies(texts, texts.units.values(), {})
     assert used.marks
     room = room_of(sandboxes_with(environment), environment, runner=framework.name)

@@ -167,12 +167,12 @@ fn value() -> Result<(), core::num::ParseIntError> {
 
 def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(sandboxes: Sandboxes) -> None:
     room = room_of(sandboxes, WITH_RUST, runner="cargo", base=BASE)
-    _, folded = room.beside({HIDDEN: FORMS}, HIDDEN, lambda unit: [(SiteFlip(unit.sites[0], 0),)], seconds=2.0)
+    _, separated = room.beside({HIDDEN: FORMS}, HIDDEN, lambda unit: [(SiteFlip(unit.sites[0], 0),)], seconds=2.0)
     names = ("tail", "blocks", "assigns", "documented", "constant", "waits", "value")
-    assert statuses(folded.report, HIDDEN) == dict.fromkeys(names, "passed"), folded.report.output
-    assert folded.short == ()
-    assert {len(folded.passed[f"{HIDDEN}::{name}"]) for name in ("tail", "waits")} == {2, 3}
-    assert len(folded.passed[f"{HIDDEN}::value"]) == 3
-    (endless,) = folded.copies[f"{HIDDEN}::waits"]
+    assert statuses(separated.report, HIDDEN) == dict.fromkeys(names, "passed"), separated.report.output
+    assert separated.short == ()
+    assert {len(separated.passed[f"{HIDDEN}::{name}"]) for name in ("tail", "waits")} == {2, 3}
+    assert len(separated.passed[f"{HIDDEN}::value"]) == 3
+    (endless,) = separated.copies[f"{HIDDEN}::waits"]
     assert endless.result is not None
     assert endless.result.status == "failed"

@@ -19,8 +19,8 @@ from codegate.environments import Recipe, ServiceRecipe, environment_of
 from codegate.environments.tools import is_obtainable
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
-from codegate.grading.controls.copies import Texts, UnitsUnknown
-from codegate.grading.controls.flips import cached_texts
+from codegate.grading.controls.copies import OriginalTests, UnreadableTests
+from codegate.grading.controls.flips import cached_originals
 from codegate.grading.drivers import driver_source
 from codegate.sandbox import (
     BuildSandbox,
@@ -208,11 +208,11 @@ def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_n
     other = World(sandboxes, hidden={TESTS: TEST + "LONG = (" + "0,\n" * 100_000 + ")\n"})
     world = World(sandboxes)
 
-    def search(world: World) -> Texts:
-        return cached_texts(world.problem, world.base, sandboxes)
+    def search(world: World) -> OriginalTests:
+        return cached_originals(world.problem, world.base, sandboxes)
 
     for _ in range(2):
-        with pytest.raises(UnitsUnknown):
+        with pytest.raises(UnreadableTests):
             search(large)
     assert search(world).units
     assert search(world) is search(world)

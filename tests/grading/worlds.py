@@ -19,8 +19,8 @@ from codegate.grading import (
     run_tests,
 )
 from codegate.grading import test_selection as selection_of
-from codegate.grading.controls.copies import Flips, make_copies, read_texts
-from codegate.grading.controls.verdict import Folded, fold
+from codegate.grading.controls.copies import Flips, make_copies, read_originals
+from codegate.grading.controls.verdict import SeparatedRun, separate_copies
 from codegate.languages.controls import EditableTest
 from codegate.sandbox import Sandbox
 from codegate.suite import ControlAudit, Environment, Problem, ProblemLimits, RunnerName, Tree, make_patch
@@ -94,12 +94,12 @@ class Room:
 
     def beside(
         self, content: Files, file: str, flips: Callable[[EditableTest], Sequence[Flips]], seconds: float | None = None
-    ) -> tuple[Copies, Folded]:
+    ) -> tuple[Copies, SeparatedRun]:
         """Run each test of a file with marks, beside copies with ``flips``."""
-        texts = read_texts(tree({**self.base, **content}), (file,), self.runner)
+        texts = read_originals(tree({**self.base, **content}), (file,), self.runner)
         copies = {key: flips(unit) for key, unit in texts.units.items()}
         made = replace(make_copies(texts, texts.units.values(), copies), seconds=seconds)
-        return made, fold(made, self.run(content, file, copies=made), texts)
+        return made, separate_copies(made, self.run(content, file, copies=made), texts)
 
 
 def room_of(sandboxes: Sandboxes, environment: Environment = PLAIN, limits: ProblemLimits = LARGE, **room: Any) -> Room:

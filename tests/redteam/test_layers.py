@@ -30,11 +30,11 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 
 def _copies(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "unsolved", lambda *_: [])
+    patch.setattr(grader, "tests_with_surviving_copies", lambda *_: [])
 
 
 def _marks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "fold", lambda *read: replace(verdict.fold(*read), short=()))
+    patch.setattr(grader, "separate_copies", lambda *read: replace(verdict.separate_copies(*read), short=()))
 
 
 def _path_policy(patch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
 """Write test files with marks and altered copies of tests.
 
-Marks are calls that are inserted after statements; each sends a secret token when it runs. The copies of a test and the
-test itself have names that only this run has, in a random order: without the right answer, code under test cannot tell
-which of them is the original. Afterwards the ids of the run are mapped back.
+A mark is a call that is inserted after a statement; it sends a secret token when it runs. A test and its copies get
+names that only this run has, in a random order. So code under test cannot tell the original from the copies unless it
+knows the right answer. Afterwards the run's test ids are mapped back to the original ones.
 
-An ``EditableTest`` is a test in the text of its file. A ``Site`` is a place in it, such as a literal, that a copy can
-change; such a change is a flip.
+An ``EditableTest``, or unit, is a test in the text of its file. A ``Site`` is a literal, name or operator in it that a
+copy can change; such a change is a flip.
 """
 
 import re
@@ -30,23 +30,23 @@ from codegate.suite import RunnerName, Tree
 
 _UNIT: Final[TypeAdapter[EditableTest]] = TypeAdapter(EditableTest)
 
-Key = tuple[str, str]
-"""A file, and the name of a unit or function in it."""
+TestKey = tuple[str, str]
+"""A file, and the name of a test in it."""
 
 
-class UnitsUnknown(SandboxError):
-    """Hidden test files could not be searched for tests."""
+class UnreadableTests(SandboxError):
+    """The tests in hidden test files could not be found."""
 
 
 @dataclass(frozen=True)
-class Texts:
-    """The unchanged test files, and the tests found in them."""
+class OriginalTests:
+    """The unchanged test files, and the tests in them."""
 
     files: Mapping[str, bytes]
-    units: Mapping[Key, EditableTest]
+    units: Mapping[TestKey, EditableTest]
 
     def owners(self, test: str) -> list[EditableTest]:
-        """Return the tests that a run's test id may name.
+        """Return the tests that may have a run's test id.
 
         There are several if classes may inherit tests, or if titles are not known before the run.
         """
@@ -63,14 +63,14 @@ class Texts:
         return [one for one in own if one.own == last or one.may_be(name)]
 
 
-def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> Texts:
-    """Return test files of a tree, with the tests found.
+def read_originals(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> OriginalTests:
+    """Return a tree's test files and their tests.
 
-    Only files in the runner's language are searched. ``older``: the tree with earlier versions of the files, which the
-    author of a patch may know.
+    Tests are found only in files of the runner's language. ``older`` is the tree with earlier versions of the files,
+    which the author of a patch may know.
 
     Raises:
-        UnitsUnknown: the search for tests failed.
+        UnreadableTests: the search for tests failed.
         SandboxError: this machine cannot search.
     """
     data, before = (
@@ -82,7 +82,7 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree
             _UNIT.validate_json(line) for line in search_tests(_decoded(data), runner, _decoded(before)).splitlines()
         ]
     except (SearchError, ValidationError) as error:
-        raise UnitsUnknown(
+        raise UnreadableTests(
             f"the hidden tests could not be read: {error}.",
             "Remove `controls` from problem.yml, if it is there, and run `codegate validate`: it records such files.",
         ) from error
@@ -91,7 +91,7 @@ def read_texts(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree
             f"the hidden tests could not be read: {error}.",
             "Lower `jobs`, or raise this machine's limits of processes and memory.",
         ) from error
-    return Texts(data, {(unit.file, unit.name): unit for unit in units})
+    return OriginalTests(data, {(unit.file, unit.name): unit for unit in units})
 
 
 def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -104,10 +104,11 @@ def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SiteFlip:
-    """One change of a test: a site with another text.
+    """A change of a test: one site gets another text.
 
-    ``number`` is the index of that text in ``site.texts``; ``ends`` the index of the statement at which the changed
-    test fails with the reference fix, -1 if unknown.
+    Attributes:
+        number: index of the new text in ``site.texts``.
+        ends: index of the statement at which the changed test fails with the reference fix; -1: unknown.
     """
 
     site: Site
@@ -125,7 +126,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test's copy and its flips; the original has none."""
+    """A test's copy with its flips; the original has none."""
 
     unit: EditableTest
     flips: Flips = ()
@@ -136,37 +137,38 @@ class Copies:
     """The test files of one run, with marks and copies.
 
     Attributes:
-        files: text of each file.
-        variants: the copies, and the tests that have copies, by the random word that was put into the name of each.
-        marks: by token, the random word of the marked test (its file and name if it has no copies) and the index of the
-            statement.
-        mark: name of the function in the texts that sends a token.
-        texts: the unchanged files.
-        lines: by file, the line of the unchanged file for each line of its text.
-        seconds: time limit of each copy and of each test that has copies, if the runner can set one.
+        files: by path, the content of each file.
+        variants: by random word, the copy or original test whose name contains the word. Tests without copies have
+            none.
+        marks: by token, the key of the marked test and the index of the statement. The key is the test's random word,
+            or file and name of a test without copies.
+        mark: name of the inserted function that sends a token.
+        originals: the unchanged files.
+        lines: by file and line, the number of the unchanged file's line.
+        seconds: time limit of each test and copy in ``variants``, if the runner can set one.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
-    marks: Mapping[str, tuple[str | Key, int]] = field(default_factory=dict)
+    marks: Mapping[str, tuple[str | TestKey, int]] = field(default_factory=dict)
     mark: str = ""
-    texts: Texts = field(default_factory=lambda: Texts({}, {}))
+    originals: OriginalTests = field(default_factory=lambda: OriginalTests({}, {}))
     lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
     seconds: float | None = None
 
-    def place(self, tree: Tree) -> Tree:
-        """Return ``tree`` with these texts of its test files."""
+    def apply_to(self, tree: Tree) -> Tree:
+        """Return ``tree`` with these test files instead of its own."""
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
     def settings(self) -> dict[str, object]:
         """Return settings for the test driver.
 
-        The settings do not say which variants are copies and which are original tests.
+        They do not say which variants are copies and which are original tests.
         """
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
-    def reveal(self, text: str) -> str:
-        """Return a run's output as that of the unchanged files.
+    def original_text(self, text: str) -> str:
+        """Return output as if the unchanged files had run.
 
         Marks and random words are removed, and line numbers of test files are those of the unchanged files.
         """
@@ -182,25 +184,25 @@ class Copies:
 
         return self._places.sub(unchanged, shown)
 
-    def variant(self, test: str) -> tuple[str, str, str] | None:
+    def split_id(self, test: str) -> tuple[str, str, str] | None:
         """Split a run's test id at its random word.
 
-        Return the random word, the id without it, and the part of the id before the test's name; None without a random
-        word.
+        Return the random word, the id without it, and the part of the id before the test's name; None if it has no
+        random word.
         """
         found = self._words.search(test)
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
-    def places(self, test: str) -> list[str | Key]:
-        """Return the keys under which ``marks`` has a test's marks.
+    def mark_keys(self, test: str) -> list[str | TestKey]:
+        """Return the keys that a test may have in ``marks``.
 
-        That is the random word in its id, else the files and names of the tests that the id may belong to.
+        These are the random word in its id, or else file and name of each test that may have the id.
         """
-        found = self.variant(test)
-        return [found[0]] if found else [(unit.file, unit.name) for unit in self.texts.owners(test)]
+        found = self.split_id(test)
+        return [found[0]] if found else [(unit.file, unit.name) for unit in self.originals.owners(test)]
 
-    def passed(self, test: str | Key, left: Iterable[str]) -> frozenset[int]:
-        """Return the indexes of the statements that a test passed.
+    def passed(self, test: str | TestKey, left: Iterable[str]) -> frozenset[int]:
+        """Return the indexes of marked statements that a test ran.
 
         ``test`` is its key in ``marks``, and ``left`` are the tokens that its run sent.
         """
@@ -208,18 +210,18 @@ class Copies:
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test id, which tokens its own marks sent.
+        """Return, by test id, the tokens that its own marks sent.
 
-        ``tests`` has the phases of each test, with tokens; some runners report a token with another test.
+        ``tests`` has the phases of each test, with tokens. Some runners report a token with another test than its own.
         """
-        left: dict[str | Key, set[str]] = {}
+        left: dict[str | TestKey, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:
             if token in self.marks:
                 left.setdefault(self.marks[token][0], set()).add(token)
-        return {test: frozenset(token for one in self.places(test) for token in left.get(one, ())) for test in tests}
+        return {test: frozenset(token for one in self.mark_keys(test) for token in left.get(one, ())) for test in tests}
 
     @cached_property
-    def marked(self) -> frozenset[str | Key]:
+    def marked(self) -> frozenset[str | TestKey]:
         """Return the keys of all tests that have marks."""
         return frozenset(name for name, _ in self.marks.values())
 
@@ -247,33 +249,32 @@ class Copies:
 
 
 def make_copies(
-    texts: Texts,
+    originals: OriginalTests,
     units: Iterable[EditableTest],
-    copies: Mapping[Key, Sequence[Flips]],
+    copies: Mapping[TestKey, Sequence[Flips]],
     *,
     real: float | None = None,
-    instead: Mapping[Key, Flips] | None = None,
+    instead: Mapping[TestKey, Flips] | None = None,
 ) -> Copies:
     """Return test files with marks in ``units``, and with copies.
 
-    ``texts`` are the unchanged files. ``copies`` has, by test, the flips of each of its copies, and ``instead`` the
-    flips that are applied to a test itself. ``real`` is the position of the original test among its copies, from 0
-    (before all) to 1 (behind all); None: random.
+    ``copies`` has, by test, the flips of each of its copies; ``instead`` has flips that change a test itself. ``real``
+    is the position of the original test among its copies, from 0 (first) to 1 (last); None: random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}
-    marks: dict[str, tuple[str | Key, int]] = {}
+    marks: dict[str, tuple[str | TestKey, int]] = {}
     edits: dict[str, list[tuple[int, int, bytes]]] = {}
     for unit in units:
         key = (unit.file, unit.name)
         wanted = list(copies.get(key, ()))
         first = (instead or {}).get(key, ())
         wanted.insert(secrets.randbelow(len(wanted) + 1) if real is None else round(real * len(wanted)), first)
-        data = texts.files[unit.file]
+        data = originals.files[unit.file]
         written = []
         for flips in wanted:
             inner = [(flip.site.start, flip.site.end, flip.site.texts[flip.number].encode()) for flip in flips]
-            name: str | Key = key
+            name: str | TestKey = key
             if len(wanted) > 1:
                 name = secrets.token_hex(6)
                 variants[name] = Variant(unit, flips)
@@ -290,17 +291,21 @@ def make_copies(
     for path, found in edits.items():
         language = path_language(path)
         head = language.untyped.get(PurePosixPath(path).suffix, "") if language else ""
-        at = len(BOM_UTF8) if texts.files[path].startswith(BOM_UTF8) else 0
+        at = len(BOM_UTF8) if originals.files[path].startswith(BOM_UTF8) else 0
         found.append((at, at, head.encode()))
-    files = {path: spliced(texts.files[path], found, (0, len(texts.files[path]))) for path, found in edits.items()}
-    numbers = {path: _unchanged_lines(texts.files[path], found) for path, found in edits.items()}
-    return Copies(files, variants, marks, mark, texts, {path: lines for path, lines in numbers.items() if lines})
+    files = {
+        path: spliced(originals.files[path], found, (0, len(originals.files[path]))) for path, found in edits.items()
+    }
+    numbers = {path: _original_lines(originals.files[path], found) for path, found in edits.items()}
+    return Copies(files, variants, marks, mark, originals, {path: lines for path, lines in numbers.items() if lines})
 
 
-def _unchanged_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> list[int]:
-    """Return each line's original number in a file with copies.
+def _original_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> list[int]:
+    """Return the original line number of each edited line.
 
-    ``edits`` are those of ``make_copies``. Return no number if marks or flips take lines of their own.
+    Line numbers begin at 1; the first item is that of line 1. ``data`` is the original file, and ``edits`` are the byte
+    ranges that ``make_copies`` replaces in it. Empty if inserted marks or flips add lines, because then a copy's lines
+    do not match those of its original.
     """
     lines, number, at = [1], 1, 0
     for start, end, text in sorted([*edits, (len(data), len(data), b"")], key=lambda one: one[:2]):

@@ -1,6 +1,6 @@
 """Decide by copies whether a patch really passes the tests.
 
-Each original test must pass and leave all of its marks, and each altered copy must fail.
+Each original test must pass and run all of its marks, and each altered copy must fail.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from codegate.grading.controls.copies import Copies, Flips, Key, SiteFlip, Texts, make_copies
+from codegate.grading.controls.copies import Copies, Flips, OriginalTests, SiteFlip, TestKey, make_copies
 from codegate.grading.grade import TestResult, worst
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
@@ -28,31 +28,31 @@ _FlipsByTest = dict[str, list[SiteFlip]]
 
 
 @dataclass(frozen=True)
-class Copied:
-    """The result of a copy of a test.
+class CopyResult:
+    """The result of one copy of a test.
 
     Attributes:
         flips: the changes in this copy.
         result: the copy's test result; None if it was not reported.
         passed: indexes of the statements whose marks ran.
-        cut: the copy is a subtest that did not begin, because its outer test failed before.
+        unstarted: the copy is a subtest that did not begin, because its outer test failed before.
     """
 
     flips: Flips
     result: TestResult | None = None
     passed: frozenset[int] = frozenset()
     crash: Crash | None = None
-    cut: bool = False
+    unstarted: bool = False
 
 
 @dataclass(frozen=True)
-class Folded:
-    """A run's results, under the tests' own ids.
+class SeparatedRun:
+    """A run's results: original tests apart from their copies.
 
     Attributes:
         report: results of the original tests, without copies.
         passed: by test, indexes of the statements whose marks ran.
-        short: tests reported as passed that did not leave all of their marks.
+        short: tests that are reported as passed, but did not run all of their marks.
         units: by test id, the file that has the test, and the test's name in that file.
         copies: by test id, the results of its copies.
     """
@@ -60,36 +60,36 @@ class Folded:
     report: TestReport
     passed: Mapping[str, frozenset[int]]
     short: tuple[str, ...]
-    units: Mapping[str, Key]
-    copies: Mapping[str, Sequence[Copied]]
+    units: Mapping[str, TestKey]
+    copies: Mapping[str, Sequence[CopyResult]]
 
 
-def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
-    """Return a run with copies separated from the original tests.
+def separate_copies(made: Copies, report: TestReport, originals: OriginalTests) -> SeparatedRun:
+    """Return a run's results, copies apart from original tests.
 
-    ``made`` are the files of the run, ``texts`` the unchanged ones, whose test ids the result has. The first row of a
-    copy is matched with the first row of the original test, and so on. Code under test can add tests of any name, so of
-    several results with one id the worst counts.
+    ``made`` are the files that ran. Results get the test ids of the unchanged files, ``originals``. The first row of a
+    copy belongs to the first row of the original test, and so on. Of several results with one id the worst counts,
+    because code under test can add tests of any name.
     """
     results: dict[str, TestResult] = {}
     own: dict[str, str] = {}  # by id in the run
     passed: dict[str, frozenset[int]] = {}
     short: list[str] = []
-    units: dict[str, Key] = {}
+    units: dict[str, TestKey] = {}
     rows: dict[tuple[str, str], list[str]] = {}  # by word and prefix: ids in the run
     # The real tests come last, so that their marks count.
-    for test in sorted(report.results, key=lambda one: made.variant(one) is not None):
+    for test in sorted(report.results, key=lambda one: made.split_id(one) is not None):
         result, left = report.results[test], report.receipts.get(test, frozenset())
-        found = made.variant(test)
+        found = made.split_id(test)
         if found is not None:
             word, name, before = found
             rows.setdefault((word, before), []).append(test)
             if made.variants[word].flips:
                 continue
-            reached: dict[str | Key, EditableTest] = {word: made.variants[word].unit}
+            reached: dict[str | TestKey, EditableTest] = {word: made.variants[word].unit}
         else:
             name = test
-            reached = {(unit.file, unit.name): unit for unit in texts.owners(test)}
+            reached = {(unit.file, unit.name): unit for unit in originals.owners(test)}
         own[test] = name
         result = result.model_copy(update={"id": name})
         if _fails_by_copies(test, made, report):
@@ -102,7 +102,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
             marked = found is not None or units[name] in made.marked
             if results[name].status == "passed" and marked and len(passed[name]) < len(unit.marks):
                 short.append(name)
-    copies: dict[str, list[Copied]] = {}
+    copies: dict[str, list[CopyResult]] = {}
     for (word, before), ids in rows.items():
         if made.variants[word].flips:
             continue
@@ -112,17 +112,17 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
                 theirs = theirs if len(theirs) <= len(ids) else []
                 failed = bool(theirs) and report.results[theirs[0]].failed
                 for number, test in enumerate(ids):
-                    copied = Copied(variant.flips, cut=failed and test.startswith(f"{ids[0]}/"))
+                    copy = CopyResult(variant.flips, unstarted=failed and test.startswith(f"{ids[0]}/"))
                     if number < len(theirs):
                         left = report.receipts.get(theirs[number], frozenset())
                         result, crash = report.results[theirs[number]], report.crashes.get(theirs[number])
-                        copied = Copied(variant.flips, result, made.passed(other, left), crash)
-                    copies.setdefault(own[test], []).append(copied)
+                        copy = CopyResult(variant.flips, result, made.passed(other, left), crash)
+                    copies.setdefault(own[test], []).append(copy)
     crashes = {own[test]: crash for test, crash in report.crashes.items()
                if test in own and results[own[test]].status != "passed"}  # fmt: skip
     texts_shown = [f"{own[test]}\n{text}" for test, text in report.texts.items() if test in own]
     failing = sum(result.failed for result in results.values())
-    folded = replace(
+    own_report = replace(
         report,
         results=results,
         crashes=crashes,
@@ -130,7 +130,7 @@ def fold(made: Copies, report: TestReport, texts: Texts) -> Folded:
         exit_code=int(failing > 0) if report.exit_code in {0, 1} else report.exit_code,
         output="\n".join((report.output, *texts_shown)) if texts_shown else report.output,
     )
-    return Folded(folded, passed, tuple(short), units, copies)
+    return SeparatedRun(own_report, passed, tuple(short), units, copies)
 
 
 def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
@@ -138,26 +138,26 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
     if report.results[test].exception != SUBTEST_FAILED:
         return False
     below = [one for one, result in report.results.items() if one.startswith(f"{test}/") and result.failed]
-    found = [made.variant(one) for one in below]
+    found = [made.split_id(one) for one in below]
     return all(one is not None and made.variants[one[0]].flips for one in found)
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the tests that contain no other test.
+    """Return the tests without subtests among ``tests``.
 
-    A test fails whenever a test inside it does.
+    A test fails whenever one of its subtests does.
     """
     return {test for test in tests if not any(other.startswith(f"{test}/") for other in tests)}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RunControls:
     """The controls of one run.
 
     Attributes:
         made: the test files with marks and copies.
-        flips: by id of each flipped fail-to-pass test, the names of flips with which the reference fix fails the test.
-        strong: tests with a flip that a patch cannot tell from the original text.
+        flips: by id of a flipped fail-to-pass test, the names of flips with which the reference fix fails the test.
+        strong: ids of tests with a flip that a patch cannot tell from the original text.
     """
 
     made: Copies
@@ -165,14 +165,14 @@ class Drawn:
     strong: frozenset[str]
 
 
-def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
+def draw_controls(problem: Problem, originals: OriginalTests, generator: Random) -> RunControls:
     """Return test files with randomly flipped copies of fail-to-pass tests."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
-    marked = marked_units(problem, texts)
+    marked = tests_to_mark(problem, originals)
     found = _recorded_flips(problem, audit.flips, marked)
     strong_units = sum(any(map(_is_strong, sites)) for sites in found.values())
-    odds = most_copies(strong_units or len(found))
-    copies: dict[Key, Sequence[Flips]] = {}
+    odds = copies_per_test(strong_units or len(found))
+    copies: dict[TestKey, Sequence[Flips]] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in found.items():
@@ -187,20 +187,22 @@ def draw(problem: Problem, texts: Texts, generator: Random) -> Drawn:
                 flipped[test] = flipped.get(test, frozenset()).union(flip.name for flip in flips)
                 strong |= {test} if _is_strong(usable) else set()
         copies[key] = list(zip(*drawn, strict=False))
-    made = replace(make_copies(texts, marked, copies), seconds=problem.manifest.limits.seconds / _TURNS)
-    return Drawn(made, flipped, frozenset(strong))
+    made = replace(make_copies(originals, marked, copies), seconds=problem.manifest.limits.seconds / _TURNS)
+    return RunControls(made, flipped, frozenset(strong))
 
 
-def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn) -> Drawn:
-    """Return test files in which tests without copies are flipped.
+def draw_separate_controls(
+    problem: Problem, originals: OriginalTests, generator: Random, beside: RunControls
+) -> RunControls:
+    """Return controls for a second run, of tests without copies.
 
-    Such tests have no copy in ``beside``. The files are for a separate run, because the tests themselves are changed.
-    ``texts`` are the unchanged files.
+    Those are the tests that have no flip in ``beside``, the controls of the first run. The second run changes the tests
+    themselves, and the other tests only get marks.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
-    marked = marked_units(problem, texts)
-    instead: dict[Key, Flips] = {}
+    marked = tests_to_mark(problem, originals)
+    instead: dict[TestKey, Flips] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in _recorded_flips(problem, {**left, **audit.alone}, marked).items():
@@ -210,16 +212,16 @@ def draw_alone(problem: Problem, texts: Texts, generator: Random, beside: Drawn)
         instead[key] = (flip,)
         flipped[test] = frozenset([flip.name])
         strong |= {test} if flip.site.strong else set()
-    return Drawn(make_copies(texts, marked, {}, instead=instead), flipped, frozenset(strong))
+    return RunControls(make_copies(originals, marked, {}, instead=instead), flipped, frozenset(strong))
 
 
 def _recorded_flips(
     problem: Problem, recorded: Mapping[str, Sequence[str]], units: Sequence[EditableTest]
-) -> dict[Key, list[_FlipsByTest]]:
+) -> dict[TestKey, list[_FlipsByTest]]:
     """Return each test's recorded flips, separately for each site.
 
-    Keys are file and name of a test. Its flips are by test id, because a parametrised test has an id for each case.
-    ``recorded`` has, by test id, the texts that ``write_flips`` made for the manifest.
+    Keys are file and name of a test. A site's flips are by test id, because a parametrised test has an id for each
+    case. ``recorded`` has, by test id, the texts that ``write_flips`` made for the manifest.
     """
     entries: dict[str, list[tuple[str, int, str]]] = {}
     for test in problem.tests.FAIL_TO_PASS:
@@ -227,7 +229,7 @@ def _recorded_flips(
             name, _, rest = entry.partition("@")
             ends, _, numbers = rest.partition(":")
             entries.setdefault(name, []).append((test, int(ends), numbers))
-    found: dict[Key, list[_FlipsByTest]] = {}
+    found: dict[TestKey, list[_FlipsByTest]] = {}
     for unit in units:
         for site in unit.sites:
             usable: _FlipsByTest = {}
@@ -240,16 +242,17 @@ def _recorded_flips(
     return found
 
 
-def survivors(drawn: Drawn, folded: Folded) -> list[str]:
+def surviving_tests(controls: RunControls, separated: SeparatedRun) -> list[str]:
     """Return the flipped tests that passed, although they must fail."""
-    return list(filter(folded.report.passes, drawn.flips))
+    return list(filter(separated.report.passes, controls.flips))
 
 
 def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> list[_FlipsByTest]:
     """Return the sites that are flipped in every copy.
 
-    A site that kept its original text in some copies would reveal it as the most frequent text. So there is at most one
-    site for each test of a unit; tests without a usable site are flipped in a separate run. ``most``: limit of copies.
+    If some copies kept a site's original text, it would be the site's most frequent text and so reveal itself. So each
+    test of a unit has at most one site; tests without a usable site are flipped in a separate run. ``most`` is the
+    largest number of copies.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -284,10 +287,11 @@ def _is_strong(site: _FlipsByTest) -> bool:
     return _first(site).strong
 
 
-def most_copies(units: int) -> int:
-    """Return how many copies each of ``units`` flipped tests gets.
+def copies_per_test(units: int) -> int:
+    """Return how many altered copies each flipped test needs.
 
-    With so many, random guessing passes once in ``GUESSES`` times at most.
+    ``units`` is the number of flipped tests. With the returned number, a patch that guesses which copies are the
+    originals is right at most once in ``GUESSES`` runs.
     """
     most = 1
     while (most + 1) ** max(units, 1) < GUESSES:
@@ -295,16 +299,16 @@ def most_copies(units: int) -> int:
     return most
 
 
-def marked_units(problem: Problem, texts: Texts) -> list[EditableTest]:
-    """Return the tests in the text whose results are graded."""
-    owners = {id(unit): unit for test in problem.tests.expected for unit in texts.owners(test)}
+def tests_to_mark(problem: Problem, originals: OriginalTests) -> list[EditableTest]:
+    """Return the tests in the files whose results are graded."""
+    owners = {id(unit): unit for test in problem.tests.expected for unit in originals.owners(test)}
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))
 
 
 def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
     """Return one test's flips as texts for the problem's manifest.
 
-    Each is ``SITE@STATEMENT``. If only some replacements of the site can be used, their numbers follow a colon.
+    Each text is ``SITE@STATEMENT``. If only some replacements of the site can be used, their indexes follow a colon.
     """
     found: dict[tuple[str, int], list[SiteFlip]] = {}
     for flip in flips:
@@ -316,25 +320,25 @@ def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
     return tuple(sorted(entries))
 
 
-def unsolved(drawn: Drawn, folded: Folded) -> list[str]:
+def tests_with_surviving_copies(controls: RunControls, separated: SeparatedRun) -> list[str]:
     """Return flipped tests whose altered copies did not all fail.
 
-    Those that have no result of a copy count too.
+    A test without any result of a copy counts too.
     """
-    copies = {test: [one for one in folded.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
-              for test, names in drawn.flips.items()}  # fmt: skip
+    copies = {test: [one for one in separated.copies.get(test, ()) if any(flip.name in names for flip in one.flips)]
+              for test, names in controls.flips.items()}  # fmt: skip
     return [
         test
-        for test, names in drawn.flips.items()
+        for test, names in controls.flips.items()
         if not copies[test] or not all(_fails(one, names) for one in copies[test])
     ]
 
 
-def _fails(copied: Copied, names: frozenset[str]) -> bool:
+def _fails(copy: CopyResult, names: frozenset[str]) -> bool:
     """Return whether a copy failed early enough.
 
-    It has to fail no later than it does with the reference fix. ``names`` are the names of the test's recorded flips.
+    It has to fail no later than with the reference fix. ``names`` are the names of the test's recorded flips.
     """
-    ends = {flip.ends for flip in copied.flips if flip.name in names}
-    failed = copied.result is not None and copied.result.failed
-    return (failed or copied.cut) and not ends & copied.passed
+    ends = {flip.ends for flip in copy.flips if flip.name in names}
+    failed = copy.result is not None and copy.result.failed
+    return (failed or copy.unstarted) and not ends & copy.passed

@@ -95,7 +95,7 @@ class BuildTool(Runner):
         reported = {file_of(test) for test in results}
         errors = [_unreported(file, files, said, status) for file in files if file not in reported]
         crashes = {test: _crash(result) for test, result in results.items() if result.failed}
-        texts = {test: results[test].message for test in crashes if copies.variant(test)}
+        texts = {test: results[test].message for test in crashes if copies.split_id(test)}
         return RunnerReport(results, (*broken, *errors), crashes, texts=texts, status=status, forged=forged)
 
     def _options(self, words: list[str]) -> Iterator[str]:

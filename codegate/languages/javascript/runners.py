@@ -10,7 +10,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from codegate.grading.controls.copies import Copies, Key
+from codegate.grading.controls.copies import Copies, TestKey
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
 from codegate.grading.runners.contract import Runner, RunnerReport
@@ -69,16 +69,16 @@ class JavaScript(Runner):
 def _receipts(copies: Copies, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
     # They may arrive together with those of other tests. The first mark of a test begins a turn of it. If a test has
     # several ids, the turns belong to them in order; if there are more or fewer turns than ids, each id has all tokens.
-    turns: dict[str | Key, list[set[str]]] = {}
+    turns: dict[str | TestKey, list[set[str]]] = {}
     for token in (token for found in phases.values() for phase in found for token in phase.receipts):
         if token in copies.marks:
             place, number = copies.marks[token]
             begun = turns.setdefault(place, [])
             begun += [set()] if number == 0 or not begun else []
             begun[-1].add(token)
-    tests: dict[str | Key, list[str]] = {}
+    tests: dict[str | TestKey, list[str]] = {}
     for test in phases:
-        for place in copies.places(test):
+        for place in copies.mark_keys(test):
             tests.setdefault(place, []).append(test)
     left: dict[str, set[str]] = {}
     for place, own in tests.items():
