@@ -30,8 +30,8 @@ __all__ = [
     "Uses",
     "added_lines",
     "decode",
-    "import_path",
     "languages",
+    "path_for_imports",
     "path_language",
     "read",
 ]
@@ -81,7 +81,7 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
     return SourceFile(path, grammar, reader, parse(decode(file.data), grammar))
 
 
-def import_path(path: str) -> str | None:
+def path_for_imports(path: str) -> str | None:
     """Return the path that imports of ``path`` use, or None."""
     reader = _readers().get(PurePosixPath(path).suffix)
     return reader.module(path) if reader is not None and reader.module is not None else None

@@ -104,18 +104,18 @@ class EditableTest(Strict):
 
 
 @dataclass(frozen=True)
-class Written:
+class TestNodes:
     """The syntax nodes of one test.
 
     Attributes:
-        named: the node of the test's name.
+        name_node: the node of the test's name.
         alone: the file cannot hold copies of the test.
         before: nodes in front of the test that belong to it, such as attributes.
     """
 
     name: str
     node: "Node"
-    named: "Node"
+    name_node: "Node"
     statements: "Sequence[Node]"
     alone: bool = False
     before: "Sequence[Node]" = ()
@@ -137,7 +137,7 @@ class TestSyntax(ABC):
     """Types of nested functions, which a ``leaving`` node ends instead of the test."""
 
     @abstractmethod
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         """Yield nodes that may be tests, in file order."""
 
     def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
@@ -147,7 +147,7 @@ class TestSyntax(ABC):
         """
         return ""
 
-    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+    def marks(self, test: TestNodes, data: bytes) -> Iterator[tuple[int, str]]:
         """Yield the byte position and text of each mark.
 
         ``data`` is the content of the file. The last mark is before the first statement that may end the test.
@@ -172,14 +172,14 @@ class TestSyntax(ABC):
         """Return opposites of ``node``, such as ``!=`` for ``==``."""
 
     @abstractmethod
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         """Return whether no control may replace ``node``."""
 
     def leaves(self, statement: "Node") -> bool:
         """Return whether a statement may end the test early."""
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
-    def is_row(self, node: "Node", test: Written) -> bool:
+    def is_row(self, node: "Node", test: TestNodes) -> bool:
         """Return whether changing ``node`` may affect one table row only."""
         return node.start_byte < test.statements[0].start_byte
 
@@ -188,7 +188,7 @@ class TestSyntax(ABC):
         """Return whether the test searches other texts for this literal."""
 
 
-def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
+def opposites(*pairs: tuple[str, str]) -> dict[str, str]:
     """Return a table of opposite texts, such as ``==``: ``!=``.
 
     It has all comparison operators, and ``pairs``, in both directions.
@@ -196,9 +196,9 @@ def swapped(*pairs: tuple[str, str]) -> dict[str, str]:
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
-def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[EditableTest]:
+def editable_tests(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[EditableTest]:
     """Return a file's tests, without those that share a name."""
-    found: dict[str, list[Written]] = {}
+    found: dict[str, list[TestNodes]] = {}
     for test in syntax.tests(root):
         found.setdefault(test.name, []).append(test)
     texts = (text_of(node) for node in walk(root) if node.type in _CONTENT)
@@ -210,12 +210,12 @@ def read_units(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list
     ]
 
 
-def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequence[str]) -> EditableTest:
+def _unit(file: str, data: bytes, test: TestNodes, syntax: TestSyntax, words: Sequence[str]) -> EditableTest:
     strong: list[Site] = []
     weak: list[Site] = []
     start = (*test.before, test.node)[0].start_byte
     for node in chain.from_iterable(map(_inside, (*test.before, test.node))):
-        if test.named.start_byte <= node.start_byte < test.named.end_byte or syntax.is_fixed(node, test):
+        if test.name_node.start_byte <= node.start_byte < test.name_node.end_byte or syntax.is_fixed(node, test):
             continue
         kind = syntax.literals.get(node.type)
         named = [] if kind else syntax.names(node)
@@ -231,14 +231,14 @@ def _unit(file: str, data: bytes, test: Written, syntax: TestSyntax, words: Sequ
         file=file,
         name=test.name,
         span=(start, test.node.end_byte),
-        word=syntax.word(test.named),
+        word=syntax.word(test.name_node),
         marks=tuple(syntax.marks(test, data)),
         sites=(*strong, *spread(weak, _WEAK_SITES)),
         alone=test.alone,
     )
 
 
-def with_known(
+def with_known_sites(
     units: Sequence[EditableTest], data: bytes, older: Sequence[EditableTest], older_data: bytes
 ) -> list[EditableTest]:
     """Return ``units`` with each site's field ``known`` set.

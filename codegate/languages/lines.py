@@ -102,7 +102,7 @@ def joined(context: str, code: str) -> str:
     return ("\n\n" if context.endswith("}") else "\n").join(filter(None, (context, code)))
 
 
-class Shown(NamedTuple):
+class RenderedExample(NamedTuple):
     """An example's code, expression, and values before and after."""
 
     code: str
@@ -160,7 +160,7 @@ class Dialect(ABC):
         """
         return decode(tree[path].data) if path in tree else ""
 
-    def beside(self, path: str, tree: Tree) -> Iterator[str]:  # noqa: ARG002
+    def visible_files(self, path: str, tree: Tree) -> Iterator[str]:  # noqa: ARG002
         """Yield texts of test files whose declarations ``path`` can use."""
         yield from ()
 
@@ -205,7 +205,7 @@ class Dialect(ABC):
                 wanted |= used - own
         return tuple(kept)
 
-    def needed(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
+    def definitions_of(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
         """Return the source of the ``nodes`` that define ``names``.
 
         Definitions that they use are included.
@@ -224,7 +224,7 @@ class Dialect(ABC):
     def used(self, text: str) -> frozenset[str]:
         """Return the names that statements or expressions mention."""
 
-    def named(self, probe: str, line: Line) -> str:  # noqa: ARG002
+    def probe_name(self, probe: str, line: Line) -> str:  # noqa: ARG002
         """Return the name of a probe's test, without its file."""
         return f"{self.probe}{probe}"
 
@@ -236,7 +236,7 @@ class Dialect(ABC):
         key of ``probes`` becomes part of the name of a generated test, which runs the line.
         """
 
-    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
+    def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
         """Return, by path, texts of test files with only ``probes``.
 
         Imports and definitions are only those that a reader of the example sees. ``base`` is the text of the file
@@ -251,7 +251,7 @@ class Dialect(ABC):
         None if a name is unknown.
         """
 
-    def outside(self, source: str, line: Line) -> frozenset[str]:
+    def undefined_names(self, source: str, line: Line) -> frozenset[str]:
         """Return names that a line uses but does not define."""
         own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
@@ -262,16 +262,16 @@ class Dialect(ABC):
 
         None if it uses an unknown name.
         """
-        return self.context(source, self.outside(source, line))
+        return self.context(source, self.undefined_names(source, line))
 
-    def given(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
+    def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Describe the fixtures that a line uses, by name.
 
         None if one cannot be described.
         """
         return {}
 
-    def shown(
+    def render_example(
         self,
         path: str,  # noqa: ARG002
         context: str,
@@ -279,14 +279,14 @@ class Dialect(ABC):
         expression: str,
         before: Value,
         after: Value,
-    ) -> "Shown":
+    ) -> "RenderedExample":
         """Return an example as readers of a statement see it.
 
         Its code is ``context`` (imports and definitions) and ``steps``; ``before`` and ``after`` are the values of
         ``expression`` without and with the fix.
         """
         old, new = (self.value(*each) for each in (before, after))
-        return Shown(joined(context, code_of(steps)), expression, old, new)
+        return RenderedExample(joined(context, code_of(steps)), expression, old, new)
 
     def value(self, kind: str, text: str) -> str:
         """Return a recorded value as readers see it.
@@ -299,7 +299,7 @@ class Dialect(ABC):
         """Return ``steps`` without code that ``expression`` does not need."""
         return steps
 
-    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+    def rejected_probes(self, path: str, source: str, message: str) -> frozenset[str]:
         """Return the probes that a compiler's ``message`` rejects.
 
         ``source`` is the text of their test file ``path``.
@@ -320,7 +320,7 @@ def dialect_of(path: str) -> Dialect | None:
     return cast("Mapping[str, Dialect]", load_part(language.lines)).get(PurePosixPath(path).suffix)
 
 
-def in_blocks(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
+def with_braces(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
     """Return a line's steps as code, with braces around blocks.
 
     ``write`` returns the code of a step; it gets the step's index, the step, and the number of its first checked

@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, cast
 
 from codegate.languages import grammar_of
-from codegate.languages.controls import TestSyntax, read_units, with_known
+from codegate.languages.controls import TestSyntax, editable_tests, with_known_sites
 from codegate.languages.registry import controls_of, languages
 from codegate.languages.syntax import parse
 from codegate.plugins import load_part
@@ -238,8 +238,8 @@ def find(path: str, text: str, runner: RunnerName, older: str = "") -> list[dict
         return []
     syntax = cast("TestSyntax", load_part(controls_of(runner)))
     units, known = (
-        read_units(path, one.encode("utf-8"), parse(one, grammar, _CPU_SECONDS), syntax) for one in (text, older)
+        editable_tests(path, one.encode("utf-8"), parse(one, grammar, _CPU_SECONDS), syntax) for one in (text, older)
     )
-    units = with_known(units, text.encode("utf-8"), known, older.encode("utf-8"))
+    units = with_known_sites(units, text.encode("utf-8"), known, older.encode("utf-8"))
     alone = any(runner in language.alone for language in languages())
     return [{**unit.model_dump(), "alone": alone or unit.alone} for unit in units]

@@ -64,7 +64,7 @@ class StatementReader(ABC):
     def assigned(self, root: "Node", name: str) -> "Node | None":
         """Return the value that ``root`` assigns to a name."""
 
-    def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+    def last_value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
         """Return the value that ``before`` last assigned to ``name``.
 
         ``before`` are the steps that lead to a statement.
@@ -78,7 +78,7 @@ class StatementReader(ABC):
         The value is the last one that the steps ``before`` assign.
         """
         is_name = table is not None and table.type == "identifier"
-        return self.named(text_of(table), before) if is_name else table
+        return self.last_value(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
         """Return a step with the ``checked`` expressions of an assertion."""
@@ -92,7 +92,7 @@ class TypedReader(StatementReader):
     """Types of expressions that are calls."""
 
     @abstractmethod
-    def is_made(self, node: "Node") -> bool:
+    def is_computed(self, node: "Node") -> bool:
         """Return whether an argument may depend on the tested code."""
 
     @abstractmethod
@@ -107,14 +107,14 @@ class TypedReader(StatementReader):
         """Return an expression's source, as steps contain it."""
         return text_of(node)
 
-    def helped(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
+    def read_helper_call(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
         """Return what a call of an asserting function checks.
 
         It is a step that checks the arguments, or a branch with the function's body. None if the file before the fix
         has the same call, unless the steps ``before`` mention an argument.
         """
         arguments = arguments_of(call)
-        made = [each for each in arguments if self.is_made(each)]
+        made = [each for each in arguments if self.is_computed(each)]
         results = [each for each in made if any(node.type in self.results for node in walk(each))]
         if results:
             return self.check(call, map(self.text, results))
@@ -124,7 +124,7 @@ class TypedReader(StatementReader):
         pairs = list(zip(parameters, map(self.text, arguments), strict=False))
         names = {name for name, _ in parameters}
         mixed = any(names.intersection(re.findall(r"\w+", text)) - {name} for (name, _), text in pairs)
-        if len(parameters) != len(arguments) or mixed or not (given or is_fresh(call, self.base)):
+        if len(parameters) != len(arguments) or mixed or not (given or is_new(call, self.base)):
             return None  # the parameters are declared one after the other
         steps = tuple(Step(self.declare(name, kind, text)) for (name, kind), text in pairs if name != text)
         return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
@@ -156,10 +156,10 @@ def lines_through(
 
 
 def _uncommented(steps: Iterable[Step], reader: StatementReader) -> tuple[Step, ...]:
-    return tuple(replace(step, text=uncommented(step.text, reader.parse)) for step in steps)
+    return tuple(replace(step, text=without_comments(step.text, reader.parse)) for step in steps)
 
 
-def called(statement: "Node") -> "Node | None":
+def whole_call(statement: "Node") -> "Node | None":
     """Return the call that is the whole statement, or None."""
     whole = statement.type in {"expression_statement", "return_statement"} and statement.named_children
     return call_in(statement.named_children[0]) if whole else None
@@ -179,7 +179,7 @@ def operand(node: "Node") -> "Node":
     return node
 
 
-def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
+def without_comments(text: str, parse: "Callable[[str], Node]") -> str:
     """Return code without comments, which may reveal expected results.
 
     ``parse`` returns the root of its syntax tree.
@@ -192,7 +192,7 @@ def uncommented(text: str, parse: "Callable[[str], Node]") -> str:
     return re.sub(r"[ \t]*\0", "", re.sub(r"\n[ \t]*\0(?=\n)", "", text))
 
 
-def is_fresh(node: "Node", base: str) -> bool:
+def is_new(node: "Node", base: str) -> bool:
     """Return whether ``base``, a file's text, lacks a node's code."""
     return not appears(text_of(node), base)
 
@@ -202,16 +202,16 @@ def appears(text: str, base: str) -> bool:
     return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
 
 
-def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
+def new_rows(rows: "Iterable[Node]", base: str) -> "list[Node]":
     """Return the table rows that ``base`` lacks, at most 60.
 
     If it has all of them, return the first 60.
     """
     given = list(rows)
-    return ([row for row in given if is_fresh(row, base)] or given)[:_MAX_ROWS]
+    return ([row for row in given if is_new(row, base)] or given)[:_MAX_ROWS]
 
 
-def asserting(
+def asserting_functions(
     functions: "Mapping[str, Node]", asserts: "Callable[[Node], bool]", calls: "Callable[[Node], Iterable[str]]"
 ) -> "dict[str, Node]":
     """Return the functions that assert, directly or through others.

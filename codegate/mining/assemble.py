@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.durable import sha256
-from codegate.languages import import_path
+from codegate.languages import path_for_imports
 from codegate.mining.cut import Cut
 from codegate.mining.kinds import KindScore
 from codegate.mining.languages import RunnerSettings, language_name
@@ -147,5 +147,5 @@ def main_file(fix: Changes, language: Language) -> str:
 def component(path: str) -> str:
     """Return the first two folders of a source file's path."""
     inside = path.removeprefix("src/")
-    segments = (import_path(inside) or inside).split("/")
+    segments = (path_for_imports(inside) or inside).split("/")
     return encodable("/".join(segments[:2]))

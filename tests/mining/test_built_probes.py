@@ -137,7 +137,7 @@ class TestJava:
         assert not any(text.count(gone) for gone in ("@Test", " testA("))
         at = text[: text.index("testCodegateProbe15")].count("\n") + 5
         message = f"[ERROR] /workspace/src/test/java/ATest.java:[{at},9] cannot find symbol"
-        assert JAVA.failed("src/test/java/ATest.java", text, message) == {"15"}
+        assert JAVA.rejected_probes("src/test/java/ATest.java", text, message) == {"15"}
 
 
 class TestRust:
@@ -178,7 +178,7 @@ class TestRust:
         assert line.code.splitlines() == ['const NAMES: &[&str] = &["pear"];', "let shop = Shop::with(NAMES);"]
         whole = 'shop.assert_output(&["plum"], "")'
         assert checked(line) == (whole, 'shop.command().arg("fig").output().unwrap()')
-        shown = RUST.shown("tests/a.rs", "", (), whole, ("x", "no plum"), ("v", "()"))
+        shown = RUST.render_example("tests/a.rs", "", (), whole, ("x", "no plum"), ("v", "()"))
         assert (shown.observed, shown.expected) == ("panics: no plum", "no panic")
         assert Example(*shown).poor
 
@@ -213,8 +213,8 @@ class TestRust:
             f"warning: unused\n  --> tests/a.rs:{first}:1\n\nerror[E0425]: cannot find\n  --> tests/a.rs:{second}:5\n"
             f"note: here\n  --> tests/a.rs:{first}:1\n"
         )
-        assert RUST.failed("tests/a.rs", text, message) == {"15"}
-        assert RUST.named("15", line) == "m::codegate_probe_15"
+        assert RUST.rejected_probes("tests/a.rs", text, message) == {"15"}
+        assert RUST.probe_name("15", line) == "m::codegate_probe_15"
 
 
 _WARM = f"""\

@@ -149,7 +149,7 @@ class TestJavaScript:
         head = "/** @jest-environment jsdom */\nimport { it } from '@jest/globals';\nimport { area } from './area';\n"
         source = f"{head}area.unit = 'm';\nit('one', () => {{ expect(area(3)).toBe(9); }});\n"
         [line] = JAVASCRIPT.lines(source, ["one"], "")
-        [text] = JAVASCRIPT.alone("a.test.js", source, "", {"0": line}).values()
+        [text] = JAVASCRIPT.files_with_only("a.test.js", source, "", {"0": line}).values()
         assert text.startswith(f"{head}\nconst __codegate")
         assert "unit" not in text
 
@@ -175,7 +175,7 @@ class TestJavaScript:
         assert JAVASCRIPT.context(source, frozenset({"unit"})) == ["let unit = 1;"]
         assert JAVASCRIPT.context(source, frozenset({"late"})) is None
         code = "import { parse } from '../src';\nconst own = require('./kit');"
-        example = JAVASCRIPT.shown("test/a.js", code, (), "parse(1)", ("v", "1"), ("x", "Error: no"))
+        example = JAVASCRIPT.render_example("test/a.js", code, (), "parse(1)", ("v", "1"), ("x", "Error: no"))
         assert example.code == "import { parse } from './src';\nconst own = require('./test/kit');"
         assert example.expected == "throws Error: no"
 
@@ -389,16 +389,18 @@ class TestGo:
         line = Line("TestSum", (Step("x := Sum(1)", ("x",)),))
         source = GO.files("a/sums_test.go", "package sums\n", {"0": line, "7": line})["a/sums_test.go"]
         number = source[: source.index("TestCodegateProbe7")].count("\n") + 3
-        assert GO.failed("a/sums_test.go", source, f"./sums_test.go:{number}:2: undefined: Sum") == {"7"}
-        assert GO.failed("a/sums_test.go", source, f"./other_test.go:{number}:2: undefined: Sum") == set()
+        assert GO.rejected_probes("a/sums_test.go", source, f"./sums_test.go:{number}:2: undefined: Sum") == {"7"}
+        assert GO.rejected_probes("a/sums_test.go", source, f"./other_test.go:{number}:2: undefined: Sum") == set()
 
     def test_texts_are_printed_so_that_they_can_be_read(self) -> None:
-        quoted = GO.shown("a_test.go", "", (), "got", ("s", "a b"), ("s", ""))
+        quoted = GO.render_example("a_test.go", "", (), "got", ("s", "a b"), ("s", ""))
         assert (quoted.expression, quoted.observed, quoted.expected) == ('fmt.Printf("%q\\n", got)', '"a b"', '""')
-        assert GO.shown("a_test.go", "", (), "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
-        assert GO.shown("a_test.go", "", (), "got", ("s", "a \nb"), ("s", "")).observed == '"a \\nb"'
-        assert GO.shown("a_test.go", "", (), "got", ("s", "a\n"), ("s", "a")).observed == '"a\\n"'
-        assert GO.shown("a_test.go", "", (), "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
+        assert GO.render_example("a_test.go", "", (), "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
+        assert GO.render_example("a_test.go", "", (), "got", ("s", "a \nb"), ("s", "")).observed == '"a \\nb"'
+        assert GO.render_example("a_test.go", "", (), "got", ("s", "a\n"), ("s", "a")).observed == '"a\\n"'
+        assert (
+            GO.render_example("a_test.go", "", (), "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
+        )
 
 
 class TestLines:

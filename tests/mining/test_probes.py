@@ -132,7 +132,7 @@ SQUARES = "".join(f"        {n * n},\n" for n in range(4, 10))
 def test_of_decorators_only_a_plain_mock_is_told(decorators: str, given: dict[str, str] | None) -> None:
     source = f"{decorators}\ndef test_a(one, two):\n    assert one(two) == 1\n"
     [line] = DIALECTS[".py"].lines(source, ["test_a"], "", ())
-    assert DIALECTS[".py"].given(source, line) == given
+    assert DIALECTS[".py"].describe_fixtures(source, line) == given
 
 
 def test_a_fixture_of_a_class_is_named_with_it() -> None:
@@ -141,7 +141,7 @@ def test_a_fixture_of_a_class_is_named_with_it() -> None:
     test = "    def test_a(self, one, two):\n        assert one(two) == 1\n"
     source = f"import pytest\n\n{fixture}\nclass TestA:\n{own}\n{test}"
     [line] = DIALECTS[".py"].lines(source, ["TestA::test_a"], "", ())
-    given = DIALECTS[".py"].given(source, line)
+    given = DIALECTS[".py"].describe_fixtures(source, line)
     assert given is not None
     assert (given["one"], given["two"]) == ("a pytest fixture of `TestA`", "a pytest fixture")
 
@@ -149,7 +149,7 @@ def test_a_fixture_of_a_class_is_named_with_it() -> None:
 def test_a_decorator_of_a_class_may_give_its_tests_anything() -> None:
     source = "@patch('os.sep')\nclass TestA:\n    def test_a(self, one):\n        assert one() == 1\n"
     [line] = DIALECTS[".py"].lines(source, ["TestA::test_a"], "", ())
-    assert DIALECTS[".py"].given(source, line) is None
+    assert DIALECTS[".py"].describe_fixtures(source, line) is None
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ class Copies:
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test id, the tokens that its own marks sent.
+        """Return, by test id, the tokens of its own marks.
 
         ``tests`` has the phases of each test, with tokens. Some runners report a token with another test than its own.
         """

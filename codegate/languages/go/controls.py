@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.controls import TestNodes, TestSyntax, opposites
 from codegate.languages.syntax import ancestors, field, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _TEST: Final = re.compile(r"(?!TestMain$)(Test|Fuzz|Example)([^a-z]|$)")
-_TOGGLES: Final = swapped(
+_TOGGLES: Final = opposites(
     ("Equal", "NotEqual"), ("True", "False"), ("Nil", "NotNil"), ("Error", "NoError"), ("ErrorIs", "NotErrorIs"),
     ("Empty", "NotEmpty"), ("Contains", "NotContains"),
 )  # fmt: skip
@@ -33,7 +33,7 @@ class GoTestSyntax(TestSyntax):
     functions: ClassVar = frozenset({"func_literal"})
 
     @override
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         suites = _suites(root)
         for node in root.named_children:
             name, body, receiver = field(node, "name"), field(node, "body"), field(node, "receiver")
@@ -43,7 +43,7 @@ class GoTestSyntax(TestSyntax):
             statements = [one for each in body.named_children if each.type == "statement_list"
                           for one in each.named_children if one.type != "comment"]  # fmt: skip
             if statements and bool(owner) is (receiver is not None):
-                yield Written("/".join(filter(None, (owner, text_of(name)))), node, name, statements)
+                yield TestNodes("/".join(filter(None, (owner, text_of(name)))), node, name, statements)
 
     @override
     def mark(self, statement: "Node", data: bytes) -> str:
@@ -77,10 +77,10 @@ class GoTestSyntax(TestSyntax):
         return [_TOGGLES[text]] if called or around.type == "binary_expression" else []
 
     @override
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         # A package with two equal keys does not compile.
         if node.type == "comment":
-            return not text_of(test.named).startswith("Example")
+            return not text_of(test.name_node).startswith("Example")
         inner = node
         for around in ancestors(node):
             if around.type not in {"literal_element", "expression_list"}:
@@ -89,7 +89,7 @@ class GoTestSyntax(TestSyntax):
         return False
 
     @override
-    def is_row(self, node: "Node", test: Written) -> bool:
+    def is_row(self, node: "Node", test: TestNodes) -> bool:
         # The body of a loop is run for every row.
         return not any(
             around.parent is not None and around.parent.type == "for_statement" and around.type == "block"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh
+from codegate.languages.statements import Branch, TypedReader, new_rows
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class GoReader(TypedReader):
             if guarded := _guarded(function, arguments):
                 return Step(guarded)
             if (helper := self.helpers.get(function)) is not None:
-                return self.helped(helper, call, before)
+                return self.read_helper_call(helper, call, before)
             if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
                 return None
             if _asserts(call) or any(text_of(each) in {"t", "tb"} for each in arguments):
-                checked = [text_of(each) for each in arguments if self.is_made(each)]
+                checked = [text_of(each) for each in arguments if self.is_computed(each)]
                 if checked:
                     return self.check(call, checked)
         if statement.type == "block":
@@ -93,7 +93,7 @@ class GoReader(TypedReader):
         return f"{name} := {value}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {value}"
 
     @override
-    def is_made(self, node: "Node") -> bool:
+    def is_computed(self, node: "Node") -> bool:
         if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
             return False
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
@@ -104,7 +104,7 @@ class GoReader(TypedReader):
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
         failing = (call for call in calls if _FAILING.search(text_of(field(call, "function"))))
-        values = [each for call in failing for each in arguments_of(call) if self.is_made(each)]
+        values = [each for call in failing for each in arguments_of(call) if self.is_computed(each)]
         outer = [one for one in values if inside.isdisjoint(text_of(n) for n in walk(one) if n.type == "identifier")]
         step = self.check(statement, [*(self._operands(condition) if condition else ()), *map(text_of, outer)])
         # A call such as errors.As fills what it is given.
@@ -129,8 +129,8 @@ class GoReader(TypedReader):
         if condition.type == "call_expression" and re.fullmatch(
             r"(?:reflect|cmp|errors|strings|bytes|slices|maps)\.\w+", text_of(field(condition, "function"))
         ):
-            return [text_of(each) for each in arguments_of(condition) if self.is_made(each)]
-        return [text_of(condition)] if self.is_made(condition) else []
+            return [text_of(each) for each in arguments_of(condition) if self.is_computed(each)]
+        return [text_of(condition)] if self.is_computed(condition) else []
 
     def _subtest(self, call: "Node") -> list[Branch]:
         arguments = arguments_of(call)
@@ -152,7 +152,7 @@ class GoReader(TypedReader):
         names = [text_of(node) for node in left.named_children]
         kind = field(table, "type")
         element = field(kind, "element") or field(kind, "value")
-        for number, entry in enumerate(fresh(parts_of(field(table, "body")), self.base)):
+        for number, entry in enumerate(new_rows(parts_of(field(table, "body")), self.base)):
             keyed = entry.type == "keyed_element"
             key = text_of(field(entry, "key")) if keyed else str(number)
             row = _inner(field(entry, "value") if keyed else entry)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.go.statements import GoReader, asserts, struct_types, variables
-from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
-from codegate.languages.statements import asserting, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, RenderedExample, Step, Value, with_braces
+from codegate.languages.statements import asserting_functions, lines_through
 from codegate.languages.syntax import arguments_of, children_of, decode, edited, field, text_of, walk
 from codegate.suite import Tree
 
@@ -96,7 +96,7 @@ class GoDialect(Dialect):
         return test.partition("/")[0]
 
     @override
-    def beside(self, path: str, tree: Tree) -> Iterator[str]:
+    def visible_files(self, path: str, tree: Tree) -> Iterator[str]:
         # Those of the same package.
         folder, _, name = path.rpartition("/")
         for other, file in tree.items():
@@ -118,7 +118,9 @@ class GoDialect(Dialect):
         types = {name: node for file in files for name, node in struct_types(file).items()}
         every = (node for file in files for node in file.named_children if node.type in _FUNCTION)
         named = {text_of(field(node, "name")): node for node in every}
-        helpers = asserting(named, asserts, lambda node: (text_of(field(inner, "function")) for inner in walk(node)))
+        helpers = asserting_functions(
+            named, asserts, lambda node: (text_of(field(inner, "function")) for inner in walk(node))
+        )
         for name, node in functions.items():
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
@@ -178,7 +180,7 @@ class GoDialect(Dialect):
         folder = path.rpartition("/")[0]
         parts = [source if beside else _TEST.sub(r"func codegate\1", source)]
         for name, line in probes.items():
-            parts.append(f"func {self.named(name, line)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
+            parts.append(f"func {self.probe_name(name, line)}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
         helpers = (package[0] if package is not None else "") + _HELPERS
         return {path: "\n".join(parts), f"{folder}/zz_codegate_probe_test.go".lstrip("/"): helpers}
 
@@ -191,18 +193,18 @@ class GoDialect(Dialect):
                 yield f"probe.record({place}, func() interface{{}} {{ return {expression} }})"
             yield from ["}"] if own else []
 
-        return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", in_blocks(line, write)])
+        return "\n".join(["probe := &codegateProbe{t: t}", "defer probe.end()", with_braces(line, write)])
 
     @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
         # Imports and other files of the package are left out.
         nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
-        return self.needed(nodes, names)
+        return self.definitions_of(nodes, names)
 
     @override
-    def shown(
+    def render_example(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
-    ) -> Shown:
+    ) -> RenderedExample:
         # The value is printed in its most readable form.
         kinds, texts = {before[0], after[0]}, (before[1], after[1])
         # Printed, blanks at the end of a line cannot be seen, nor newlines at the end of a text.
@@ -218,7 +220,7 @@ class GoDialect(Dialect):
             before, after = (
                 (kind, json.dumps(text, ensure_ascii=False) if kind == "s" else text) for kind, text in (before, after)
             )
-        return super().shown(path, context, steps, printed, before, after)
+        return super().render_example(path, context, steps, printed, before, after)
 
     @override
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.controls import TestNodes, TestSyntax, opposites
 from codegate.languages.java.statements import annotation_names
 from codegate.languages.syntax import ancestors, field, text_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TESTS: Final = frozenset({"Test", "ParameterizedTest", "RepeatedTest", "TestTemplate"})
 _ROWS: Final = frozenset({"CsvSource", "ValueSource"})
 _OLD: Final = re.compile(r"import (static )?(org\.junit\.Assert|junit\.framework)\b")
-_TOGGLES: Final = swapped(
+_TOGGLES: Final = opposites(
     ("assertTrue", "assertFalse"), ("assertNull", "assertNotNull"),
     ("assertEquals", "assertNotEquals"), ("assertSame", "assertNotSame"), ("isTrue", "isFalse"),
     ("isNull", "isNotNull"), ("isEmpty", "isNotEmpty"), ("isEqualTo", "isNotEqualTo"), ("isSameAs", "isNotSameAs"),
@@ -35,7 +35,7 @@ class JavaTestSyntax(TestSyntax):
     }  # fmt: skip
 
     @override
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         yield from _methods(root, ())
 
     @override
@@ -58,7 +58,7 @@ class JavaTestSyntax(TestSyntax):
         return [f"org.junit.{'Assert' if is_old else 'jupiter.api.Assertions'}.{_TOGGLES[text]}"]
 
     @override
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         # Fixed are modifiers (but for the rows of tables), labels, and a ``try`` with a ``catch``.
         for around in ancestors(node, test.node):
             if around.type == "annotation" and text_of(field(around, "name")).rpartition(".")[2] in _ROWS:
@@ -75,7 +75,7 @@ class JavaTestSyntax(TestSyntax):
         return any(_PARTIAL.search(text_of(field(call, "name"))) for call in calls)
 
 
-def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
+def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[TestNodes]:
     for each in node.named_children:
         name, body = field(each, "name"), field(each, "body")
         if each.type == "class_declaration":
@@ -85,7 +85,7 @@ def _methods(node: "Node", outer: tuple[str, ...]) -> Iterator[Written]:
         elif each.type == "method_declaration" and name is not None and body is not None and _is_test(each):
             statements = [one for one in body.named_children if "comment" not in one.type]
             if statements:
-                yield Written(".".join((*outer[1:], text_of(name))), each, name, statements)
+                yield TestNodes(".".join((*outer[1:], text_of(name))), each, name, statements)
 
 
 def _is_test(method: "Node") -> bool:

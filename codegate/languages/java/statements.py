@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh, operand
+from codegate.languages.statements import Branch, TypedReader, new_rows, operand
 from codegate.languages.syntax import arguments_of, children_of, field, parts_of, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ class JavaReader(TypedReader):
     def _asserted(self, call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch | Step] | None":
         helper = self.helpers.get(call_name(call))
         if helper is not None and field(call, "object") is None:
-            helped = self.helped(helper, call, before)
+            helped = self.read_helper_call(helper, call, before)
             return [] if helped is None else helped if isinstance(helped, Step) else [*helped]
         chain: Node | None = call
         while chain is not None and chain.type == "method_invocation":
             listed = arguments_of(chain)
             if call_name(chain).startswith("assertThat") and listed:
                 inner = _thrown(listed[0])
-                checked = [text_of(each) for each in (listed[:-1] or listed) if self.is_made(each)]
+                checked = [text_of(each) for each in (listed[:-1] or listed) if self.is_computed(each)]
                 return list(inner) if inner else self.check(call, checked)
             chain = field(chain, "object")
         if _ASSERTS.fullmatch(call_name(call)):
@@ -93,7 +93,7 @@ class JavaReader(TypedReader):
         entries = arguments_of(table) if call_name(table) in _LISTS else parts_of(listed)
         declared = f"{text_of(field(loop, 'type'))} {text_of(field(loop, 'name'))}"
         body = text_of(field(loop, "body"))
-        for entry in fresh(entries, self.base):
+        for entry in new_rows(entries, self.base):
             yield Branch((Step(f"{declared} = {text_of(entry)};"),), body[1:-1] if body.startswith("{") else body)
 
     @override
@@ -115,7 +115,7 @@ class JavaReader(TypedReader):
             if kind == "MethodSource":
                 wanted = text_of(values[0])[1:-1] if values else text_of(field(method, "name"))
                 rows = [node for node in walk(sources.get(wanted)) if _is_row(node)]
-            for row in fresh(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base):
+            for row in new_rows(values if kind.endswith(("ValueSource", "CsvSource")) else rows, self.base):
                 given = [text_of(row)] if kind == "ValueSource" else [text_of(each) for each in arguments_of(row)]
                 if kind == "CsvSource":
                     cells = [cell.strip().strip("'") for cell in text_of(row).strip('"').split(",")]
@@ -127,7 +127,7 @@ class JavaReader(TypedReader):
                     yield tuple(Step(self.declare(*each, text)) for each, text in zip(named, given, strict=True))
 
     @override
-    def is_made(self, node: "Node") -> bool:
+    def is_computed(self, node: "Node") -> bool:
         if node.type in {"lambda_expression", "class_literal", "method_reference"}:
             return False
         return any(inner.type == "identifier" for inner in walk(node))
@@ -140,7 +140,7 @@ class JavaReader(TypedReader):
         if inner.type == "instanceof_expression":
             return [text_of(field(inner, "left"))]
         asked = [field(inner, "object"), *arguments_of(inner)] if call_name(inner) in _ASKS else []
-        return [text_of(each) for each in (*asked, inner) if each is not None and self.is_made(each)]
+        return [text_of(each) for each in (*asked, inner) if each is not None and self.is_computed(each)]
 
 
 def call_name(node: "Node") -> str:

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from codegate.languages.java.declarations import TYPES
 from codegate.languages.java.statements import JavaReader, annotation_names, annotations, asserts, call_name
-from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
-from codegate.languages.statements import asserting, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, Step, with_braces
+from codegate.languages.statements import asserting_functions, lines_through
 from codegate.languages.syntax import ancestors, children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class JavaDialect(Dialect):
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
         methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
-        reader = JavaReader("java", base, asserting(methods, asserts, lambda node: map(call_name, walk(node))))
+        reader = JavaReader(
+            "java", base, asserting_functions(methods, asserts, lambda node: map(call_name, walk(node)))
+        )
         if "Parameterized.class" not in source:  # an object is made for each row
             yield from self._walk(reader, root, (), (), names, methods)
 
@@ -192,7 +194,7 @@ class JavaDialect(Dialect):
         begin = f"{head} throws Throwable {{\nCodegateProbe codegateProbe = new CodegateProbe();\ntry {{"
         ending = "codegateProbe.fault(-1 - codegateProbe.at, codegateFault);"
         end = f"}} catch (Throwable codegateFault) {{ {ending} }}\ncodegateProbe.end();\n}}"
-        return "\n".join([begin, in_blocks(line, write), end])
+        return "\n".join([begin, with_braces(line, write), end])
 
     @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
@@ -200,7 +202,7 @@ class JavaDialect(Dialect):
         root = self.parse(source)
         imports = [node for node in root.named_children if node.type == "import_declaration"]
         members = [member for node in root.named_children for member in children_of(node, "body")]
-        shown = self.needed(members, names)
+        shown = self.definitions_of(members, names)
         wanted = names.union(*(self.used(text) for text in shown))
         return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.controls import HOLE, TestSyntax, Written, swapped
+from codegate.languages.controls import HOLE, TestNodes, TestSyntax, opposites
 from codegate.languages.syntax import ancestors, arguments_of, field, parts_of, text_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _BODIES: Final = frozenset(
     {"function_declaration", "generator_function_declaration", "generator_function", "method_definition", "class_body"}
 )
 _LOOPS: Final = frozenset({"for_statement", "for_in_statement"})
-_TOGGLES: Final = swapped(
+_TOGGLES: Final = opposites(
     ("===", "!=="), ("equal", "notEqual"), ("strictEqual", "notStrictEqual"),
     ("deepEqual", "notDeepEqual"), ("deepStrictEqual", "notDeepStrictEqual"), ("throws", "doesNotThrow"),
     ("rejects", "doesNotReject"),
@@ -51,7 +51,7 @@ class JavaScriptTestSyntax(TestSyntax):
     functions: ClassVar = _FUNCTIONS | _BODIES
 
     @override
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         stack = [(root, "")]
         while stack:
             node, led = stack.pop()
@@ -70,7 +70,7 @@ class JavaScriptTestSyntax(TestSyntax):
             if names[0] in _GROUPS:
                 stack.append((functions[-1], f"{title} > "))
             elif statements and (statement := _statement(node)) and not inverted:
-                yield Written(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
+                yield TestNodes(title, statement, given[0], statements, bool(_STORED.search(text_of(body))))
 
     @override
     def word(self, named: "Node") -> tuple[int, str]:
@@ -78,7 +78,7 @@ class JavaScriptTestSyntax(TestSyntax):
         return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
 
     @override
-    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+    def marks(self, test: TestNodes, data: bytes) -> Iterator[tuple[int, str]]:
         # The first mark is at the beginning of the test. A returned value may be a promise: its mark follows when it is
         # resolved.
         around = test.statements[0].parent
@@ -119,7 +119,7 @@ class JavaScriptTestSyntax(TestSyntax):
         return []
 
     @override
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         # Fixed are directives, types, and what is in a ``try`` with a ``catch``.
         around = list(ancestors(node, test.node))
         directive = node.type == "string" and around and around[0].type == "expression_statement"

@@ -10,7 +10,7 @@ from typing_extensions import override
 from codegate.languages.controls import HOLE
 from codegate.languages.javascript.controls import title_of
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, StatementReader, call_in, called, fresh, is_fresh, operand
+from codegate.languages.statements import Branch, StatementReader, call_in, is_new, new_rows, operand, whole_call
 from codegate.languages.syntax import arguments_of, children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class JavaScriptReader(StatementReader):
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
         if statement.type == "comment":
             return None
-        call = called(statement)
+        call = whole_call(statement)
         helper = self.helpers.get(text_of(field(call, "function")))
         body = field(helper, "body")
         if call is not None and helper is not None and body is not None:
             bound = [
                 step for pair in zip(parameters(helper), arguments_of(call), strict=False) for step in _bindings(*pair)
             ]
-            return [_branch(bound, None, call, body)] if is_fresh(statement, self.base) else None
+            return [_branch(bound, None, call, body)] if is_new(statement, self.base) else None
         found = _assertion(statement) or _request(statement, before)
         if found is not None:
             return found
@@ -62,7 +62,7 @@ class JavaScriptReader(StatementReader):
     def each(self, call: "Node", function: "Node") -> Iterator[Branch]:
         """Yield a branch for each row of ``it.each(table)``."""
         table = next(iter(children_of(call, "function", "arguments")), None)
-        for row in fresh(_elements(table), self.base):
+        for row in new_rows(_elements(table), self.base):
             patterns = parameters(function)
             spread = row.type == "array"
             if spread:
@@ -78,7 +78,7 @@ class JavaScriptReader(StatementReader):
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return
-        for row in fresh(self._table(table, before), self.base):
+        for row in new_rows(self._table(table, before), self.base):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
@@ -135,7 +135,7 @@ def role_of(call: "Node | None") -> str:
 
 def declares_tests(statement: "Node") -> bool:
     """Return whether a statement declares a test, group or hook."""
-    return any(role_of(called(inner)) for inner in walk(statement) if inner.type == "expression_statement")
+    return any(role_of(whole_call(inner)) for inner in walk(statement) if inner.type == "expression_statement")
 
 
 def function_in(call: "Node | None") -> "Node | None":
@@ -194,7 +194,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
     """Return a supertest request and its checked parts, or None."""
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
-    call = call_in(value) if value is not None else called(statement)
+    call = call_in(value) if value is not None else whole_call(statement)
     before_it = sum(step.text.startswith("const response") for step in before)
     name = text_of(field(declared, "name")) if declared is not None else f"response{before_it or ''}"
     code = _without_expectations(call, name, checked) if call is not None and name.isidentifier() else ""
@@ -259,7 +259,7 @@ def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
     """Return variables, table and body of a loop or ``forEach``."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
-    call = called(statement)
+    call = whole_call(statement)
     function = function_in(call)
     if call is None or function is None or text_of(field(call, "function", "property")) != "forEach":
         return None, None, None

@@ -25,8 +25,8 @@ from codegate.languages.javascript.statements import (
     title_pattern,
     unwrapped,
 )
-from codegate.languages.lines import MARK, Dialect, Line, Shown, Step, Value, in_blocks
-from codegate.languages.statements import Branch, called, lines_through
+from codegate.languages.lines import MARK, Dialect, Line, RenderedExample, Step, Value, with_braces
+from codegate.languages.statements import Branch, lines_through, whole_call
 from codegate.languages.syntax import children_of, edited, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class JavaScriptDialect(Dialect):
     ) -> Iterator[Line]:
         steps = before
         for statement in self.parse(body).named_children:
-            call = called(statement)
+            call = whole_call(statement)
             role = role_of(call)
             function = function_in(call)
             inside = text_of(field(function, "body"))
@@ -159,22 +159,24 @@ class JavaScriptDialect(Dialect):
         return frozenset(names - _inner_names(root))
 
     @override
-    def named(self, probe: str, line: Line) -> str:
-        return f"{super().named(probe, line)};"  # no name of one begins with that of another
+    def probe_name(self, probe: str, line: Line) -> str:
+        return f"{super().probe_name(probe, line)};"  # no name of one begins with that of another
 
     @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         # The file begins as its own does, and has a test for each probe.
         root = self.parse(source)
-        kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
+        kept = [
+            text_of(node) for node in root.named_children if not role_of(whole_call(node)) and not declares_tests(node)
+        ]
         return {path: self._file(source if beside else "\n".join(kept), _declaring(root), probes)}
 
     @override
-    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
+    def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         # Comments at the top stay: they may name the environment, such as "@jest-environment jsdom".
         root = self.parse(source)
         declare, top = _declaring(root), takewhile(lambda node: node.type == "comment", root.named_children)
-        names = frozenset().union(*(self.outside(source, line) for line in probes.values()))
+        names = frozenset().union(*(self.undefined_names(source, line) for line in probes.values()))
         names |= {declare} if self.context(source, frozenset({declare})) is not None else set()
         kept = [*map(text_of, top), *(self.context(source, names) or [])]
         return {path: self._file("\n".join(kept), declare, probes)}
@@ -182,7 +184,7 @@ class JavaScriptDialect(Dialect):
     def _file(self, begin: str, declare: str, probes: Mapping[str, Line]) -> str:
         parts = [begin, _HELPERS]
         for name, line in probes.items():
-            test = f"{declare}('{self.named(name, line)}', async () => {{\n{self._probe(line)}\n}});"
+            test = f"{declare}('{self.probe_name(name, line)}', async () => {{\n{self._probe(line)}\n}});"
             parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
         return "\n".join(parts) + "\n"
 
@@ -193,7 +195,7 @@ class JavaScriptDialect(Dialect):
                 yield f"await __probe.record({place}, async () => ({expression}));"
 
         end = "} catch (error) { __probe.raised(__at, error); } finally { __probe.end(); }"
-        return "\n".join(["const __probe = __codegate();", "let __at = 0;", "try {", in_blocks(line, write), end])
+        return "\n".join(["const __probe = __codegate();", "let __at = 0;", "try {", with_braces(line, write), end])
 
     @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
@@ -213,7 +215,7 @@ class JavaScriptDialect(Dialect):
                 shown.insert(0, _narrowed(statement, wanted))
                 wanted |= self.used(text_of(statement)) - _GLOBALS
                 wanted -= own
-            elif _owner_in(called(statement)) in wanted:  # "library.use(plugin)"
+            elif _owner_in(whole_call(statement)) in wanted:  # "library.use(plugin)"
                 shown.insert(0, text_of(statement))
                 wanted |= self.used(text_of(statement)) - _GLOBALS
         return shown if not wanted else None
@@ -223,17 +225,17 @@ class JavaScriptDialect(Dialect):
 
         A plain assignment counts for names that are not ``declared`` only. Statements that declare tests have none.
         """
-        if role_of(called(statement)) or declares_tests(statement):
+        if role_of(whole_call(statement)) or declares_tests(statement):
             return frozenset()
         own = self.bound(text_of(statement))
         return own if statement.type in DECLARATIONS or statement.type.endswith("_declaration") else own - declared
 
     @override
-    def shown(
+    def render_example(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
-    ) -> Shown:
+    ) -> RenderedExample:
         # Paths of modules start at the repository's root.
-        found = super().shown(path, context, steps, expression, before, after)
+        found = super().render_example(path, context, steps, expression, before, after)
         code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in found[:2])
         return found._replace(code=code, expression=expression)
 
@@ -258,7 +260,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 def _declaring(root: "Node") -> str:
-    calls = filter(role_of, map(called, walk(root)))
+    calls = filter(role_of, map(whole_call, walk(root)))
     roots = {text_of(field(call, "function")).partition(".")[0] for call in calls}
     return next((name for name in ("it", "test", "specify") if name in roots), "it")
 

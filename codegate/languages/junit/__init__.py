@@ -6,12 +6,12 @@ Its problems have no controls.
 from typing import Final
 
 from codegate.languages.contract import LanguagePack
-from codegate.languages.junit.files import OtherFiles
+from codegate.languages.junit.files import UnsupportedLanguageFiles
 
 LANGUAGE: Final = LanguagePack(
     name="junit",
     suffixes=(),
-    files=OtherFiles,
+    files=UnsupportedLanguageFiles,
     runners={"junit": "codegate.languages.junit.runners:JUNIT"},
     varies=frozenset({"seed"}),
 )

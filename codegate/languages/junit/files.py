@@ -20,7 +20,7 @@ _NAME: Final = re.compile(
 )
 
 
-class OtherFiles(FileRules):
+class UnsupportedLanguageFiles(FileRules):
     """Finds tests of languages that codegate has no rules for."""
 
     @override

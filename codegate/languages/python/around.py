@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from codegate.languages.lines import Step
-from codegate.languages.python.names import bare, is_fixture
+from codegate.languages.python.names import is_fixture, undecorated
 from codegate.languages.python.statements import DEFINITIONS, is_docstring, parameters_of
 from codegate.languages.syntax import arguments_of, children_of, field, parts_of, text_of, walk
 
@@ -27,7 +27,7 @@ def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str
     ``names`` are those of the classes around ``node``. Functions inside functions are left out.
     """
     for each in node.named_children:
-        inner = bare(each)
+        inner = undecorated(each)
         own = (*names, text_of(field(inner, "name")))
         if inner.type in DEFINITIONS:
             yield ".".join(own), inner
@@ -39,7 +39,7 @@ def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str
 
 def methods_of(around: "Node | None") -> "dict[str, Node]":
     """Return the methods of a class, by name."""
-    found = map(bare, children_of(around, "body"))
+    found = map(undecorated, children_of(around, "body"))
     return {text_of(field(node, "name")): node for node in found if node.type == "function_definition"}
 
 
@@ -114,7 +114,7 @@ def class_of(test: "Node") -> "Node | None":
 def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
     """Yield assignments for fixtures that only return a plain value."""
     for node in filter(is_fixture, module.named_children):
-        inner = bare(node)
+        inner = undecorated(node)
         body = [each for each in statements_of(inner) if not is_docstring(each)]
         name, returned = text_of(field(inner, "name")), body[0].named_children if len(body) == 1 else []
         if name in parameters and not parameters_of(inner) and returned and body[0].type == "return_statement":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.controls import TestNodes, TestSyntax, opposites
 from codegate.languages.python.around import functions
 from codegate.languages.syntax import ancestors, field, parts_of, text_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPOUND: Final = re.compile(r"(if|for|while|with|try|match)_statement|.*_definition")
-_TOGGLES: Final = swapped(
+_TOGGLES: Final = opposites(
     ("assertTrue", "assertFalse"), ("assertIn", "assertNotIn"), ("assertEqual", "assertNotEqual"), ("in", "not in"),
     ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"),
 )  # fmt: skip
@@ -35,12 +35,12 @@ class PythonTestSyntax(TestSyntax):
     functions: ClassVar = frozenset({"function_definition", "class_definition", "lambda"})
 
     @override
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         for name, node in functions(root):
             outer, named, statements = node.parent, field(node, "name"), parts_of(field(node, "body"))
             whole = outer if outer is not None and outer.type == "decorated_definition" else node
             if named is not None and statements:
-                yield Written(name.replace(".", "::"), whole, named, statements)
+                yield TestNodes(name.replace(".", "::"), whole, named, statements)
 
     @override
     def mark(self, statement: "Node", data: bytes) -> str:
@@ -63,14 +63,14 @@ class PythonTestSyntax(TestSyntax):
         return [_TOGGLES[text]] if (compared or node.type == "identifier") and text in _TOGGLES else []
 
     @override
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         body = test.statements[0].start_byte
-        if test.named.end_byte <= node.start_byte < body:
+        if test.name_node.end_byte <= node.start_byte < body:
             return True  # parameters and annotations
         if node.type == "string":
-            function = test.named.parent
+            function = test.name_node.parent
             names = set(re.findall(r"\w+", text_of(field(function, "parameters"))))
-            in_front = node.end_byte <= test.named.start_byte
+            in_front = node.end_byte <= test.name_node.start_byte
             if in_front and names.intersection(re.findall(r"\w+", text_of(node))):
                 return True  # names of parameters: without them, nothing of the file is collected
             if node.parent is not None and node.parent.type == "expression_statement":

@@ -10,7 +10,7 @@ from os.path import commonpath
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.python.around import definitions, methods_of
-from codegate.languages.python.names import bare, defining, imported, origins, used
+from codegate.languages.python.names import definitions_for, free_names, import_origins, imported, undecorated
 from codegate.languages.python.statements import asserts, can_be_written_out, dedented, shifted
 from codegate.languages.syntax import children_of, decode, field, parse, spliced, text_of
 from codegate.suite import Tree
@@ -40,7 +40,7 @@ class _File:
 
     @cached_property
     def origins(self) -> dict[str, str]:
-        return origins(self.root)
+        return import_origins(self.root)
 
 
 @dataclass
@@ -109,7 +109,7 @@ class _Module:
 
         The node comes first, then the helper's module, then the helper.
         """
-        for around in map(bare, self.root.named_children):
+        for around in map(undecorated, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
             yield from ((body, *found) for found in self.methods(around, {})) if body is not None else ()
         found = map(self.find, sorted(imported(self.root)))
@@ -117,8 +117,8 @@ class _Module:
 
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
         """Yield each name that a helper uses, with its import."""
-        for name in sorted(used(parse(dedented(helper), "python"))) if self.name else ():
-            text, *others = defining(self.root, frozenset({name})) or [""]
+        for name in sorted(free_names(parse(dedented(helper), "python"))) if self.name else ():
+            text, *others = definitions_for(self.root, frozenset({name})) or [""]
             plain = text.startswith(("import ", "from ")) and not (text.startswith("from .") or others)
             yield name, text if plain else f"from {self.name} import {name}"
 
@@ -137,7 +137,7 @@ def with_helpers(path: str, tree: Tree) -> str:
         seen.add((place, name))  # it hides those of base classes
         plain = can_be_written_out(helper) and not text_of(around).startswith("@") and "super()" not in text_of(helper)
         if new and plain and asserts(helper):
-            here = (each for each in module.imports(helper) if defining(test.root, frozenset({each[0]})) is None)
+            here = (each for each in module.imports(helper) if definitions_for(test.root, frozenset({each[0]})) is None)
             imports = {**dict(here), **imports}
             text = shifted(f"\n{dedented(helper)}", place.start_point.column)
             edits.append((place.end_byte, place.end_byte, f"\n{text}".encode()))

@@ -25,7 +25,7 @@ def names(statement: "Node") -> set[str]:
     """Return the names that a statement declares or assigns."""
     if statement.type in _IMPORTS:
         return _imported(statement)
-    found = {text_of(field(bare(statement), "name"))} if statement.type in DEFINITIONS else set[str]()
+    found = {text_of(field(undecorated(statement), "name"))} if statement.type in DEFINITIONS else set[str]()
     for node in _outer(statement):
         target = field(node, "left") or field(node, "name") if node.type in BINDING else None
         if node.type == "as_pattern_target":
@@ -36,13 +36,13 @@ def names(statement: "Node") -> set[str]:
     return found
 
 
-def used(root: "Node") -> frozenset[str]:
+def free_names(root: "Node") -> frozenset[str]:
     """Return the names that code reads but does not define."""
     found, own, elsewhere = set[str](), set[str](), set[str]()
     for node in _within(root):
         outer = node.parent
         if node != root and _is_scope(node):
-            found |= used(node)
+            found |= free_names(node)
         elif node.type in {"global_statement", "nonlocal_statement"}:
             elsewhere |= {text_of(name) for name in node.named_children}
         elif node.type == "identifier" and outer is not None and not _is_not_read(node, outer):
@@ -57,13 +57,17 @@ def used(root: "Node") -> frozenset[str]:
     return frozenset(found - own | elsewhere)
 
 
-def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
+def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that ``needed`` names need.
 
     None: a name is not defined in the module. ``import *`` may define any name.
     """
     shown: list[str] = []
-    made = {text_of(field(bare(node), "name")): bare(node) for node in module.named_children if is_fixture(node)}
+    made = {
+        text_of(field(undecorated(node), "name")): undecorated(node)
+        for node in module.named_children
+        if is_fixture(node)
+    }
     wanted, before = set(needed) - _BUILTINS, -1
     while len(wanted) != before:  # a fixture is given others, wherever they stand
         before = len(wanted)
@@ -79,7 +83,7 @@ def defining(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 text = _without_docstring(node)
                 shown.insert(0, text)
                 wanted -= own
-                wanted |= used(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
+                wanted |= free_names(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
     if not wanted:
         return shown
     imports = [node for node in module.named_children if any(one.type == "wildcard_import" for one in node.children)]
@@ -92,7 +96,7 @@ def imported(module: "Node") -> set[str]:
     return {name for node in module.named_children if node.type in _IMPORTS for name in _imported(node)}
 
 
-def origins(module: "Node") -> dict[str, str]:
+def import_origins(module: "Node") -> dict[str, str]:
     """Return the dotted origin of each imported name."""
     found = dict[str, str]()
     for statement in module.named_children:
@@ -104,7 +108,7 @@ def origins(module: "Node") -> dict[str, str]:
     return found
 
 
-def bare(node: "Node") -> "Node":
+def undecorated(node: "Node") -> "Node":
     """Return a definition without its decorators."""
     return field(node, "definition") or node
 
@@ -186,7 +190,7 @@ def _bound_by(statement: "Node", name: "Node") -> str:
 
 
 def _without_docstring(statement: "Node") -> str:
-    body = children_of(bare(statement), "body")
+    body = children_of(undecorated(statement), "body")
     if len(body) < 2 or not is_docstring(body[0]):
         return text_of(statement)
     text = edited(statement, {body[0]: ""})

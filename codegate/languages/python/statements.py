@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, StatementReader, called, fresh, is_fresh
+from codegate.languages.statements import Branch, StatementReader, is_new, new_rows, whole_call
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class PythonReader(StatementReader):
             return None
         if statement.type == "assert_statement":
             return Step(checked=tuple(_sides(statement.named_children[0])))
-        call = called(statement)
+        call = whole_call(statement)
         if call is not None:
             helper = self.helpers.get(text_of(field(call, "function")))
             if helper is not None and (branch := _helped(helper, call)) is not None:
-                return [*([branch] if is_fresh(statement, self.base) else ()), *filter(None, [_assertion(call)])]
+                return [*([branch] if is_new(statement, self.base) else ()), *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
         if statement.type in _BLOCKS and self._asserts(statement):
             return [*self._branches(statement, before), *self._plain(statement)]
@@ -84,7 +84,7 @@ class PythonReader(StatementReader):
         table = self.value(field(table, "function", "object") if of_items else table, before)
         if target is None or table is None or of_items != (table.type == "dictionary"):
             return
-        for row in fresh(elements(table), self.base):
+        for row in new_rows(elements(table), self.base):
             if row.type == "pair":
                 names = target.named_children
                 parts = [field(row, "key"), field(row, "value")]
@@ -94,8 +94,8 @@ class PythonReader(StatementReader):
                 yield tuple(bindings(target, row))
 
     @override
-    def named(self, name: str, before: tuple[Step, ...]) -> "Node | None":
-        return super().named(name, before) or self.assigned(self.module, name)
+    def last_value(self, name: str, before: tuple[Step, ...]) -> "Node | None":
+        return super().last_value(name, before) or self.assigned(self.module, name)
 
     @override
     def assigned(self, root: "Node", name: str) -> "Node | None":

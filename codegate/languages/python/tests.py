@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.lines import MARK, MOCK, Dialect, Line, Shown, Step, Value, code_of, joined
+from codegate.languages.lines import MARK, MOCK, Dialect, Line, RenderedExample, Step, Value, code_of, joined
 from codegate.languages.python.around import (
     attributes_of,
     class_of,
@@ -28,7 +28,7 @@ from codegate.languages.python.around import (
     statements_of,
 )
 from codegate.languages.python.imported import with_helpers
-from codegate.languages.python.names import BINDING, bare, defining, is_fixture, names, used
+from codegate.languages.python.names import BINDING, definitions_for, free_names, is_fixture, names, undecorated
 from codegate.languages.python.statements import (
     PythonReader,
     as_value,
@@ -39,7 +39,7 @@ from codegate.languages.python.statements import (
     parameters_of,
     shifted,
 )
-from codegate.languages.statements import fresh, lines_through
+from codegate.languages.statements import lines_through, new_rows
 from codegate.languages.syntax import (
     arguments_of,
     children_of,
@@ -131,7 +131,7 @@ class PythonDialect(Dialect):
         else:
             module = root
         methods = methods_of(around)
-        helpers = {text_of(field(node, "name")): node for node in map(bare, module.named_children)} | {
+        helpers = {text_of(field(node, "name")): node for node in map(undecorated, module.named_children)} | {
             f"self.{own}": node for own, node in methods.items() if not own.startswith("test")
         }
         helpers = {own: node for own, node in helpers.items() if node.type == "function_definition" and asserts(node)}
@@ -158,7 +158,7 @@ class PythonDialect(Dialect):
 
         ``own`` are the names that the code defines itself. Values that helper functions read are left out.
         """
-        helpers = (part for part in defining(module, self.used(text) - own) or () if part.startswith(_DEFINES))
+        helpers = (part for part in definitions_for(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
         shared = [Step(text_of(node)) for node in module.named_children if is_value(node) and not names(node) & read]
         return self.steps_for(shared, text, own)
@@ -184,10 +184,10 @@ class PythonDialect(Dialect):
     @override
     def used(self, text: str) -> frozenset[str]:
         # Names that are only assigned to, and local ones, are left out.
-        return used(self.parse(text))
+        return free_names(self.parse(text))
 
     @override
-    def named(self, probe: str, line: Line) -> str:
+    def probe_name(self, probe: str, line: Line) -> str:
         around = line.frame.rpartition(".")[0].replace(".", "")
         return f"TestCodegate{around}::{self.probe}{probe}" if around else f"{self.probe}{probe}"
 
@@ -199,14 +199,17 @@ class PythonDialect(Dialect):
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     @override
-    def alone(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
+    def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         # Classes are as the base has them.
         tests = dict(functions(self.parse(source)))
         head_of = cache(lambda frame: _head(frame, tests[frame], base))
         needed_by = cache(partial(self._around, source, base))
         heads, around = dict[str, str](), dict[str, list[str]]()
         for name, line in probes.items():
-            marks, plain = self._marks(tests[line.frame], line), f"\nclass {self.named(name, line).partition('::')[0]}:"
+            marks, plain = (
+                self._marks(tests[line.frame], line),
+                f"\nclass {self.probe_name(name, line).partition('::')[0]}:",
+            )
             # A reader does not have a new class of tests, but most calls do without it.
             for head in (head_of(line.frame), *([] if "self" in self.used(line.text) else [plain])):
                 needed = needed_by(head, *marks)
@@ -214,7 +217,7 @@ class PythonDialect(Dialect):
                     heads[name], around[name] = head, needed
                     break
         left = {name: line for name, line in probes.items() if name in around}
-        names = frozenset[str]().union(*(self.outside(source, line) for line in left.values()))
+        names = frozenset[str]().union(*(self.undefined_names(source, line) for line in left.values()))
         parts = [part for needed in around.values() for part in needed] + (self.context(source, names) or [])
         return {path: _file(_without_tests("\n".join(dict.fromkeys(parts))), heads, self._probes(source, left))}
 
@@ -279,10 +282,10 @@ class PythonDialect(Dialect):
 
     @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        return defining(self.parse(source), names)
+        return definitions_for(self.parse(source), names)
 
     @override
-    def given(self, source: str, line: Line) -> dict[str, str] | None:
+    def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:
         # Fixtures of pytest, mocks, and the test case itself are named.
         test = dict(functions(self.parse(source)))[line.frame]
         used, mocks = self.used(line.text), mocks_of(test)
@@ -304,9 +307,9 @@ class PythonDialect(Dialect):
         return found
 
     @override
-    def shown(
+    def render_example(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
-    ) -> Shown:
+    ) -> RenderedExample:
         # Imports are absolute.
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
@@ -314,7 +317,7 @@ class PythonDialect(Dialect):
             depth += _INDENT if text.endswith(":") else 0
         shown = written.pop() if expression else ""
         old, new = (self.value(*each) for each in (before, after))
-        return Shown(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
+        return RenderedExample(_from_root(path, joined(context, "\n".join(written))), shown, old, new)
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {".py": PythonDialect("python", "python", (".py",))}
@@ -381,8 +384,8 @@ def _head(frame: str, test: "Node", base: str | None) -> str:
     seen = around if base is None else dict(definitions(parse(base, "python"))).get(owner)
     own = [
         node for node in children_of(seen, "body")
-        if bare(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
-        and not (method := text_of(field(bare(node), "name"))).startswith("test") and method not in _SETUPS
+        if undecorated(node).type in {"function_definition", "expression_statement"} and not is_docstring(node)
+        and not (method := text_of(field(undecorated(node), "name"))).startswith("test") and method not in _SETUPS
     ]  # fmt: skip
     head = "\n".join([
         "", *kept_decorators(around),
@@ -399,7 +402,7 @@ def _rows(test: "Node", reader: PythonReader) -> list[tuple[Step, ...]]:
         names = re.findall(r"\w+", heading)
         values = field(given[1], "value") or given[1] if len(given) > 1 else None
         rows = list[tuple[Step, ...]]()
-        for row in fresh(elements(reader.value(values, ())), reader.base):
+        for row in new_rows(elements(reader.value(values, ())), reader.base):
             if is_call_of("param", row):
                 parts = [node for node in arguments_of(row) if node.type != "keyword_argument"]
             else:

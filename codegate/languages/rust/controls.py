@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.controls import TestSyntax, Written, swapped
+from codegate.languages.controls import TestNodes, TestSyntax, opposites
 from codegate.languages.rust.declarations import attributes, functions
 from codegate.languages.rust.files import TEST
 from codegate.languages.syntax import ancestors, children_of, field, text_of
@@ -14,7 +14,7 @@ from codegate.languages.syntax import ancestors, children_of, field, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TOGGLES: Final = swapped(("assert_eq", "assert_ne"), ("is_some", "is_none"), ("is_ok", "is_err"))
+_TOGGLES: Final = opposites(("assert_eq", "assert_ne"), ("is_some", "is_none"), ("is_ok", "is_err"))
 _PARTIAL: Final = re.compile(r"(contains|starts_with|ends_with|find|match\w*|should_panic)$")
 _PLACEHOLDER: Final = re.compile(r"\{\w*(:[^{}\"]*)?\}")
 _SIGN: Final = re.compile(r"b?'[^A-Za-z0-9]*'")
@@ -47,7 +47,7 @@ class RustTestSyntax(TestSyntax):
     functions: ClassVar = frozenset({"async_block", "closure_expression", "function_item"})
 
     @override
-    def tests(self, root: "Node") -> Iterator[Written]:
+    def tests(self, root: "Node") -> Iterator[TestNodes]:
         for node, modules in sorted(functions(root), key=lambda one: one[0].start_byte):
             before, listed = attributes(node)[::-1], children_of(node, "body")
             statements = [one for one in listed if one.type not in _ASIDE and "comment" not in one.type]
@@ -55,10 +55,10 @@ class RustTestSyntax(TestSyntax):
             is_const = any(one.type == "function_modifiers" and "const" in text_of(one) for one in node.children)
             name, is_test = field(node, "name"), any(TEST.match(text_of(one).encode()) for one in before)
             if name is not None and is_test and statements and not documented and not is_const:
-                yield Written("::".join((*modules, text_of(name))), node, name, statements, before=before)
+                yield TestNodes("::".join((*modules, text_of(name))), node, name, statements, before=before)
 
     @override
-    def marks(self, test: Written, data: bytes) -> Iterator[tuple[int, str]]:
+    def marks(self, test: TestNodes, data: bytes) -> Iterator[tuple[int, str]]:
         # The first mark is before all statements; with ``should_panic`` it is the only one.
         body = field(test.node, "body")
         opening = [one for one in (body or test.node).children if one.type in {"{", "inner_attribute_item"}]
@@ -84,7 +84,7 @@ class RustTestSyntax(TestSyntax):
         return [_TOGGLES[text]] if named or compared else []
 
     @override
-    def is_fixed(self, node: "Node", test: Written) -> bool:
+    def is_fixed(self, node: "Node", test: TestNodes) -> bool:
         # Fixed are lengths of arrays, numbers of fields, patterns, and texts with placeholders.
         text, before = text_of(node), node.prev_sibling
         if before is not None and before.type in {";", "."} and node.type == "integer_literal":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, TypedReader, fresh, operand
+from codegate.languages.statements import Branch, TypedReader, new_rows, operand
 from codegate.languages.syntax import children_of, edited, field, statement_text, text_of, walk
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RustReader(TypedReader):
             return list(self._rows(inner, before))
         if inner.type == "match_expression" and self._asserts(inner):
             value = field(inner, "value")
-            return Step(checked=(unfailing(value),)) if value is not None and self.is_made(value) else None
+            return Step(checked=(unfailing(value),)) if value is not None and self.is_computed(value) else None
         if inner.type == "macro_invocation":
             name = text_of(field(inner, "macro"))
             if _ASSERTS.fullmatch(name):
@@ -48,7 +48,7 @@ class RustReader(TypedReader):
             if name in _TALKS:
                 return None
         if inner.type == "call_expression" and (helper := self.helpers.get(call_name(inner))) is not None:
-            return self.helped(helper, inner, before)
+            return self.read_helper_call(helper, inner, before)
         if self._asserts(inner):
             return None
         if (made := _method_assertion(inner)) is not None:
@@ -65,7 +65,7 @@ class RustReader(TypedReader):
             texts = _sides(self._expression(given[0])) if given else []
         else:
             texts = given[:2] if _COMPARES.fullmatch(name) else given[:1]
-        return self.check(macro, map(unfailing, filter(self.is_made, map(self._expression, texts))))
+        return self.check(macro, map(unfailing, filter(self.is_computed, map(self._expression, texts))))
 
     def _expression(self, text: str) -> "Node":
         node = self.parse(f"{text};").named_children
@@ -87,7 +87,7 @@ class RustReader(TypedReader):
         return unfailing(node)
 
     @override
-    def is_made(self, node: "Node") -> bool:
+    def is_computed(self, node: "Node") -> bool:
         names = (text_of(inner) for inner in walk(node) if inner.type in {"identifier", "field_identifier"})
         return any(name[:1].islower() and name not in _MAKES for name in names)
 
@@ -105,7 +105,7 @@ class RustReader(TypedReader):
         texts = macro_arguments(table) if table.type == "macro_invocation" else map(text_of, table.named_children)
         rows = [self._expression(text) for text in texts if text and not text.startswith("//")]
         borrow = "&" if lent and not pattern.startswith("&") else ""
-        for row in fresh(rows, self.base):
+        for row in new_rows(rows, self.base):
             bound = Step(f"let {pattern.removeprefix('&')} = {borrow}{text_of(row)};")
             yield Branch((bound,), text_of(field(loop, "body"))[1:-1])
 

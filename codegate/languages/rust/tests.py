@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from typing_extensions import override
 
-from codegate.languages.lines import MARK, Dialect, Line, Step, in_blocks
+from codegate.languages.lines import MARK, Dialect, Line, Step, with_braces
 from codegate.languages.rust.declarations import attributes, functions, is_for_tests, modules_of
 from codegate.languages.rust.statements import RustReader, asserts, call_name
-from codegate.languages.statements import asserting, lines_through
+from codegate.languages.statements import asserting_functions, lines_through
 from codegate.languages.syntax import edited, field, text_of, walk
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class RustDialect(Dialect):
         # Tests are given by their paths in the file.
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
-        helpers = asserting(named, asserts, lambda node: map(call_name, walk(node)))
+        helpers = asserting_functions(named, asserts, lambda node: map(call_name, walk(node)))
         shared = [Step(text_of(node)) for node in root.named_children if node.type in _DATA]
         for node, modules in functions(root):
             name = text_of(field(node, "name"))
@@ -133,9 +133,9 @@ class RustDialect(Dialect):
         return frozenset(map(text_of, names))
 
     @override
-    def named(self, probe: str, line: Line) -> str:
+    def probe_name(self, probe: str, line: Line) -> str:
         # A probe is in the module of its test.
-        return "::".join(filter(None, (line.frame, super().named(probe, line))))
+        return "::".join(filter(None, (line.frame, super().probe_name(probe, line))))
 
     @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
@@ -160,7 +160,7 @@ class RustDialect(Dialect):
                 yield f'codegate_run.record({place}, || format!("{{:?}}", {expression}));'
 
         head = f"#[test]\n#[allow(warnings)]\nfn {self.probe}{name}() {{\ncodegate_probe::run(|codegate_run| {{"
-        return "\n".join([head, in_blocks(line, write), "});", "}"])
+        return "\n".join([head, with_braces(line, write), "});", "}"])
 
     @override
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
@@ -170,7 +170,7 @@ class RustDialect(Dialect):
             node for body, _ in modules_of(root) for node in body.named_children
             if not (text_of(node).startswith("use std::") or is_for_tests(node))
         ]  # fmt: skip
-        return self.needed(nodes, names)
+        return self.definitions_of(nodes, names)
 
     @override
     def value(self, kind: str, text: str) -> str:

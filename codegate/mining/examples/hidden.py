@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, literals_of
-from codegate.languages.statements import appears, uncommented
+from codegate.languages.statements import appears, without_comments
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.examples.example import MAX_LINES, Example, changes
 from codegate.mining.examples.literals import is_secret
@@ -68,7 +68,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     An example is not allowed, for instance, if it repeats a call of a hidden test or needs code that cannot be shown.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
-    given, needed = dialect.given(file.source, line), dialect.surroundings(file.source, line)
+    given, needed = dialect.describe_fixtures(file.source, line), dialect.surroundings(file.source, line)
     if given is None or needed is None or _is_own_case(file, difference, needed):
         return None
     secret = {each for each in own if any(is_secret(one, file.literals) for one in literals_of(dialect, each))}
@@ -89,7 +89,9 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     if (dialect.used(helpers) | dialect.declared(helpers)) & dialect.bound(line.code):
         return None
     context = _shortened(file, needed)
-    shown = dialect.shown(file.path, context, line.steps, difference.expression, difference.before, difference.after)
+    shown = dialect.render_example(
+        file.path, context, line.steps, difference.expression, difference.before, difference.after
+    )
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.modules)
     unseen = unseen or not file.names.isdisjoint(dialect.used(f"{helpers}\n{line.text}"))
     mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
@@ -175,7 +177,7 @@ def _shortened(file: TestFile, parts: list[str]) -> str:
     If it is long, definitions that the base has are replaced by a comment that names them.
     """
     dialect = file.dialect
-    shown = {part: uncommented(part, dialect.parse) for part in parts}
+    shown = {part: without_comments(part, dialect.parse) for part in parts}
     of_base = {part for part in parts if _is_of_base(dialect, file.base, part)}
     text = "\n".join(shown.values())
     if len(text.splitlines()) <= MAX_LINES // 4 or not of_base.issuperset(part for part in parts if "\n" in part):

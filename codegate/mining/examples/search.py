@@ -136,7 +136,7 @@ def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) ->
         seen = _seen(runs.run("before"))
         if seen:
             return seen, _seen(runs.run("after"))
-        broken = [file.dialect.failed(file.path, written[file.path], runs.errors) for file in left]
+        broken = [file.dialect.rejected_probes(file.path, written[file.path], runs.errors) for file in left]
         if not any(broken):
             break
         left = [
@@ -150,7 +150,7 @@ def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) ->
 def _texts(file: TestFile, alone: bool) -> dict[str, str]:
     probes = {str(number): line for number, line in file.probes.items()}
     if alone:
-        return file.dialect.alone(file.path, file.source, file.base, probes)
+        return file.dialect.files_with_only(file.path, file.source, file.base, probes)
     return file.dialect.files(file.path, file.source, probes)
 
 
@@ -189,7 +189,7 @@ def _steady(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> li
     files = {path: decode(file.data) for path, file in files_with_examples(cut, copies, beside=False).items() if file}
     runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
     isolated = tuple(
-        f"{each.path}::{dialect.named(str(number), each.line)}"
+        f"{each.path}::{dialect.probe_name(str(number), each.line)}"
         for number, each in enumerate(copies)
         if (dialect := dialect_of(each.path)) is not None
     )
@@ -215,7 +215,11 @@ def files_with_examples(cut: Cut, found: Sequence[FoundExample], *, beside: bool
             continue
         lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
         source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
-        own = dialect.files(path, source, lines, beside=True) if beside else dialect.alone(path, source, base, lines)
+        own = (
+            dialect.files(path, source, lines, beside=True)
+            if beside
+            else dialect.files_with_only(path, source, base, lines)
+        )
         files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in own.items()}
     return files
 
@@ -256,7 +260,7 @@ def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestF
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
             source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
-            beside = dialect.beside(path, cut.base.overlay(cut.hidden))
+            beside = dialect.visible_files(path, cut.base.overlay(cut.hidden))
             lines = list(dialect.lines(source, names, base, beside))
             found = probes_of(dialect, lines, known, taken, seed, literals_of(dialect, base))
             probes = dict(enumerate(found, _APART * len(files)))
@@ -369,7 +373,7 @@ def _possible_example(file: TestFile, difference: ProbeDifference, long: int) ->
     if example is None or not example.may_be_shown(file.hidden):
         return None
     # As the example shows them: in quotes, or with what marks an error.
-    own = file.dialect.shown(file.path, "", (), difference.expression, *difference.own)
+    own = file.dialect.render_example(file.path, "", (), difference.expression, *difference.own)
     rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))
     return _PossibleExample(difference, example, rank)
 

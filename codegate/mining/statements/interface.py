@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.languages import IDENTIFIER, Declaration, Uses, decode, import_path, read
+from codegate.languages import IDENTIFIER, Declaration, Uses, decode, path_for_imports, read
 from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.roots import import_roots
 from codegate.mining.statements.prose import normalise
@@ -146,11 +146,11 @@ def _place(path: str, cut: Cut) -> str:
 
     A file that is no module has a prefix only if the fix adds it.
     """
-    if import_path(path) is None:
+    if path_for_imports(path) is None:
         return f"{path}: " if path not in cut.base else ""
     roots = sorted((root for root in import_roots(Subtree.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
     root = next((root for root in roots if path.startswith(f"{root}/")), "")
-    place = import_path(path.removeprefix(f"{root}/")) or ""
+    place = path_for_imports(path.removeprefix(f"{root}/")) or ""
     return place.removeprefix("src/").replace("/", ".")
 
 
