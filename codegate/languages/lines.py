@@ -64,7 +64,7 @@ class Line:
         test: name or titles of the test function.
         replaced: how many of the test's literals the copy replaces.
         renamed: by replacement, the test's own word or number.
-        others: by line of a text in the test, the line that replaces it.
+        replaced_lines: by line of a text in the test, the line that replaces it.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
         own: the test's own steps, without the probe's replacements.
         frame: the class, module or function around the steps, as the dialect names it.
@@ -75,7 +75,7 @@ class Line:
     steps: tuple[Step, ...]
     replaced: int = 0
     renamed: Mapping[str, str] = attribute(default_factory=dict)
-    others: Mapping[str, str] = attribute(default_factory=dict)
+    replaced_lines: Mapping[str, str] = attribute(default_factory=dict)
     renumbered: int = 0
     own: tuple[Step, ...] = ()
     frame: str = ""

@@ -132,9 +132,9 @@ def _explained_by_lines(difference: ProbeDifference) -> bool:
     The values that the test's own literals give are compared with those that their replacements give.
     """
     line = difference.line
-    if not line.others:
+    if not line.replaced_lines:
         return True
-    lost, gained = _exchanged("\n".join(line.others).lower(), "\n".join(line.others.values()).lower())
+    lost, gained = _exchanged("\n".join(line.replaced_lines).lower(), "\n".join(line.replaced_lines.values()).lower())
     pairs = zip(difference.own, difference.values, strict=True)
     found = [_exchanged(*(_restored(text, line.renamed) for _, text in pair)) for pair in pairs]
     return all(before <= lost and after <= gained for before, after in found)

@@ -109,7 +109,7 @@ def _variants(
             steps=steps,
             replaced=max(pieces.count, 1),
             renamed=pieces.renamed,
-            others=pieces.others,
+            replaced_lines=pieces.others,
             renumbered=pieces.renumbered,
             own=line.steps,
         )
