@@ -9,7 +9,7 @@ from bench.gate.model import Floats, Ints, LossKind, World, suite_rates, true_ra
 from bench.gate.twin import suite
 from codegate.gating import GatePolicy
 from codegate.gating.decision import FRESH_REACH, NEAR, Terms
-from codegate.gating.statistics import stratified
+from codegate.gating.statistics import stratified_test
 
 UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE = 0, 1, 2, 3
 Verdicts = npt.NDArray[np.int64]
@@ -73,7 +73,7 @@ def decide(xb: Ints, kb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan, *, co
     enough = xb.shape[1] >= terms.fewest_problems and np.broadcast_to(kb, xb.shape).mean() >= 2
     headroom = found.baseline_rate > policy.margin
     passed = enough & (((found.p_noninferior < terms.level) & headroom) | (found.p_gain < terms.level))
-    dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + NEAR)
+    dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.smallest_regression + NEAR)
     return np.where(passed, PASSED, np.where(dropped, REGRESSED, UNDECIDED))
 
 
@@ -137,7 +137,7 @@ def _confirmed(rng: np.random.Generator, p: Floats, xb: Ints, xc: Ints, kc: Ints
     n = plan.confirm
     fresh = rng.binomial(n, p)
     rows = zip(xb.tolist(), fresh.tolist(), strict=True)
-    drifted = [stratified([(y, n, x, plan.stored) for x, y in zip(*row, strict=True)]) < DRIFT for row in rows]
+    drifted = [stratified_test([(y, n, x, plan.stored) for x, y in zip(*row, strict=True)]) < DRIFT for row in rows]
     alone = np.array(drifted, dtype=bool)[:, None]
     stored = np.where(alone, fresh, xb + fresh)
     samples = np.broadcast_to(np.where(alone, n, plan.stored + n), xb.shape)

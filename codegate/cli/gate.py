@@ -32,7 +32,7 @@ def command(
     if rules_from is None:
         settings, home = read_settings(config)
         lock = home / settings.baseline
-        alone = baseline is None and settings.gate.stands_alone and not settings.gates_with(lock)
+        alone = baseline is None and settings.gate.decides_without_baseline and not settings.gates_with(lock)
         by = settings.gate if alone else Gate(load_pinned(baseline or lock), settings.gate)
     else:
         project = project_by(rules_from, config, baseline)

@@ -39,7 +39,7 @@ def command(
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = baseline or home / settings.baseline
-    by: Gate | GatePolicy | None = policy if policy.stands_alone and not manifest.no_gate else None
+    by: Gate | GatePolicy | None = policy if policy.decides_without_baseline and not manifest.no_gate else None
     if gated and (baseline is not None or settings.gates_with(lock)):
         by = Gate(load_pinned(lock), policy)
     report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))

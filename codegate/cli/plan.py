@@ -144,7 +144,7 @@ def _gate_table(statement: PowerStatement) -> Table:
         for name, case in cases.items()
     ]
     header = ("Candidate", "pass", "regressed", "inconclusive", "samples a problem")
-    notes = "; ".join(filter(None, (statement.too_few_words(), statement.found_words())))
+    notes = "; ".join(filter(None, (statement.too_few_words(), statement.detectable_words())))
     return Table("gate", "Gate outcomes", header, tuple(rows), notes)
 
 

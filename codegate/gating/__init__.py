@@ -13,15 +13,15 @@ from codegate.gating.decision import CUT
 from codegate.gating.pinning import Origin, RunSamples, pin, pool
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.verdict import Flip, Verdict, worst_first
+from codegate.gating.verdict import ChangedProblem, Verdict, worst_first
 
 __all__ = [
     "CUT",
     "QUARANTINED",
     "Baseline",
     "CandidateSamples",
+    "ChangedProblem",
     "Download",
-    "Flip",
     "GatePolicy",
     "Lock",
     "Origin",

@@ -60,7 +60,7 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 class PooledRun(Strict):
     """One of the runs whose samples make up the baseline.
 
-    ``finished`` is the time of its last sample; ``samples`` is how many each problem has.
+    ``finished`` is the time of its last sample; ``samples`` is its number of samples per problem.
     """
 
     id: _RunId
@@ -148,7 +148,7 @@ class Age:
     state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
-        """Return a warning if the samples are old, else ""."""
+        """Return a warning unless the age is ``fresh``, else ""."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -183,7 +183,7 @@ class Lock(Strict):
         baseline: path of the baseline file, relative to the lock's folder.
         sha256: SHA-256 of the baseline file's bytes.
         digest: the baseline's own digest.
-        transport: where to download it if the file is not here; None: nowhere.
+        transport: where to download the baseline if the file is missing; None: nowhere.
         environments: SHA-256 of each archive of a built environment that may be used, by the environment's key.
     """
 
@@ -206,7 +206,7 @@ def samples_each(samples: CandidateSamples) -> int:
 
 
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
-    """Return one line for each missing or lost sample."""
+    """Return a line of text per missing or lost sample."""
     width = samples_each(samples)
     lines: list[str] = []
     for problem in sorted(samples.problem_digests):
@@ -226,7 +226,7 @@ def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write ``baseline`` to ``path`` atomically; equal baselines give equal bytes."""
-    write_atomic(path, encoded(baseline))
+    write_atomic(path, encode_file(baseline))
 
 
 def load_baseline(path: Path) -> Baseline:
@@ -263,7 +263,7 @@ def write_lock(
         transport=transport,
         environments=environments or {},
     )
-    write_atomic(lock_path, encoded(lock))
+    write_atomic(lock_path, encode_file(lock))
     return lock
 
 
@@ -276,24 +276,25 @@ def load_lock(lock_path: Path) -> Lock:
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Parse a lock's bytes; errors name ``place``."""
-    lock = parsed(f"lock {place}", data, Lock, _REPIN)
+    """Parse a lock's bytes; UsageError names ``place``."""
+    lock = parse_file(f"lock {place}", data, Lock, _REPIN)
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
     return lock
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Read a lock's baseline; raises UsageError for other bytes."""
+    """Return the baseline that a lock pins; UsageError if changed."""
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
-    """Parse baseline bytes, after checking that ``lock`` pins them.
+    """Return the baseline in ``data``, which ``lock`` must pin.
 
-    Raises UsageError otherwise; its text names ``lock_place`` and ``place``.
+    Raises UsageError if the lock pins other bytes or the baseline is broken. ``lock_place`` and ``place`` name lock and
+    baseline in its text.
     """
     if sha256(data) != lock.sha256:
         raise UsageError(
@@ -314,7 +315,7 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
             f"baseline {path} is of an older form ({older[1].decode('ascii')}), which is not read any more.",
             "Run its candidate again, on a suite of the present form, and pin that: `codegate baseline pin RUN`.",
         )
-    baseline = parsed(f"baseline {path}", data, Baseline, _REPIN)
+    baseline = parse_file(f"baseline {path}", data, Baseline, _REPIN)
     if baseline.computed_digest() != baseline.digest:
         raise UsageError(f"baseline {path} was changed after it was pinned: its digest does not match.", _REPIN)
     check_samples(baseline.samples, f"baseline {path}:")
@@ -328,8 +329,8 @@ def _verified(path: Path | str, data: bytes) -> Baseline:
     return baseline
 
 
-def encoded(file: Baseline | Lock) -> bytes:
-    """Return a file's bytes; raises UnicodeEncodeError for a lone surrogate."""
+def encode_file(file: Baseline | Lock) -> bytes:
+    """Return the file as JSON; UnicodeEncodeError for a lone surrogate."""
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -341,7 +342,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
         raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else _MISSING) from error
 
 
-def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
+def parse_file(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
     """Parse strict JSON as ``model``; UsageError names ``place`` and ``remedy``."""
     try:
         parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
@@ -355,7 +356,7 @@ def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> 
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return place and kind of a validation's first error."""
+    """Return the place and message of the first validation error."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "top level"
     return printable(f"{place[:200]}: {first['msg'][:200]}")

@@ -12,7 +12,7 @@ from typing import Final
 
 from codegate.gating.drop_tests import suite_test
 from codegate.gating.policy import GatePolicy
-from codegate.gating.sentence import beside
+from codegate.gating.sentence import round_without_crossing
 from codegate.gating.statistics import Pair, exact_interval, holm
 from codegate.gating.verdict import Cohort
 from codegate.wording import count_of
@@ -23,14 +23,13 @@ ALL: Final = "all"
 """Names all problems where a floor is set; no tag is called so, because each is ``name:value``."""
 
 
-def cohorts(
+def cohort_results(
     pairs: Mapping[str, Pair], tags: Mapping[str, tuple[str, ...]], policy: GatePolicy, level: float
 ) -> tuple[Cohort, ...]:
-    """Return the results of each tag's problems, sorted by tag.
+    """Return one ``Cohort`` for each tag, sorted by tag.
 
-    These are all tags that some, but not all, compared problems carry, and all tags that have a floor. The critical
-    floors share ``level`` (Bonferroni). The interval of a rate is exact for the number of problems; repeated samples do
-    not narrow it.
+    A tag counts if it has a floor, or if some but not all compared problems carry it. The critical floors share
+    ``level`` (Bonferroni). Intervals are exact for the number of problems; repeated samples do not narrow them.
     """
     members: dict[str, list[str]] = {}
     for problem in pairs:
@@ -70,34 +69,35 @@ def cohorts(
 
 
 def below_floor(cohort: Cohort) -> bool:
-    """Return whether a candidate's rate is significantly below the floor."""
+    """Return whether the rate is significantly below a set floor."""
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
 def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
-    """Return the critical cohorts whose floor the candidate significantly misses."""
+    """Return critical cohorts with a rate significantly below the floor."""
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 
 
 def problems_of(cohort: Cohort) -> str:
-    """Return a phrase for the cohort's problems, with their number."""
+    """Return text such as ``the 12 problems tagged 'kind:crash'``."""
     counted = count_of(cohort.problems, "problem")
     return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return a cohort's pass rate, with interval beside a floor."""
+    """Return the pass rate as text; beside a floor with interval."""
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
-    low, high = (beside(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
-    return f"{cohort.candidate_rate:.1%} ({beside(cohort.confidence * 100, 100, 1)}% interval {low}% to {high}%)"
+    low, high = (round_without_crossing(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
+    confidence = round_without_crossing(cohort.confidence * 100, 100, 1)
+    return f"{cohort.candidate_rate:.1%} ({confidence}% interval {low}% to {high}%)"
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
-    """Return tags with a floor that no compared problem has.
+    """Return tags with a floor that no compared problem carries.
 
-    ``carried`` are the tags of the compared problems. Each value ends a sentence about the tag: with a similar tag as
-    suggestion, or with a full stop.
+    ``carried`` are the tags of the compared problems. Each tag's value is text that ends a sentence: ``; did you mean
+    'x'?`` or a full stop.
     """
     unseen = sorted(policy.cohorts.keys() - {*carried, ALL})
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}
@@ -105,10 +105,10 @@ def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str
 
 
 def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
-    """Return warnings about tags with a drop or missed floor.
+    """Return warnings about cohorts with a drop or missed floor.
 
-    A drop counts if it is significant at ``level`` after Holm's adjustment, and only if the verdict on all problems is
-    not ``regressed`` already.
+    A drop is reported if it is significant at ``level`` after Holm's adjustment and the whole suite is not
+    ``regressed``.
     """
     sentences = []
     for cohort in found:

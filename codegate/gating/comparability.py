@@ -49,8 +49,9 @@ class Differences:
     Attributes:
         mismatches: differences that forbid a comparison.
         changes: differences that are allowed and shown with the verdict.
-        controlled: problems that differ only by the controls that a validation has added since.
-        unproved: places (sandbox, images) without the proof that would allow the difference; the baseline's first.
+        controlled: problems that differ only because ``codegate validate`` has added controls since the baseline.
+        unproved: places (sandbox, images) without a proof that the suite grades the same there; the baseline's is
+            first.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -60,12 +61,12 @@ class Differences:
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
-    """Find what differs between baseline and candidate, sorted by field.
+    """Return the differences of baseline and candidate, sorted by field.
 
-    A problem is the field ``problem <id>``; the model is not listed. Conditions and problems must be equal; places may
-    differ if the suite was proved to grade the same in both. If ``compared`` is ``candidate``, settings may differ; if
-    it is ``model``, only settings that name the model may. If only one side's agent has a recorded harness, the
-    comparison is forbidden.
+    Conditions and problems must be equal; places may differ if the suite was proved to grade the same in both. With
+    ``compared`` = ``candidate`` all settings may differ, with ``model`` only provider, model and address. A recorded
+    harness on one side only forbids the comparison. A problem's field is ``problem <id>``. The model itself is not
+    listed.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -116,8 +117,8 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
     return (*system, Mismatch(field=TOOLS, baseline=left, candidate=f"{right} ({join_first(tools)})"))
 
 
-def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if the model behind a name changed."""
+def changed_model_warning(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
+    """Return a warning if another model answers to the name."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -130,9 +131,10 @@ def served_otherwise(baseline: CandidateSamples, candidate: CandidateSamples) ->
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:
-    """Return the differing conditions of two runs.
+    """Return the conditions that differ between two runs.
 
-    Places (sandbox, images) in ``proved`` may differ, because the suite grades the same there.
+    ``there`` is the earlier run. Places (sandbox, images) in ``proved`` may differ, because the suite grades the same
+    there.
     """
     unequal = tuple(
         one
@@ -164,7 +166,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without quarantined problems, and these as exclusions."""
+    """Return both sides without quarantined problems, and these problems."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -177,7 +179,7 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides with identical problems only, and the exclusions.
+    """Return both sides with identical problems, and the removed problems.
 
     The suite's digest is removed from the conditions, because it differs if any problem does.
     """
@@ -202,12 +204,12 @@ def _without_both(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without the problems in ``gone``."""
+    """Return the samples without ``gone``: reasons by problem."""
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
-    """Return whether all graded candidate answers are in the baseline."""
+    """Return whether all graded answers are copies of the baseline's."""
     stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
     answers = [
         (problem, sample.answer)
@@ -230,7 +232,7 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:
-    """Raise UsageError, naming ``side``, if its samples contradict each other."""
+    """Raise UsageError, naming ``side``, if samples contradict each other."""
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
     if unknown:

@@ -9,17 +9,17 @@ from codegate.errors import UsageError
 from codegate.gating.cohorts import (
     ALL,
     broken_floors,
+    cohort_results,
     cohort_warnings,
-    cohorts,
     problems_of,
     solved_words,
     unseen_floors,
 )
 from codegate.gating.comparability import (
     Differences,
+    changed_model_warning,
     check_samples,
     differences,
-    served_otherwise,
     without_changed,
     without_quarantined,
 )
@@ -35,7 +35,7 @@ from codegate.gating.decision import (
     limits_words,
     lost_warning,
     lost_words,
-    shortage,
+    shortage_verdict,
     survives_losses,
     too_few,
 )
@@ -43,11 +43,11 @@ from codegate.gating.drop_tests import population_test
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import (
     CandidateSamples,
-    Matched,
+    MatchedProblems,
+    changed_problems,
     clusters_of,
-    copied,
-    flips,
-    match,
+    count_copied,
+    match_problems,
     tally,
     without_copies,
 )
@@ -112,17 +112,17 @@ def compare(
 ) -> Verdict:
     """Compare a candidate with the baseline; return the verdict.
 
-    Samples lost to infrastructure faults do not count. A problem without a graded sample on one side is left out of
-    both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or the candidate is
-    better) has priority over a regression. A critical cohort below its floor beyond chance, and a ``must_pass`` problem
-    that was never solved, are regressions whatever the rest shows.
+    Samples lost to infrastructure faults do not count. A problem with graded samples on one side only is left out; a
+    pass must also hold if the candidate failed it. A pass (a drop of the margin is ruled out, or the candidate is
+    better) has priority over a regression. Two things are regressions in any case: a critical cohort significantly
+    below its floor, and a ``must_pass`` problem that was never solved.
 
     Args:
         baseline: samples of the pinned candidate.
         candidate: samples of the candidate under test.
         policy: thresholds of the gate.
-        looks: samples per problem at each planned look; None for a fixed number.
-        candidates: how many candidates are gated together; they share the level of a regression (Bonferroni).
+        looks: samples per problem at each planned comparison; None: a single comparison of all samples.
+        candidates: number of candidates gated together; they share the error level of a regression (Bonferroni).
         confirming: ``baseline`` includes fresh samples, made because a regression was seen.
     """
     if candidates < 1:
@@ -146,9 +146,9 @@ def compare(
     blocked = _blocked(sides)
     if blocked and not any(tally(entries)[1] for entries in candidate.samples.values()):
         return sides.verdict("inconclusive", blocked, futile=True, excluded=sides.left_out)
-    matched = match(baseline, candidate)
+    matched = match_problems(baseline, candidate)
     known: dict[str, Any] = {"problems": len(matched.pairs), "excluded": sides.left_out + matched.excluded}
-    if thinned := shortage(baseline, candidate, terms):
+    if thinned := shortage_verdict(baseline, candidate, terms):
         return sides.verdict(thinned[0], thinned[1], **known)
     if not matched.pairs:
         return sides.verdict("infrastructure", "No problem has a graded sample on both sides.", **known)
@@ -166,15 +166,15 @@ def compare(
 def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str, Any]) -> Verdict:
     terms, policy = sides.terms, sides.terms.policy
     baseline, candidate = without_copies(sides.baseline), without_copies(sides.candidate)
-    warnings = [*served_otherwise(sides.baseline, sides.candidate)]
+    warnings = [*changed_model_warning(sides.baseline, sides.candidate)]
     warnings += [
         f"The {name}'s answers are copies of one another on {same} of {several} problems (temperature 0 or a cache), "
         "so equal answers count once: more samples of the same add nothing."
         for name, once, all_ in (("baseline", baseline, sides.baseline), ("candidate", candidate, sides.candidate))
         if once is not all_
-        for same, several in [copied(all_)]
+        for same, several in [count_copied(all_)]
     ]
-    matched = match(baseline, candidate)
+    matched = match_problems(baseline, candidate)
     pairs = tuple(matched.pairs.values())
     result = compare_counts(pairs, terms)
     if lost := lost_warning(candidate, matched, terms):
@@ -183,7 +183,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         f"No compared problem carries the tag {tag!r}, which has a floor{meant}"
         for tag, meant in sides.unseen().items()
     ]
-    groups = cohorts(matched.pairs, sides.tags, policy, terms.level_regressed)
+    groups = cohort_results(matched.pairs, sides.tags, policy, terms.level_regressed)
     unsolved = never_solved(policy, matched.pairs)
     detectable = detectable_drop(pairs, terms)
     exhausted = candidate is not sides.candidate
@@ -200,8 +200,8 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         decision, conclusion = demanded
     going_on = pending and blocked is None
     reason = reason_of(decision, result, pairs, terms, detectable, conclusion, pending=going_on)
-    regressions, improvements = flips(matched)
-    lost_for_good, gained = (sum(flip.beyond_chance for flip in side) for side in (regressions, improvements))
+    regressions, improvements = changed_problems(matched)
+    lost_for_good, gained = (sum(change.beyond_chance for change in side) for side in (regressions, improvements))
     if decision == "pass" and lost_for_good:
         reason += f" Beyond chance {count_of(lost_for_good, 'problem')} lost and {gained} gained."
     reason += notes
@@ -233,7 +233,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
 
 
 def _blocked(sides: _Comparison) -> str | None:
-    """Return why a pass is ruled out, and the remedy."""
+    """Return why no candidate can pass, with remedy, or None."""
     policy, compared = sides.terms.policy, sides.baseline.problem_digests
     if not compared:
         return "There are no problems to compare."
@@ -252,7 +252,7 @@ def _blocked(sides: _Comparison) -> str | None:
 
 
 def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
-    """Raise UsageError if a ``must_pass`` problem is on neither side."""
+    """Raise UsageError if baseline and candidate lack a ``must_pass`` problem."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -262,7 +262,7 @@ def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, pol
 
 
 def never_solved(policy: GatePolicy, pairs: Mapping[str, Pair]) -> tuple[str, ...]:
-    """Return the ``must_pass`` problems without any pass."""
+    """Return the compared ``must_pass`` problems that the candidate never solved."""
     return tuple(sorted(name for name in set(policy.must_pass) & pairs.keys() if not pairs[name].candidate_passed))
 
 
@@ -277,8 +277,8 @@ def _demands(
 ) -> tuple[Decision, str] | None:
     """Return the decision that floors and ``must_pass`` force, or None.
 
-    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples on both
-    sides, ``unsolved`` those of ``must_pass`` without any pass; ``pending``: another look follows.
+    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples of both
+    sides, ``unsolved`` those of ``must_pass`` without any pass. ``pending``: another planned comparison follows.
     """
     policy = sides.terms.policy
     if broken := broken_floors(groups):
@@ -310,15 +310,15 @@ def _demands(
     return None
 
 
-def _population(matched: Matched, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
+def _population(matched: MatchedProblems, sources: Mapping[str, str], policy: GatePolicy) -> PopulationFinding:
     pairs, level = tuple(matched.pairs.values()), policy.alpha * _POPULATION_LEVEL
     units = clusters_of(list(matched.pairs), sources)
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=units)
-    join_first = len(pairs) < FEWEST_PROBLEMS or found.n < _FEWEST_UNITS
+    few_problems = len(pairs) < FEWEST_PROBLEMS or found.n < _FEWEST_UNITS
     return PopulationFinding(
         units=found.n,
         difference=found.difference,
         interval=found.interval,
         level=level,
-        sentence=population_sentence(found, len(pairs), join_first=join_first, margin=policy.margin, level=level),
+        sentence=population_sentence(found, len(pairs), few_problems=few_problems, margin=policy.margin, level=level),
     )

@@ -6,13 +6,13 @@ regression, so a candidate that passes costs nothing more.
 """
 
 from codegate.gating.cohorts import broken_floors
-from codegate.gating.comparability import served_otherwise, without_changed, without_quarantined
+from codegate.gating.comparability import changed_model_warning, without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
 from codegate.gating.policy import CohortPolicy, GatePolicy
 from codegate.gating.samples import CandidateSamples
-from codegate.gating.sentence import beside, probability
+from codegate.gating.sentence import probability, round_without_crossing
 from codegate.gating.verdict import Drift, Verdict
 from codegate.wording import count_of, join_first
 
@@ -26,15 +26,15 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Compare; check a regression against fresh samples. Return the verdict.
+    """Compare; confirm a regression with fresh samples. Return the verdict.
 
-    ``stored`` and ``fresh`` are samples of the pinned model, ``looks`` samples per problem at each planned look (None:
-    a fixed number), and ``candidates`` how many are gated together. If ``fresh`` and ``stored`` differ (exact
-    stratified test, two-sided p below 1 %), the candidate is compared with the fresh samples alone, otherwise with both
-    pooled. The regression is confirmed if that comparison finds it again, at the full alpha, with a measured drop of at
-    least three quarters of the margin, and of half the margin against the fresh samples alone. If not, the verdict is
-    inconclusive. A floor or a ``must_pass`` problem counts only if the pinned model still meets it. Any verdict but a
-    regression is returned unchanged.
+    ``stored`` and ``fresh`` are samples of the pinned model. ``looks`` are the samples per problem at each planned
+    comparison (None: a single one), and ``candidates`` is the number of candidates gated together. Any verdict but a
+    regression is returned unchanged. To confirm a regression, the candidate is compared again: with ``fresh`` only if
+    they differ from ``stored`` (exact stratified test, two-sided p below 1 %), otherwise with both pooled. It is
+    confirmed if it is found again at the full alpha, with a measured drop of at least three quarters of the margin, and
+    of half the margin against ``fresh``. Otherwise the verdict is inconclusive. A floor or a ``must_pass`` problem
+    counts only if the pinned model still meets it.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -59,7 +59,7 @@ def confirm(
             "confirmed": confirmed,
             "drift": drift,
             "changes": first.changes,
-            "warnings": (*second.warnings, *served_otherwise(stored, fresh), *warnings),
+            "warnings": (*second.warnings, *changed_model_warning(stored, fresh), *warnings),
         }
     )
 
@@ -73,7 +73,7 @@ def _unconfirmed_alone(
     alone, needed = compare(fresh, candidate, policy, confirming=True).difference, -FRESH_REACH * policy.margin
     if alone is None or alone <= needed + NEAR:
         return None
-    shown = beside(alone * 100, needed * 100, 1, "+")
+    shown = round_without_crossing(alone * 100, needed * 100, 1, "+")
     return f": against these alone the difference is {shown} pp, and {needed * 100:g} pp or lower confirms"
 
 
@@ -95,17 +95,17 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return stored and fresh samples together, for the stored problems."""
+    """Return stored and fresh samples of the stored problems, together."""
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()
 
 
 def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
-    """Drop demands that the pinned model itself does not meet.
+    """Return the policy without demands that the pinned model misses.
 
-    ``own`` is the verdict on its fresh samples. Returns the policy without the floors and ``must_pass`` problems that
-    are not met, and a warning for each kind.
+    These are floors and ``must_pass`` problems. ``own`` is the verdict on the pinned model's fresh samples. The second
+    item has a warning for each kind of missed demand.
     """
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)
@@ -130,8 +130,8 @@ def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolic
 def _conclusion(drift: Drift, unconfirmed: str | None, *, confirmed: bool, both: bool) -> str:
     """Return a sentence on whether fresh samples confirm a regression.
 
-    ``unconfirmed``: why the fresh samples alone do not confirm it. ``both``: the candidate was compared with stored and
-    fresh samples pooled.
+    ``unconfirmed`` is the reason why the fresh samples do not confirm it, None if they do. ``both``: the candidate was
+    compared with stored and fresh samples pooled.
     """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "

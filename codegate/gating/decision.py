@@ -12,8 +12,8 @@ from statistics import NormalDist
 from typing import Final, Literal
 
 from codegate.gating.drop_tests import population_test, suite_test
-from codegate.gating.policy import GatePolicy, level, look_number
-from codegate.gating.samples import CandidateSamples, Matched, Sample, tally
+from codegate.gating.policy import GatePolicy, error_level, look_number
+from codegate.gating.samples import CandidateSamples, MatchedProblems, Sample, tally
 from codegate.gating.statistics import Comparison, Pair, mean, within_variance
 from codegate.gating.verdict import VerdictKind
 
@@ -37,8 +37,9 @@ NEAR: Final = 1e-9
 class Terms:
     """The policy and the sample plan of one comparison.
 
-    ``looks`` are samples per problem at each planned look, ``samples`` those made so far. ``candidates`` is how many
-    are gated together. ``confirming``: fresh samples of the baseline were added because a regression was seen.
+    ``looks`` are the samples per problem at each planned comparison ("look"), ``samples`` those made so far.
+    ``candidates`` is the number of candidates gated together. ``confirming``: fresh samples of the baseline were added
+    because a regression was seen.
     """
 
     policy: GatePolicy
@@ -59,16 +60,16 @@ class Terms:
 
     @cached_property
     def level(self) -> float:
-        """Return the one-sided error level of this planned comparison."""
-        return level(self.looks, self.samples, self.policy.alpha)
+        """Return this comparison's one-sided error level for a pass."""
+        return error_level(self.looks, self.samples, self.policy.alpha)
 
     @cached_property
     def level_regressed(self) -> float:
-        """Return the one-sided error level that ``p_regression`` must be below."""
+        """Return this comparison's one-sided error level for a regression."""
         return self.policy.alpha if self.confirming else self.level / self.candidates
 
     @property
-    def reach(self) -> float:
+    def smallest_regression(self) -> float:
         """Return the smallest measured drop that can be a regression."""
         return self.policy.margin * (CONFIRMED_REACH if self.confirming else REACH)
 
@@ -83,9 +84,9 @@ class Terms:
 def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
     """Compare the candidate's counts with the baseline's.
 
-    The test is ``suite_test``, on these problems alone. With fewer than two baseline samples per problem on average
-    (copied answers count once), it is ``population_test``, on all bugs like these: sampling noise cannot be separated
-    from the differences between problems then, and this test counts both as noise.
+    The result is about these problems only (``suite_test``). If the baseline has fewer than two samples per problem on
+    average (equal answers count once), sampling noise cannot be separated from differences between problems. Then
+    ``population_test`` counts both as noise, and the result is about all such bugs.
     """
     test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
     return test(pairs, margin=terms.policy.margin, level=terms.level, level_regressed=terms.level_regressed)
@@ -99,33 +100,36 @@ def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
     """Decide one planned comparison: pass, regressed or inconclusive.
 
-    A pass is tested before a regression, so that a significant drop smaller than the margin passes. A significant gain
-    passes even if the baseline's rate is too low to drop by the margin: non-inferiority shows nothing there.
+    A pass is tested first, so that a significant drop smaller than the margin passes. A significant gain passes even if
+    ``can_drop_by_margin`` is false.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"
     if not too_few(pairs, terms):
-        ruled_out = found.p_noninferior < terms.level and has_headroom(found, terms.policy)
+        ruled_out = found.p_noninferior < terms.level and can_drop_by_margin(found, terms.policy)
         if ruled_out or found.p_gain < terms.level:
             return "pass"
-    if found.p_regression < terms.level_regressed and found.difference <= -terms.reach + NEAR:
+    if found.p_regression < terms.level_regressed and found.difference <= -terms.smallest_regression + NEAR:
         return "regressed"
     return "inconclusive"
 
 
-def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
-    """Return whether the baseline can drop by the margin."""
+def can_drop_by_margin(found: Comparison, policy: GatePolicy) -> bool:
+    """Return whether the baseline's rate exceeds the policy's margin.
+
+    If not, no candidate can drop by the margin, and non-inferiority shows nothing.
+    """
     return found.baseline_rate > policy.margin
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
-    """Return the smallest drop that 4 of 5 runs find.
+    """Return the smallest drop that 4 of 5 runs detect.
 
-    A run finds a drop if its verdict is ``regressed``. The value is approximate, for these problems and runs with all
-    looks. The measured drop varies with sqrt((W/b + W'/k) / n) for b samples per problem of the baseline and k of the
-    candidate, W and W' the mean of p(1-p) of the baseline and of a candidate that lost the drop m in equal shares: m =
-    max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None without repeated baseline samples, and if not even
-    the loss of everything would show.
+    A run detects a drop if its verdict is ``regressed``. None without repeated baseline samples, or if even a loss of
+    all passes is not detected. The value holds for these problems and runs with all planned samples. It is approximate:
+    the measured drop varies with sqrt((W/b + W'/k) / n) for b samples per problem of the baseline and k of the
+    candidate. W and W' are the means of p(1-p) of the baseline and of a candidate that lost the drop m in equal shares.
+    m = max(``smallest_regression``, z se(0)) + z_{0.8} se(m) is solved by iteration.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -141,7 +145,7 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
 
     if rate <= 0.0:
         return None
-    shown = max(final.reach, -NormalDist().inv_cdf(final.level_regressed) * error(0.0))
+    shown = max(final.smallest_regression, -NormalDist().inv_cdf(final.level_regressed) * error(0.0))
     drop = shown
     for _ in range(30):
         drop = min(shown + _POWER_QUANTILE * error(drop), rate)
@@ -159,11 +163,13 @@ _MANY: Final = 0.25  # share of lost samples above which a pass must hold with t
 _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
 
 
-def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
-    """Return a verdict if too few samples are graded.
+def shortage_verdict(
+    baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms
+) -> tuple[VerdictKind, str] | None:
+    """Return verdict and reason if too few samples were graded.
 
-    Before the last look it is ``inconclusive``, because the next look repeats lost samples, unless most problems have
-    no sample. Otherwise it is ``infrastructure``.
+    None otherwise. The verdict is ``infrastructure``. Before the last planned comparison it is ``inconclusive``,
+    because lost samples are repeated, unless most problems have no graded sample at all.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
@@ -177,15 +183,15 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
             )
         return None
     for name, samples in (("the baseline", baseline), (candidate.label, candidate)):
-        if reason := too_thin(samples, name, problems):
+        if reason := thin_samples_reason(samples, name, problems):
             return "infrastructure", reason
     return None
 
 
-def too_thin(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
-    """Return a reason if many problems lack half their samples.
+def thin_samples_reason(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
+    """Return text if many problems lost over half their samples.
 
-    The samples were lost to faults. ``name`` is the side's, for the text.
+    None otherwise. ``name`` names the samples' candidate in the text.
     """
     planned = max((len(entries) for entries in samples.samples.values()), default=0)
     thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
@@ -204,12 +210,12 @@ def _counts(samples: CandidateSamples, problem: str) -> int:
 def survives_losses(
     baseline: CandidateSamples,
     candidate: CandidateSamples,
-    matched: Matched,
+    matched: MatchedProblems,
     terms: Terms,
 ) -> bool:
-    """Return whether the verdict stays pass if lost samples failed.
+    """Return whether a pass holds with lost samples as failures.
 
-    Problems of the baseline without a graded sample of the candidate count as failed, too. ``matched`` has the counts.
+    A baseline problem without a graded sample of the candidate counts as failed, too. ``matched`` has the counts.
     """
     pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
@@ -220,16 +226,17 @@ def survives_losses(
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
-    """Return counts per problem, with lost samples counted as failed.
+    """Return the counts by problem, with lost samples as failures.
 
-    A sample counts as lost if any of its tries ended in a fault that the answer may have caused, even if a later try
-    has a grade: such answers are not lost at random. If many samples are lost, those with other faults count too.
+    A sample is lost if any of its tries ended in a fault that the answer may have caused, even if a later try was
+    graded: such answers are not lost at random. If many samples are lost, samples with other faults count as failed
+    too.
     """
     every = _share_lost(candidate, pairs) > _MANY
     return _with_failures(candidate, pairs, every=every)
 
 
-def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) -> str | None:
+def lost_warning(candidate: CandidateSamples, matched: MatchedProblems, terms: Terms) -> str | None:
     """Return a warning if many samples were lost, else None.
 
     The warning names the verdict with the lost samples counted as failed.
@@ -245,13 +252,13 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, terms: Terms) ->
 
 
 def lost_words(candidate: CandidateSamples) -> str:
-    """Return the numbers of lost answers by fault, in brackets."""
+    """Return the number of lost answers by fault, in brackets."""
     lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
     return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return advice on raising the limits that caused ``cut`` failures."""
+    """Return advice to raise the limits behind ``cut`` failures."""
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
@@ -261,10 +268,10 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return counts in which samples with lost answers failed.
+    """Return the counts with samples that lost answers as failures.
 
-    A later try that passed does not count, because the answer that a fault lost may have been a wrong one. With
-    ``every``, samples without a grade count as failed too.
+    A later try that passed does not count, because the lost answer may have been wrong. With ``every``, samples without
+    a grade count as failed too.
     """
 
     def held(name: str, pair: Pair) -> Pair:
@@ -286,10 +293,10 @@ def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
 def judge_limits(
     candidate: CandidateSamples, kind: VerdictKind, reason: str, again: Callable[[CandidateSamples], VerdictKind]
 ) -> tuple[VerdictKind, str]:
-    """Make the verdict inconclusive if truncated answers decide it.
+    """Return ``inconclusive`` if truncated answers decide the verdict.
 
-    ``kind`` is the verdict so far; ``again`` returns the one for other samples. Truncated answers decide it if the
-    verdict is another one when they count as passed. The verdict and its reason are returned.
+    They decide it if ``again``, which returns the verdict on changed samples, gives another one with these answers
+    counted as passed. Otherwise ``kind`` is returned. The second item is the reason, made from ``reason``.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

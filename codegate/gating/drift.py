@@ -8,10 +8,10 @@ from typing import Final
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import differences
 from codegate.gating.drop_tests import sampling_variances
-from codegate.gating.estimates import Estimate, mean_share
+from codegate.gating.estimates import Estimate, mean_rate
 from codegate.gating.samples import CandidateSamples, tally, without_copies
 from codegate.gating.sentence import probability
-from codegate.gating.statistics import Pair, mean, quantile, stratified
+from codegate.gating.statistics import Pair, mean, stratified_test, student_quantile
 from codegate.gating.verdict import Mismatch
 from codegate.wording import count_of
 
@@ -28,9 +28,9 @@ Counts = Mapping[str, tuple[int, int]]
 class Change:
     """How the pass rate changed between two sets of samples.
 
-    It is the second minus the first, in 0..1, on the ``n`` problems of both. ``interval`` is at 95 %, None below two
-    problems; ``p`` is the two-sided exact p of "no problem's rate changed", ``p_drop`` the one-sided p of "no problem's
-    rate fell", in which values above 0.5 are shown as 0.5.
+    ``difference`` is the second rate minus the first, in -1..1, on the ``n`` problems in both; ``interval`` is its 95 %
+    interval, None below two problems. ``p`` is the two-sided exact p of "no problem's rate changed". ``p_drop`` is the
+    one-sided p of "no problem's rate fell", 0.5 if the rate did not fall.
     """
 
     n: int
@@ -61,14 +61,14 @@ def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
 
 def pass_rate(counts: Counts) -> Estimate:
     """Return the mean of the problems' pass rates."""
-    return mean_share(passed / n for passed, n in counts.values() if n)
+    return mean_rate(passed / n for passed, n in counts.values() if n)
 
 
 def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float] | None:
-    """Return the 95 % t interval of the mean difference.
+    """Return the 95 % t interval of the values' mean.
 
-    None below two values or without any variance. ``floor`` is the least variance of a difference, caused by sampling
-    alone.
+    None below two values or without variance. ``floor`` is the smallest possible variance of a value, from sampling
+    only.
     """
     n = len(values)
     if n < 2:
@@ -77,12 +77,12 @@ def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float]
     variance = max(math.fsum((value - middle) ** 2 for value in values) / (n - 1), floor)
     if variance <= 0.0:
         return None
-    width = quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(variance / n)
+    width = student_quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(variance / n)
     return max(middle - width, -1.0), min(middle + width, 1.0)
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return how the pass rate changed on the common problems."""
+    """Return the change on common problems; None without one."""
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None
@@ -92,7 +92,7 @@ def change_between(before: Counts, after: Counts) -> Change | None:
     # Passes of the second side that the null hypothesis predicts.
     expected = math.fsum(m * (x + y) / (k + m) for x, k, y, m in tables)
     fell = math.fsum(y for _, _, y, _ in tables) < expected
-    p = stratified(tables)
+    p = stratified_test(tables)
     return Change(
         n=len(shared),
         before=mean([pair.baseline_rate for pair in pairs]),
@@ -120,10 +120,10 @@ class ProblemRates:
 
 @dataclass(frozen=True)
 class BaselineDifference:
-    """What differs between two versions of a baseline.
+    """What differs between two baselines.
 
-    ``conditions`` are the conditions and settings that differ. ``problems`` and ``change`` are of the problems that are
-    identical in both, the largest drop first; ``altered`` problems are in both, but not identical.
+    ``conditions`` are the conditions and settings that differ. ``problems`` (largest drop first) and ``change`` are of
+    the problems that are identical in both; ``altered`` problems are in both, but not identical.
     """
 
     models: tuple[str, str]

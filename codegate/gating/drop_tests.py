@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from codegate.gating.statistics import Comparison, Pair, cdf, consistent, mean, quantile, sf, within_variance
+from codegate.gating.statistics import (
+    Comparison,
+    Pair,
+    consistent_interval,
+    mean,
+    student_cdf,
+    student_quantile,
+    student_sf,
+    within_variance,
+)
 
 _NORMAL = NormalDist()
 _PRIOR = 0.25  # pseudo-passes and pseudo-failures of a baseline's problem
@@ -26,19 +35,19 @@ def suite_test(
 ) -> Comparison:
     """Compare candidate and baseline on fixed problems.
 
-    With passes x of b samples of the baseline and y of k of the candidate, P = (x + .25) / (b + .5), D the mean of
-    y/k - x/b over n problems, and h the mean of 1/k divided by n (one sample of the candidate, in units of D):
+    With passes x of b samples of the baseline and y of k of the candidate, P = (x + .25) / (b + .5), D the mean of y/k
+    - x/b over n problems, and h the mean of 1/k divided by n (one sample of the candidate, in units of D):
 
     - p_regression = Phi((D + h/2) / se(0, 1)), p_gain = 1 - Phi((D - h/2) / se(0, 1))
     - p_noninferior = 1 - Phi((D + margin - h/4) / se(margin, 2)), or 1 where mean(P) is not above the margin
-    - se(d, a)^2 = (mean(P(1-P) / (b-1)) + mean(Q(1-Q) / k / (1 - k/(k+a)^2))) / n, with Q = (y + a r P) / (k + a) and
-      r = max(1 - d/mean(P), 0): under the null hypothesis every problem loses the same share.
+    - se(d, a)^2 = (mean(P(1-P) / (b-1)) + mean(Q(1-Q) / k / (1 - k/(k+a)^2))) / n, with Q = (y + a r P) / (k + a) and r
+      = max(1 - d/mean(P), 0): under the null hypothesis every problem loses the same share.
 
     Args:
         pairs: one entry per problem; sample counts may differ between problems.
         margin: largest tolerated drop, in 0..1.
         level: one-sided level of ``p_noninferior``, for the interval.
-        level_regressed: the same of ``p_regression``.
+        level_regressed: one-sided level of ``p_regression``, for the interval.
 
     Raises:
         ValueError: there are no pairs.
@@ -62,7 +71,7 @@ def suite_test(
     at_zero, at_margin = error(0.0, _PRIOR_REGRESSION), error(margin, _PRIOR_NONINFERIORITY)
     p_regression = _NORMAL.cdf((difference + step / 2) / at_zero)
     p_noninferior = _NORMAL.cdf(-(difference + margin - step / 4) / at_margin) if rate > margin else 1.0
-    interval = consistent(
+    interval = consistent_interval(
         difference - step / 4 + _NORMAL.inv_cdf(level) * at_margin,
         difference + step / 2 - _NORMAL.inv_cdf(level_regressed) * at_zero,
         difference=difference,
@@ -93,11 +102,11 @@ def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
 
 
 def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
-    """Return each problem's variance of the difference from sampling alone.
+    """Return the sampling variance of each problem's rate difference.
 
-    It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments: m is the mean rate of
-    all cells (problem and side), and the mean within a cell of p(1-p), m(1-m)s/(s+1), is ``within_variance``. If every
-    cell has a single sample the two sources of noise cannot be separated, and the variances are 0.
+    It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments. m is the mean rate of
+    all cells (a problem's baseline or candidate samples); m(1-m)s/(s+1), the mean within a cell of p(1-p), is
+    ``within_variance``. If every cell has a single sample, sampling noise cannot be separated and the variances are 0.
     """
     cells = [(p.baseline_passed, p.baseline_n) for p in pairs]
     cells += [(p.candidate_passed, p.candidate_n) for p in pairs]
@@ -122,7 +131,7 @@ def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Unit:
-    """Both sides' mean rates, of a problem or a cluster.
+    """Mean rates of a problem or a cluster.
 
     ``floor`` is the sampling variance of their difference.
     """
@@ -150,14 +159,13 @@ def _units(pairs: Sequence[Pair], clusters: Sequence[str] | None) -> list[_Unit]
 
 
 def _p_drop(difference: float, variance: float, n: int, changed: int) -> float:
-    """Return the one-sided p of "no drop".
+    """Return the one-sided p of "no drop" (t test).
 
-    ``difference`` is the mean of ``n`` differences. A t test, except that ``changed`` differences other than 0 are
-    never stronger evidence than an exact sign-flip test of them, whose smallest p is 2^-changed (Fisher's randomisation
-    test).
+    ``difference`` is the mean of ``n`` differences, of which ``changed`` are not 0. p is at least 2^-changed, the
+    smallest p of an exact sign-flip test (Fisher's randomisation test).
     """
     if variance > 0.0:
-        p = cdf(difference / math.sqrt(variance / n), n - 1)
+        p = student_cdf(difference / math.sqrt(variance / n), n - 1)
     else:
         p = 0.5 if difference == 0.0 else float(difference > 0.0)
     return min(max(p, 0.5 ** min(changed, 1000)), 1.0) if difference < 0.0 else p
@@ -174,20 +182,19 @@ def population_test(
     """Compare candidate and baseline on all bugs like the suite's.
 
     The problems count as a sample of these bugs. p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean
-    of ``sampling_variances``); p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance
-    constrained by its null hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the
-    variance would be if the drop were the margin, by further problems that fall by 0.5 each. With v alone a drop equal
-    to the margin would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and
+    of ``sampling_variances``). p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance
+    constrained by its null hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2). v0 is the
+    variance if the drop were the margin, made up by further problems that fall by 0.5 each. With v instead, a drop
+    equal to the margin would pass in up to 13 % of cases instead of 5 %: after a drop the differences are skewed, and
     their mean and variance move together. p_noninferior is never below ``_chance_of_no_loss``.
 
     Args:
-        pairs: one entry per problem, each with at least one sample on both sides.
+        pairs: one entry per problem, each with at least one sample of baseline and candidate.
         margin: largest tolerated drop, in (0, 0.25]; above that the constrained variance may vanish.
         level: one-sided level of ``p_noninferior``, in (0, 0.5), for the interval.
-        level_regressed: the same of ``p_regression``.
-        clusters: the cluster of each pair; the test is then one of cluster means, which are independent where problems
-            of one pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials, ch.
-            6).
+        level_regressed: one-sided level of ``p_regression``, for the interval.
+        clusters: the cluster of each pair; then cluster means are tested. They are independent, but problems of one
+            pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials, ch. 6).
 
     Raises:
         ValueError: no pairs, or a level or the margin outside its range.
@@ -215,12 +222,12 @@ def population_test(
     # never 0: without spread and floor all d are the same of -1, 0 and 1, and the constraint is above 0 there
     null_error = math.sqrt(null_variance / (n - 1))
     p_noninferior = max(
-        sf((difference + margin) / null_error, n - 1),
+        student_sf((difference + margin) / null_error, n - 1),
         _chance_of_no_loss(n, difference, margin, baseline_rate),
     )
-    below = quantile(1.0 - level, n - 1) * null_error
-    above = quantile(1.0 - level_regressed, n - 1) * math.sqrt(variance / n) if variance > 0.0 else below
-    interval = consistent(
+    below = student_quantile(1.0 - level, n - 1) * null_error
+    above = student_quantile(1.0 - level_regressed, n - 1) * math.sqrt(variance / n) if variance > 0.0 else below
+    interval = consistent_interval(
         difference - below,
         difference + above,
         difference=difference,
@@ -234,11 +241,11 @@ def population_test(
 
 
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
-    """Return the chance to measure a drop this small.
+    """Return the chance of this small a drop.
 
-    ``difference`` is the measured one on ``n`` problems; ``rate`` is the baseline's. If the true drop is the margin,
-    each problem is lost altogether with the chance margin/rate. Then the chance is P(Bin(n, margin/rate) <= n
-    max(-difference, 0)/rate), linear between integers.
+    It assumes that the true drop is the margin. ``difference`` is the measured one on ``n`` problems; ``rate`` is the
+    baseline's. Each problem is then lost completely with the chance margin/rate, so the result is P(Bin(n, margin/rate)
+    <= n max(-difference, 0)/rate), linear between integers.
     """
     if rate <= margin:
         return 1.0

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.gating.statistics import newcombe, wilson
-from codegate.gating.statistics import quantile as student_quantile
+from codegate.gating.statistics import newcombe, student_quantile, wilson
 
 Z95: Final = 1.959963984540054
 """The standard normal quantile of 97.5 %."""
@@ -24,11 +23,11 @@ class Estimate:
     """A value with its n and its 95 % interval.
 
     Attributes:
-        n: how many of ``of`` the value comes from; 0 is unknown.
-        value: None when nothing is known.
-        low: None when the lower end is unknown, as with one problem.
-        high: likewise; None beside a known ``low`` is an end that the data do not bound.
-        of: what ``n`` counts.
+        n: number of observations behind the value; 0: unknown.
+        value: None if unknown.
+        low: None if unknown, as with one problem.
+        high: None if unknown, or, if ``low`` is known, if the data do not bound it.
+        of: what ``n`` counts, in the plural: ``problems``.
     """
 
     n: int = 0
@@ -68,22 +67,22 @@ class Difference:
     high: float | None = None
 
 
-def mean_share(rates: Iterable[float]) -> Estimate:
-    """Return the mean rate over problems, with Wilson's interval.
+def mean_rate(rates: Iterable[float]) -> Estimate:
+    """Return the mean of rates in 0..1, with Wilson's interval.
 
-    ``rates`` has one rate per problem, in 0..1. The variance of values in 0..1 with mean m is at most m(1 - m) (Bhatia
-    and Davis 2000), which is Wilson's (1927, JASA 22:209): with one sample per problem the interval is his, with
-    several it errs on the wide side.
+    ``rates`` has one rate per problem. With one sample per problem the interval is Wilson's (1927, JASA 22:209). With
+    more it is wider than necessary, because it assumes the largest variance of values with mean m, m(1 - m) (Bhatia and
+    Davis 2000).
     """
     return pooled_share(((rate, 1) for rate in rates), of="problems")
 
 
 def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
-    """Return a share of all problems' counts, with its interval.
+    """Return the share sum(part) / sum(whole), with its interval.
 
-    It is sum(part) / sum(whole), from one (part, whole) per problem; ``of`` names what whole counts. Wilson's interval
-    with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units when everything
-    within a problem is alike.
+    ``parts`` has one (part, whole) per problem; ``of`` names what whole counts. The interval is Wilson's with n = (sum
+    w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units if everything within a problem is
+    alike.
     """
     known = [(part, whole) for part, whole in parts if whole > 0]
     if not known:
@@ -98,9 +97,9 @@ def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
 def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> Difference:
     """Return mean(candidate) - mean(baseline), with Newcombe's interval.
 
-    Each side has one rate per problem, in the same order. The interval is the one for independent shares (1998, Stat.
-    Med. 17:873, method 10): it ignores the pairing, so it errs on the wide side, but it does not vanish if no problem
-    differs. The gate has a sharper test.
+    Both have one rate per problem, in the same order. The interval is for independent shares (1998, Stat. Med. 17:873,
+    method 10). It ignores the pairing, so it is wider than necessary, but it does not vanish if no problem differs. The
+    gate has a sharper test.
     """
     n = len(candidate)
     if n == 0 or len(baseline) != n:
@@ -114,7 +113,7 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
 def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
     """Return the mean of the problems' means, with Student's interval.
 
-    ``groups`` has each problem's values. n counts all values; ``of`` names them, such as ``attempts``.
+    ``groups`` has each problem's values. The estimate's n counts all values; ``of`` names them, such as ``attempts``.
     """
     known = [group for group in groups if group]
     means = [math.fsum(group) / len(group) for group in known]
@@ -131,9 +130,9 @@ def mean_of_problems(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
 def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
     """Return the ratio sum(a) / sum(b), with Fieller's interval.
 
-    ``pairs`` has one (a, b) per problem, from ``n`` values of what ``of`` names. Fieller 1954, JRSS B 16:175: the R
-    with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. If mean(b) may be 0, the interval is unbounded; if it
-    is 0, the ratio is unknown.
+    ``pairs`` has one (a, b) per problem, computed from ``n`` values; ``of`` names these values. Fieller 1954, JRSS B
+    16:175: the interval contains each R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. If mean(b) may be
+    0, the interval is unbounded; if it is 0, the ratio is unknown.
     """
     problems = len(pairs)
     top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)
@@ -175,13 +174,12 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 
 
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
-    """Return a quantile of all values, with its interval.
+    """Return the ``level`` quantile of all values, by nearest rank.
 
-    ``groups`` has each problem's values, ``level`` is the quantile in 0..1, and ``of`` names what n counts, all values.
-    The result is the value of nearest rank. With one value per problem the ends are the order statistics whose ranks
-    the binomial distribution gives at 2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several, the ranks
-    for the number of problems are scaled to the number of values. An end is None if so few problems do not bound it:
-    the upper end of the P95 takes 72.
+    ``groups`` has each problem's values; ``of`` names the values, which n counts. With one value per problem the
+    interval's ends are the order statistics whose ranks the binomial distribution gives at 2.5 % on each side (Thompson
+    1936; Conover 1999, 3.2). With several, the ranks for the number of problems are scaled to the number of values. An
+    end is None if so few problems do not bound it: the upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)
@@ -198,7 +196,7 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
 def quantile_ranks(n: int, level: float) -> tuple[int | None, int | None]:
     """Return the ranks, from 1, of a quantile's interval ends.
 
-    ``level`` is the quantile in 0..1; an end is None if ``n`` values do not bound it.
+    ``level`` is the quantile in 0..1. A rank is None if ``n`` values do not bound that end.
     """
     odds = math.log(level) - math.log1p(-level)
     term = n * math.log1p(-level)  # log P(B = 0)

@@ -4,15 +4,15 @@ from codegate.errors import UsageError
 from codegate.gating.cohorts import (
     ALL,
     broken_floors,
+    cohort_results,
     cohort_warnings,
-    cohorts,
     problems_of,
     solved_words,
     unseen_floors,
 )
 from codegate.gating.comparability import check_samples
 from codegate.gating.compare import check_must_pass, never_solved
-from codegate.gating.decision import NEAR, judge_limits, too_thin, with_losses
+from codegate.gating.decision import NEAR, judge_limits, thin_samples_reason, with_losses
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.statistics import Pair, mean
@@ -21,14 +21,14 @@ from codegate.wording import count_of, join_first
 
 
 def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
-    """Return the verdict by critical floors and ``must_pass`` alone.
+    """Return the verdict by critical floors and ``must_pass`` only.
 
-    ``regressed``: below a critical floor beyond chance, or a ``must_pass`` problem was never solved. ``pass``: every
-    measured rate reaches its floor, also if lost samples and problems without a graded sample count as failed.
-    ``inconclusive``: below a floor, which may be chance. ``candidates`` is how many are gated together.
+    ``regressed``: a rate is significantly below a critical floor, or a ``must_pass`` problem was never solved.
+    ``pass``: every rate reaches its floor, also if lost samples and problems without a graded sample count as failed.
+    ``inconclusive``: a rate is below its floor, which may be chance. ``candidates`` is the number gated together.
 
     Raises:
-        UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.
+        UsageError: the samples contradict each other, or the policy demands nothing that this suite has.
     """
     check_samples(candidate, "candidate")
     check_must_pass(candidate, candidate, policy)
@@ -49,7 +49,7 @@ def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: 
     missing = tuple(sorted(candidate.problem_digests.keys() - pairs.keys()))
     groups = tuple(
         group.model_copy(update={"baseline_rate": None, "p_regression": None, "p_holm": None})
-        for group in cohorts(pairs, candidate.tags, policy, level)
+        for group in cohort_results(pairs, candidate.tags, policy, level)
         if group.floor is not None
     )
     unsolved = never_solved(policy, pairs)
@@ -88,7 +88,7 @@ def _decided(
 ) -> tuple[VerdictKind, str]:
     if not pairs:
         return "infrastructure", "No problem has a graded sample."
-    if reason := too_thin(candidate, candidate.label, candidate.problem_digests):
+    if reason := thin_samples_reason(candidate, candidate.label, candidate.problem_digests):
         return "infrastructure", reason
     if broken := broken_floors(groups):
         return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."

@@ -18,7 +18,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import UsageError
-from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
+from codegate.gating.baseline import Moment, first_fault, parse_file, samples_each, utc_time
 from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
 from codegate.strict import Strict, open_regular, printable, read_lines
@@ -41,10 +41,10 @@ class HistoryEntry(Strict):
     Attributes:
         at: when its last sample was made.
         suite: the suite's name.
-        candidate: the candidate's key, ``label`` its name for people, ``model`` the one that the responses name.
+        candidate: the candidate's key; ``label`` is its name for people, ``model`` the model that the responses name.
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         proved: places in which the suite was proved to grade the same.
-        samples: the most samples that any problem has.
+        samples: the largest number of samples that any problem has.
         counts: passes and graded samples by problem; ``pass_rate`` is their mean rate, in 0..1.
         lost: samples lost to infrastructure faults.
         cost: US dollars that the model calls cost; None if unknown.
@@ -81,7 +81,7 @@ class HistoryEntry(Strict):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return run and candidate, which identify the entry."""
+        """Return the run's id and the candidate's key."""
         return (self.run, self.candidate)
 
     def line(self) -> bytes:
@@ -91,7 +91,7 @@ class HistoryEntry(Strict):
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Make the history entry of a candidate's run.
+    """Return the history entry of a candidate's run.
 
     ``cost`` is that of all its model calls in US dollars; None: unknown. Raises UsageError if the run is unfinished.
     """
@@ -131,7 +131,7 @@ def read_history(path: Path) -> tuple[HistoryEntry, ...]:
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Append entries that the file lacks; return these.
+    """Append the entries that the file lacks; return those appended.
 
     Raises UsageError if the file is broken or locked, or has another entry for the same run and candidate.
     """
@@ -159,7 +159,7 @@ def _lines(path: Path) -> Iterator[HistoryEntry]:
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:
-            entry = parsed(f"{path} line {number}", line, HistoryEntry, _RESTORE)
+            entry = parse_file(f"{path} line {number}", line, HistoryEntry, _RESTORE)
         except UsageError:
             if not line.endswith(b"\n"):
                 return  # cut short
@@ -205,13 +205,13 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _repair_last_line(path: Path) -> None:
-    """Complete a last line without line break, or drop it."""
+    """Complete a last line without line break, or remove it."""
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):
         return
     try:
-        parsed(path, data[data.rfind(b"\n") + 1 :], HistoryEntry, _RESTORE)
+        parse_file(path, data[data.rfind(b"\n") + 1 :], HistoryEntry, _RESTORE)
     except UsageError:
         drop_torn_line(path, MAX_HISTORY_BYTES)
     else:

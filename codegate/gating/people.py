@@ -14,7 +14,7 @@ from pydantic import Field, StringConstraints
 
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
-from codegate.gating.baseline import parsed
+from codegate.gating.baseline import parse_file
 from codegate.gating.drift import pass_rate
 from codegate.gating.estimates import Estimate
 from codegate.strict import Strict, printable, read_bytes, read_text
@@ -29,7 +29,7 @@ _Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class People(Strict):
     """How often people tried the problems and passed.
 
-    ``counts`` are (passes, tries) by problem.
+    ``counts`` has (passes, tries) by problem.
     """
 
     people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
@@ -44,7 +44,7 @@ class People(Strict):
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
     def rate_on(self, problems: Collection[str]) -> Estimate:
-        """Return the pass rate on those ``problems`` that people tried."""
+        """Return the pass rate on ``problems``; untried ones are ignored."""
         return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
 
 
@@ -54,18 +54,20 @@ def people_path(history: Path) -> Path:
 
 
 def read_people(history: Path) -> People | None:
-    """Read people's counts, None without a file; raises UsageError."""
+    """Return people's counts, None without a file; raises UsageError."""
     path = people_path(history)
     if not os.path.lexists(path):
         return None
-    return parsed(path, read_bytes(path, _MAX_BYTES), People, "Record it again: `codegate history human --from FILE`.")
+    return parse_file(
+        path, read_bytes(path, _MAX_BYTES), People, "Record it again: `codegate history human --from FILE`."
+    )
 
 
 def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
-    """Count people's passes in a CSV file; write the counts.
+    """Read people's results from CSV; write and return the counts.
 
-    ``source`` is the CSV file; the counts are written beside ``history``. Raises UsageError for a table that is broken,
-    or names a problem that is not in ``problems``.
+    ``source`` is the CSV file; the counts are written beside ``history``. Raises UsageError if the table is broken, or
+    names a problem that is not in ``problems``.
     """
     reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
     counts: dict[str, tuple[int, int]] = {}

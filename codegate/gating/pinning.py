@@ -17,7 +17,7 @@ from codegate.gating.baseline import (
     Lock,
     Pinning,
     PooledRun,
-    encoded,
+    encode_file,
     missing_samples,
     samples_each,
     utc_time,
@@ -45,7 +45,7 @@ class DriftShown(CodegateError):
 
 @dataclass(frozen=True)
 class RunSamples:
-    """The samples of one candidate in one finished run."""
+    """One candidate's samples in a finished run."""
 
     run: str
     finished: str
@@ -58,7 +58,7 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who makes a baseline, on which commit, when; None: unknown."""
+    """Who makes a baseline, at which commit, when; None: unknown."""
 
     who: str | None = None
     commit: str | None = None
@@ -68,8 +68,8 @@ class Origin:
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
     """Join the samples of several runs into one set.
 
-    Samples are renumbered. A problem that one run has in quarantine is left out. Raises UsageError for no run, a run
-    given twice, an incomplete run or one with several looks, and runs of different candidates, models or conditions.
+    Samples are renumbered. A problem that any run has in quarantine is left out. Raises UsageError for no run, a run
+    given twice, an incomplete run or one with several looks, and runs that differ in candidate, model or conditions.
     """
     if not parts:
         raise UsageError("no run was given.", "Name the folder of one run or more.")
@@ -96,10 +96,10 @@ def pin(
     min_samples: int = MIN_SAMPLES,
     replaced: Lock | None = None,
 ) -> Baseline:
-    """Make a baseline from the samples of all ``parts``.
+    """Make a baseline from the samples of the runs ``parts``.
 
-    ``min_samples`` are per problem; ``replaced`` is the lock that the new baseline replaces. Raises UsageError for runs
-    that ``pool`` cannot join, for too few samples, and if ``replaced`` pins another model.
+    ``min_samples`` is the required number per problem. ``replaced`` is the lock that the new baseline replaces. Raises
+    UsageError for runs that ``pool`` cannot join, for too few samples, and if ``replaced`` pins another model.
     """
     samples = pool(parts)
     if replaced is not None and replaced.model != samples.model:
@@ -122,8 +122,8 @@ def reset(
 ) -> Baseline:
     """Make a baseline of another model than the pinned one.
 
-    ``old`` names what the caller expects to be pinned: the model, or at least the first 12 digits of the baseline's
-    digest. Raises UsageError if something else is pinned, for runs that ``pool`` cannot join, or for too few samples.
+    ``old`` must name what is pinned now: the model, or at least the first 12 digits of the baseline's digest. Raises
+    UsageError if something else is pinned, for runs that ``pool`` cannot join, or for too few samples.
     """
     by_digest = len(old) >= _PREFIX and lock.digest.startswith(old)
     if old != lock.model and not by_digest:
@@ -154,8 +154,7 @@ def refresh(
 ) -> tuple[Baseline, Change]:
     """Add new samples to a baseline; return baseline and change.
 
-    The new samples must have been made under the same conditions. With ``replace`` they replace the stored ones. The
-    change is that of the model's pass rate.
+    With ``replace`` the new samples replace the stored ones. The change is that of the model's pass rate.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
@@ -199,9 +198,10 @@ def _frozen(
     drift: float | None = None,
     reason: str = "",
 ) -> Baseline:
-    """Make a baseline from ``samples``; record ``action`` in its history.
+    """Make a baseline from ``samples``; add ``action`` to its provenance.
 
-    If ``before`` is a baseline, its provenance is kept; ``refresh`` keeps its runs, too.
+    ``before`` is the baseline, or its lock, that the new one follows. A baseline's provenance is kept; ``refresh``
+    keeps its runs, too.
     """
     each = samples_each(samples)
     if each < min_samples:
@@ -235,7 +235,7 @@ def _frozen(
     )
     try:
         made = made.sealed()
-        encoded(made)
+        encode_file(made)
     except UnicodeEncodeError:
         raise UsageError(
             f"run {made.runs[-1].id!r} holds text that is not Unicode (half a surrogate pair), so it cannot be pinned.",
@@ -254,7 +254,7 @@ def _pooled_run(part: RunSamples) -> PooledRun:
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
     """Join two sets of samples of the same candidate.
 
-    Problems that one of them quarantined are left out; the names are for messages.
+    Problems that one of them quarantined are left out. The names stand for the sets in messages.
     """
     left, right, _ = without_quarantined(left, right)
     if differing := differences(left, right, "model").mismatches:

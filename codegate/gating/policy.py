@@ -24,12 +24,15 @@ _SINGLE: Final = 0.04
 """Level of a single look at any number of samples."""
 
 
-def level(looks: Sequence[int], samples: int, alpha: float) -> float:
+def error_level(looks: Sequence[int], samples: int, alpha: float) -> float:
     """Return the one-sided error level of one planned comparison.
 
-    All planned looks together err with ``alpha``. Calibrated at ``alpha`` = .05 and scaled in proportion for others.
-    ``looks`` are samples per problem at each planned look, one entry for a run of a fixed size; raises ValueError for
-    looks that were never calibrated.
+    ``looks`` are the samples per problem at each planned comparison; a run of fixed size has one. ``samples`` is the
+    number made so far. All looks together err with probability ``alpha``. The levels were calibrated for ``alpha`` =
+    0.05 and are scaled in proportion.
+
+    Raises:
+        ValueError: ``looks`` has several entries and is not ``LOOKS``.
     """
     if len(looks) == 1:
         return alpha * (_SINGLE / 0.05)
@@ -40,9 +43,9 @@ def level(looks: Sequence[int], samples: int, alpha: float) -> float:
 
 
 def look_number(looks: Sequence[int], samples: int) -> int:
-    """Return the number of the planned look reached, from 1.
+    """Return the number of the planned comparison reached, from 1.
 
-    ``looks`` are the samples per problem at each look; ``samples`` have been made.
+    ``looks`` are the samples per problem at each; ``samples`` is the number made so far.
     """
     return max(sum(planned <= samples for planned in looks), 1)
 
@@ -157,13 +160,13 @@ class GatePolicy(Strict):
     )
 
     @property
-    def stands_alone(self) -> bool:
+    def decides_without_baseline(self) -> bool:
         """Return whether critical floors can decide without a baseline."""
         return bool(self.critical_floors)
 
     @property
     def critical_floors(self) -> dict[str, float]:
-        """Return the pass rates that critical tags require."""
+        """Return the critical tier's required pass rates, by tag."""
         return {tag: rule.floor for tag, rule in sorted(self.cohorts.items()) if rule.tier == "critical"}
 
     @property

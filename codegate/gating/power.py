@@ -39,8 +39,8 @@ class RateModel:
     """The distribution of the problems' true pass rates.
 
     It is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems are nearly
-    always or nearly never solved. ``clusters`` has the pull request of each problem, ``counts`` each problem's passes
-    and samples in the baseline, if there is one.
+    always or nearly never solved. ``clusters`` has the pull request of each problem. ``counts`` has each problem's
+    passes and samples in the baseline; empty without one.
     """
 
     rate: float
@@ -55,7 +55,7 @@ class RateModel:
 
     @property
     def units(self) -> int:
-        """Return how many pull requests the problems come from."""
+        """Return the number of different pull requests."""
         return len(set(self.clusters))
 
     def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
@@ -65,7 +65,7 @@ class RateModel:
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return the distribution of pass rates that a baseline shows.
+    """Return the distribution of pass rates fitted to a baseline.
 
     Raises ValueError without graded samples.
     """
@@ -77,7 +77,7 @@ def baseline_model(baseline: CandidateSamples) -> RateModel:
 
 
 def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:
-    """Fit the distribution of true pass rates to counts.
+    """Return the distribution of true pass rates fitted to counts.
 
     ``counts`` has passes and samples of each problem, ``clusters`` its pull request. The distribution is Beta(m s,
     (1-m) s): m is the mean pass rate, and s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
@@ -91,18 +91,18 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return a typical suite's distribution of pass rates.
+    """Return the assumed distribution for a suite without a baseline.
 
-    It is for suites without a baseline. ``clusters`` has the pull request of each problem.
+    ``clusters`` has the pull request of each problem.
     """
     return RateModel(TYPICAL_RATE, _TYPICAL_STRENGTH, tuple(clusters))
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """How often simulated gates end with each verdict.
+    """How often simulated gates end with each verdict, as shares.
 
-    ``samples`` is the mean number of samples per problem that one candidate takes.
+    ``samples`` is the mean number of samples per problem that a candidate takes.
     """
 
     passed: float
@@ -119,10 +119,10 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Simulate gates for a drop; return the shares of verdicts.
+    """Simulate gates of a candidate that lost ``drop``.
 
-    ``drop`` is the candidate's loss of pass rate, in 0..1. ``looks`` are samples per problem at each planned look
-    (None: the policy's). ``candidates`` is how many are gated together.
+    ``drop`` is its loss of pass rate, in 0..1. ``looks`` are the samples per problem at each planned comparison (None:
+    the policy's). ``candidates`` is the number of candidates gated together.
     """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}
@@ -176,9 +176,10 @@ def _passes(random_: random.Random, rate: float, n: int) -> int:
 class PowerStatement:
     """A forecast of what the gate can detect.
 
-    Drops and shares are in 0..1. No candidate passes with fewer than ``fewest_problems``. ``detectable_drop`` is the
-    smallest drop that 4 of 5 gates call regressed; None if there is none. ``equal`` is the forecast for a candidate
-    that lost nothing on these problems, ``worse`` for one that lost the margin.
+    Drops and shares are in 0..1. ``units`` counts pull requests. No candidate passes with fewer than
+    ``fewest_problems``. ``detectable_drop`` is the smallest drop that 4 of 5 gates call regressed; None if there is
+    none. ``equal`` is the forecast for a candidate that lost nothing on these problems, ``worse`` for one that lost the
+    margin.
     """
 
     problems: int
@@ -193,7 +194,10 @@ class PowerStatement:
 
     @property
     def expected_samples(self) -> tuple[int, int]:
-        """Return the fewest expected and most possible samples in all."""
+        """Return the expected and the largest number of samples.
+
+        Both are of all problems. The expected number is the smaller one of ``equal`` and ``worse``.
+        """
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
@@ -203,8 +207,8 @@ class PowerStatement:
             return ""
         return f"nothing passes below {count_of(self.fewest_problems, 'problem')} (`gate.min_problems`)"
 
-    def found_words(self) -> str:
-        """Return a phrase about the smallest drop that gates detect."""
+    def detectable_words(self) -> str:
+        """Return text about the smallest drop that gates detect."""
         if self.detectable_drop is None:
             return (
                 "no drop, however large, is found in 4 of 5 gates: "
@@ -225,7 +229,7 @@ class PowerStatement:
         return (
             f"{what}, up to {count_of(self.max_samples, 'sample')} each: {self.too_few_words() or equal}",
             f"one that lost {points} ends regressed in {self.worse.regressed:.0%} and passes in "
-            f"{self.worse.passed:.0%}; {self.found_words()}",
+            f"{self.worse.passed:.0%}; {self.detectable_words()}",
         )
 
 
@@ -234,8 +238,8 @@ def power_statement(
 ) -> PowerStatement:
     """Return the forecast of what a policy's gate can detect.
 
-    ``looks`` are samples per problem at each planned look (None: the policy's). ``candidates`` is how many are gated
-    together.
+    ``looks`` are the samples per problem at each planned comparison (None: the policy's). ``candidates`` is the number
+    of candidates gated together.
     """
     planned = looks or policy.looks
     return PowerStatement(
@@ -245,18 +249,19 @@ def power_statement(
         candidates=candidates,
         margin=policy.margin,
         fewest_problems=Terms(policy, planned, planned[-1], candidates).fewest_problems,
-        detectable_drop=least_drop(model, policy, looks=planned, candidates=candidates),
+        detectable_drop=simulated_detectable_drop(model, policy, looks=planned, candidates=candidates),
         equal=forecast(model, policy, looks=planned, candidates=candidates),
         worse=forecast(model, policy, looks=planned, candidates=candidates, drop=policy.margin),
     )
 
 
-def least_drop(
+def simulated_detectable_drop(
     model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
 ) -> float | None:
-    """Return the smallest drop that 4 of 5 gates detect.
+    """Return the smallest drop that 4 of 5 simulations detect.
 
-    None if they detect no drop so often. ``looks`` are samples per problem at each planned look (None: the policy's).
+    None if no drop is detected so often. ``looks`` are the samples per problem at each planned comparison (None: the
+    policy's). ``candidates`` is the number of candidates gated together.
     """
     steps = range(1, int(model.rate * 200) + 1)
 
@@ -282,16 +287,16 @@ LEAST_SAMPLES: Final = 4
 class Calibration:
     """The gate's false alarms, measured on one model's samples.
 
-    The samples are split at random into two halves, which the gate compares.
+    The samples are split at random into two halves, which the gate compares; ``splits`` times.
 
     Attributes:
         problems: problems with at least four independent samples; ``left_out`` have fewer.
-        half: samples per problem on each side, the least and the most of any problem.
+        half: smallest and largest number of samples of a problem in one half.
         alarms: splits in which one half was called regressed; ``passes`` passed, the rest was inconclusive.
         share: alarms / splits, with its 95 % interval ``low`` to ``high``; ``alpha`` is the promised maximum.
         noise: mean over problems of p(1-p): the variance of one sample.
-        run_noise: standard deviation of a run's pass rate with one sample per problem, from sampling alone.
-        detectable_drop: smallest drop that a gate with all of these samples as its baseline finds in 4 of 5 cases.
+        run_noise: standard deviation, from sampling only, of a run's pass rate with one sample per problem.
+        detectable_drop: smallest drop that 4 of 5 gates with all of these samples as baseline detect, or None.
     """
 
     problems: int
@@ -313,7 +318,7 @@ class Calibration:
     def kept(self) -> bool:
         """Return whether the false alarms agree with the promised ``alpha``.
 
-        They do if the lower end of the 95 % interval of their rate is at most ``alpha``.
+        They do if the lower end of the 95 % interval of ``share`` is at most ``alpha``.
         """
         return self.low <= self.alpha
 
@@ -321,8 +326,8 @@ class Calibration:
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
     """Gate random halves of one model's samples against each other.
 
-    Equal seeds give equal splits. Floors and ``must_pass`` are left out: alpha does not cover them. Raises UsageError
-    if fewer than two problems have four independent samples.
+    Equal seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them. Raises
+    UsageError if fewer than two problems have four independent samples.
     """
     usable = {
         problem: graded
@@ -362,7 +367,7 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
         alpha=policy.alpha,
         noise=noise,
         run_noise=(noise / len(usable)) ** 0.5,
-        detectable_drop=least_drop(baseline_model(kept), plain),
+        detectable_drop=simulated_detectable_drop(baseline_model(kept), plain),
     )
 
 

@@ -8,16 +8,16 @@ from typing import Final, Literal
 from pydantic import Field
 
 from codegate.gating.statistics import Pair, beta_binomial_cdf
-from codegate.gating.verdict import Exclusion, Flip
+from codegate.gating.verdict import ChangedProblem, Exclusion
 from codegate.strict import Strict
 
 
 class Sample(Strict):
     """One attempt, reduced to what the gate needs.
 
-    ``passed`` is None if infrastructure failed: the sample does not count, and ``failure`` says why. ``answer`` is a
-    digest of the whole answer, which shows copies; None if the answer was not kept. ``lost`` counts, by fault, the
-    tries of this sample, its last included, that ended in a fault which the answer may have caused.
+    ``passed`` is None if infrastructure failed: the sample does not count, and ``failure`` is the reason. ``answer`` is
+    a digest of the whole answer, by which copies are found; None if the answer was not kept. ``lost`` counts this
+    sample's tries, by fault, that ended in a fault which the answer may have caused.
     """
 
     index: int = Field(ge=0)
@@ -32,15 +32,15 @@ class CandidateSamples(Strict):
     """All samples of one candidate on a suite.
 
     Attributes:
-        conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
+        conditions: what must be equal in baseline and candidate: the suite's digest, the grader, the sandbox.
         proved: places (sandbox, images) in which the suite was proved to grade the same, this one included.
         settings: what is under test, by field: model, provider, sampling, prompt, solver.
-        excluded: why the other problems of the suite were not run.
-        clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
-        plain: digests without controls by problem id, for problems with controls; known for a run only.
+        excluded: reasons why the other problems of the suite were not run, by problem.
+        clusters: pull request of each problem; a problem that is not named here is independent of all others.
+        plain: digests without controls, by problem id, of problems with controls; only of a run, not of a baseline.
         packages: a digest for each set of package versions that was installed for its agent.
-        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} if they are unknown.
-        limits: by failure class or fault, which limit of the candidate to raise; known for a run only.
+        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} if unknown.
+        limits: advice to raise a limit, by failure class or fault; only of a run, not of a baseline.
     """
 
     candidate: str
@@ -61,11 +61,11 @@ class CandidateSamples(Strict):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return conditions and settings, which pooled samples have in common."""
+        """Return conditions and settings together, by field."""
         return {**self.conditions, **self.settings}
 
     def renumbered(self) -> "CandidateSamples":
-        """Return a copy with samples numbered from 0 per problem."""
+        """Return a copy with each problem's samples numbered from 0."""
         numbered = {
             problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
             for problem, entries in self.samples.items()
@@ -77,11 +77,11 @@ _BEYOND_CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Both sides' passes and samples on their common problems.
+class MatchedProblems:
+    """Passes and samples of problems common to baseline and candidate.
 
-    ``excluded`` are the other problems with reasons, ``failures`` the candidate's most frequent failure class by
-    problem.
+    ``excluded`` are the other problems with reasons. ``failures`` has by problem the candidate's most frequent failure
+    class, None if no sample failed.
     """
 
     pairs: dict[str, Pair]
@@ -99,10 +99,10 @@ def tally(samples: Sequence[Sample]) -> tuple[int, int]:
     return sum(sample.passed is True for sample in samples), sum(sample.passed is not None for sample in samples)
 
 
-def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
-    """Count both sides' passes and samples by problem.
+def match_problems(baseline: CandidateSamples, candidate: CandidateSamples) -> MatchedProblems:
+    """Count passes and graded samples of baseline and candidate.
 
-    Problems without a graded sample on one side are excluded, with a reason.
+    Problems that lack graded samples of one of them are excluded, with a reason.
     """
     pairs: dict[str, Pair] = {}
     failures: dict[str, str | None] = {}
@@ -116,11 +116,11 @@ def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
             continue
         side: Literal["baseline", "candidate", "both"] = "candidate" if left[1] else "baseline" if right[1] else "both"
         excluded.append(Exclusion(problem=problem, side=side, reason=_missing_reason(side, all_left, all_right)))
-    return Matched(pairs, failures, tuple(excluded))
+    return MatchedProblems(pairs, failures, tuple(excluded))
 
 
 def most_frequent(names: Iterable[str | None]) -> str | None:
-    """Return the most frequent name; among equals, the first alphabetically."""
+    """Return the most frequent name; of equals, the first alphabetically."""
     counts = Counter(filter(None, names))
     return min(counts, key=lambda name: (-counts[name], name), default=None)
 
@@ -133,10 +133,10 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
     return f"no counted sample: {', '.join(causes) or 'infrastructure fault'}"
 
 
-def copied(samples: CandidateSamples) -> tuple[int, int]:
+def count_copied(samples: CandidateSamples) -> tuple[int, int]:
     """Count the problems whose samples all repeat one answer.
 
-    The second number is how many problems were checked: those with several graded samples and known answers.
+    The second number is how many problems were checked: those with several graded samples, all with known answers.
     """
     several = [
         {sample.answer for sample in entries}
@@ -149,10 +149,11 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
     """Drop repeated answers, if most problems have only one answer.
 
-    A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
-    would overstate the evidence. A few equal answers are kept: a problem may be easy. The first graded copy stays.
+    A model at temperature 0, or behind a cache, repeats one answer. Its samples are not independent, and counting each
+    would overstate the evidence. Then a problem keeps its first graded copy. Otherwise all are kept: an easy problem
+    has equal answers by chance.
     """
-    same, several = copied(samples)
+    same, several = count_copied(samples)
     if 2 * same <= several:
         return samples
 
@@ -166,24 +167,27 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return the cluster of each problem: its source, or itself."""
+    """Return each problem's cluster: its pull request, or itself."""
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Return whether ``passed`` is too low to be chance.
+    """Return whether so few passes are no chance.
 
-    ``passed`` of ``n`` is compared with ``other_passed`` of ``other_n``. The predictive distribution of the one side
-    given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2)) puts at most 1 % on so few passes: 0 of 3 after
-    9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
+    ``passed`` of ``n`` is compared with ``other_passed`` of ``other_n``. The predictive distribution given the latter
+    (beta-binomial after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10,
+    or 0 of 2 after 10 of 10, but not 0 of 1.
     """
     return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
 
 
-def flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
-    """Return newly failing and newly passing problems, largest change first."""
+def changed_problems(matched: MatchedProblems) -> tuple[tuple[ChangedProblem, ...], tuple[ChangedProblem, ...]]:
+    """Return newly failing and newly passing problems, largest change first.
+
+    Any lower or higher pass rate counts.
+    """
     changed = [
-        Flip(
+        ChangedProblem(
             problem=problem,
             baseline_rate=pair.baseline_rate,
             baseline_n=pair.baseline_n,
@@ -195,9 +199,9 @@ def flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
         for problem, pair in matched.pairs.items()
         if pair.difference != 0.0
     ]
-    changed.sort(key=lambda flip: (-abs(flip.candidate_rate - flip.baseline_rate), flip.problem))
-    worse = tuple(flip for flip in changed if flip.candidate_rate < flip.baseline_rate)
-    return worse, tuple(flip for flip in changed if flip.candidate_rate > flip.baseline_rate)
+    changed.sort(key=lambda change: (-abs(change.candidate_rate - change.baseline_rate), change.problem))
+    worse = tuple(change for change in changed if change.candidate_rate < change.baseline_rate)
+    return worse, tuple(change for change in changed if change.candidate_rate > change.baseline_rate)
 
 
 def _changed_beyond_chance(pair: Pair) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from codegate.gating.comparability import ABSENT, HARNESS, UNSET, Differences
-from codegate.gating.decision import Terms, has_headroom, too_few
+from codegate.gating.decision import Terms, can_drop_by_margin, too_few
 from codegate.gating.policy import LOOKS
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
@@ -28,11 +28,12 @@ def reason_of(
     *,
     pending: bool,
 ) -> str:
-    """Return the sentence that explains a verdict.
+    """Return the sentences that explain a verdict.
 
-    It says how much, how sure and what next. ``kind`` is the verdict, ``found`` the comparison. ``detectable`` is the
-    smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is given if something
-    else than the test decided. ``pending``: more samples follow if this is inconclusive.
+    They give the difference, its uncertainty and what to do next. ``kind`` is the verdict, ``found`` the comparison.
+    ``detectable`` is the smallest drop that 4 of 5 such runs find, None if unknown. ``conclusion`` is the end of a
+    sentence, given if something other than the test decided. ``pending``: more samples follow if the verdict is
+    inconclusive.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
@@ -60,8 +61,8 @@ def _difference(found: Comparison, margin: float, which: str) -> str:
     text = f"{found.difference * 100:+.1f} pp"
     if found.interval is None:
         return text
-    low = beside(found.interval[0] * 100, -margin * 100, 1, "+")
-    high = beside(found.interval[1] * 100, 0.0, 1, "+")
+    low = round_without_crossing(found.interval[0] * 100, -margin * 100, 1, "+")
+    high = round_without_crossing(found.interval[1] * 100, 0.0, 1, "+")
     return f"{text}, {which} {low} to {high}"
 
 
@@ -72,7 +73,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
     drop = _p_value(found.p_regression, terms.level_regressed)
     limit = _p_value(found.p_noninferior, terms.level)
     shown = found.p_regression < terms.level_regressed
-    if kind == "pass" and not (found.p_noninferior < terms.level and has_headroom(found, policy)):
+    if kind == "pass" and not (found.p_noninferior < terms.level and can_drop_by_margin(found, policy)):
         return f"it is better ({probability(found.p_gain, terms.level)})."
     if kind == "pass":
         tolerated = f"; the smaller drop is real ({drop}) and tolerated" if shown else ""
@@ -81,7 +82,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
         return f"it is worse ({drop}){'; stopped early, so the size is likely overstated' if terms.pending else ''}."
     if too_few(pairs, terms):
         return f"a pass takes at least {terms.fewest_problems} problems."
-    if not has_headroom(found, policy):
+    if not can_drop_by_margin(found, policy):
         return f"the baseline solves too little for a drop of {margin} to show; add problems that it solves."
     if shown:
         return f"a drop is shown ({drop}), but whether it reaches {margin} is open ({limit})."
@@ -104,13 +105,13 @@ def _advice(terms: Terms, *, pending: bool) -> str:
     return "; more problems would settle it (codegate plan shows how much)"
 
 
-def population_sentence(found: Comparison, problems: int, *, join_first: bool, margin: float, level: float) -> str:
+def population_sentence(found: Comparison, problems: int, *, few_problems: bool, margin: float, level: float) -> str:
     """Return the sentence about bugs beyond the suite.
 
-    ``join_first``: there are too few problems to say anything. ``level`` is the one-sided level of the p-values.
+    ``few_problems``: too few to conclude anything. ``level`` is the one-sided level of the p-values.
     """
     source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
-    if join_first or found.interval is None:
+    if few_problems or found.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
         return f"For bugs like these: {what} too few to say anything about others."
     shown = _difference(found, margin, f"{100 * (1 - 2 * level):.3g}% interval")
@@ -128,8 +129,8 @@ def _points(share: float) -> str:
     return f"{share * 100:g} pp"
 
 
-def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
-    """Return ``value`` as text, rounded to ``digits`` decimals.
+def round_without_crossing(value: float, limit: float, digits: int, sign: str = "") -> str:
+    """Return ``value`` as text with ``digits`` decimals.
 
     More decimals are used if rounding would move it across ``limit``. ``sign`` is ``+`` or "", as in format strings.
     """
@@ -144,11 +145,11 @@ def probability(p: float, level: float = 1.0) -> str:
     """Return p as ``p=.012`` or ``p<.001``, not rounded across ``level``."""
     if p < min(0.001, level):
         return "p<.001"
-    return "p=" + beside(p, level, 3).removeprefix("0")
+    return "p=" + round_without_crossing(p, level, 3).removeprefix("0")
 
 
 def mismatch_reason(found: Differences) -> str:
-    """Return why two sides cannot be compared, and the remedy."""
+    """Return why a comparison is not possible, and the remedy."""
     differing = found.mismatches
 
     def describe(item: Mismatch) -> str:
@@ -176,7 +177,7 @@ def mismatch_reason(found: Differences) -> str:
 
 
 def controls_words(problems: tuple[str, ...]) -> str:
-    """Return the remedy for problems that gained controls in validation."""
+    """Return what to do after validation added controls to ``problems``."""
     return (
         f"`codegate validate` has added controls to {join_first(problems)} since the baseline was pinned. Controls can "
         "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "

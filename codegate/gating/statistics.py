@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 
 class Pair(NamedTuple):
-    """Both sides' passes and samples of one problem.
+    """Passes and samples of baseline and candidate on one problem.
 
-    Neither side is empty.
+    Both have at least one sample.
     """
 
     baseline_passed: int
@@ -44,8 +44,8 @@ class Comparison:
 
     A unit is a problem or a pull request. Rates and differences are in 0..1. The p-values are one-sided, of "there is
     no drop", "the drop is the margin or more" and "there is no gain". The interval's upper end is below 0 exactly when
-    ``p_regression`` is below its level, its lower end above -margin exactly when ``p_noninferior`` is, or when the
-    baseline solves less than the margin. The p-values and the interval are None below two units.
+    ``p_regression`` is below its level. Its lower end is above -margin exactly when ``p_noninferior`` is below its
+    level, or when the baseline solves less than the margin. The p-values and the interval are None below two units.
     """
 
     n: int
@@ -59,27 +59,27 @@ class Comparison:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean; the order of ``values`` cannot change it."""
+    """Return the mean, whatever the order of ``values``."""
     return math.fsum(values) / len(values)
 
 
 def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
     """Return the mean of p(1-p) over problems with repeated samples.
 
-    It is the variance of one sample, unbiased: the mean of x(k-x)/(k(k-1)) over the cells (passes x of k samples) with
-    k >= 2; None without such a cell.
+    It is the unbiased variance of one sample: the mean of x(k-x)/(k(k-1)) over the ``cells`` (passes x, samples k) with
+    k >= 2. None without such a cell.
     """
     repeated = [(x, k) for x, k in cells if k >= 2]
     return mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
 
 
-def consistent(
+def consistent_interval(
     low: float, high: float, *, difference: float, dropped: bool, ruled_out: bool, margin: float, rate: float
 ) -> tuple[float, float]:
-    """Adjust an interval so that it agrees with the tests.
+    """Adjust a difference's interval to agree with the tests.
 
-    ``high`` is put below 0 exactly if ``dropped``, ``low`` above -margin exactly if ``ruled_out``. Both are limited to
-    what is possible: a baseline of ``rate`` cannot lose more than that, nor gain more than 1 - ``rate``.
+    ``high`` is below 0 exactly if ``dropped``, ``low`` above -margin exactly if ``ruled_out``. Both are limited to what
+    is possible: a baseline of ``rate`` cannot lose more than ``rate``, nor gain more than 1 - ``rate``.
     """
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
@@ -89,7 +89,7 @@ def consistent(
 def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:
     """Return P(X <= passed) for X passes in ``n`` samples.
 
-    Their rate is Beta(a, b); each term is computed by log-gamma.
+    The pass rate is distributed as Beta(a, b).
     """
 
     def log_beta(x: float, y: float) -> float:
@@ -103,8 +103,8 @@ def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:
 def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
     """Return Wilson's score interval of ``passed`` of ``n`` trials.
 
-    Wilson 1927, JASA 22:209; ``n`` > 0. A sum of per-problem rates may be fractional; ``z`` is the standard normal
-    quantile, such as 1.96.
+    Wilson 1927, JASA 22:209; ``n`` > 0. ``passed`` may be fractional, as a sum of per-problem rates is. ``z`` is the
+    standard normal quantile, such as 1.96.
     """
     if not n > 0 or not 0 <= passed <= n:
         raise ValueError(f"a rate needs 0 <= passed <= n and n > 0, not {passed} of {n}")
@@ -115,11 +115,11 @@ def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
 
 
 def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]:
-    """Return the exact interval of a binomial rate.
+    """Return the exact interval of the rate ``passed`` of ``n``.
 
-    The rate is ``passed`` of ``n``. Each end is one-sided at ``level`` (Clopper and Pearson 1934): the upper end is the
-    rate at which so few passes have the chance ``level``; it is below the true rate in at most that share of cases,
-    also for few trials. A sum of per-problem rates may be fractional.
+    Each end is one-sided at ``level`` (Clopper and Pearson 1934). The upper end is the rate at which so few passes have
+    the chance ``level``. It is below the true rate in at most that share of cases, also for few trials. ``passed`` may
+    be fractional, as a sum of per-problem rates is.
     """
 
     def highest(passed: float) -> float:
@@ -139,8 +139,8 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
 def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: float) -> tuple[float, float]:
     """Return the interval of the difference of two unpaired rates.
 
-    It is ``passed`` of ``n`` minus ``other_passed`` of ``other_n``; ``z`` is the standard normal quantile, such as
-    1.96. Newcombe 1998, Stat. Med. 17:873, method 10.
+    The difference is ``passed`` of ``n`` minus ``other_passed`` of ``other_n``. ``z`` is the standard normal quantile,
+    such as 1.96. Newcombe 1998, Stat. Med. 17:873, method 10.
     """
     low, high = wilson(passed, n, z)
     other_low, other_high = wilson(other_passed, other_n, z)
@@ -154,8 +154,8 @@ def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: fl
 def mcnemar(lost: int, gained: int) -> float:
     """Return the one-sided exact p of "no drop".
 
-    P(X >= lost), X ~ Bin(lost + gained, 1/2), from discordant pairs; 1 without any. McNemar 1947, Psychometrika 12:153,
-    in its exact form.
+    P(X >= lost), X ~ Bin(lost + gained, 1/2), where ``lost`` and ``gained`` count the discordant pairs; 1 without any.
+    McNemar 1947, Psychometrika 12:153, in its exact form.
     """
     n = lost + gained
     return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
@@ -165,11 +165,12 @@ TwoByTwo = tuple[int, int, int, int]
 """Passes and samples of the first side, passes and samples of the second, for one problem."""
 
 
-def stratified(tables: Sequence[TwoByTwo]) -> float:
+def stratified_test(tables: Sequence[TwoByTwo]) -> float:
     """Return the two-sided exact p of "no problem's rate differs".
 
-    Given each problem's total, the first side's passes are hypergeometric; their sum over the problems is convolved
-    (Cochran 1954; Mantel and Haenszel 1959, without the normal approximation). Twice the smaller tail, at most 1.
+    Given each problem's total, the passes in the first set of samples are hypergeometric. The distribution of their sum
+    over the problems is convolved (Cochran 1954; Mantel and Haenszel 1959, without the normal approximation). p is
+    twice the smaller tail, at most 1.
     """
     distribution: list[float] = [1.0]
     least = observed = 0
@@ -196,7 +197,7 @@ Named = TypeVar("Named", bound=Hashable)
 
 
 def holm(p_values: Mapping[Named, float]) -> dict[Named, float]:
-    """Return the p-values adjusted for their number (Holm 1979)."""
+    """Return the p-values after Holm's adjustment (1979), by name."""
     adjusted: dict[Named, float] = {}
     highest = 0.0
     for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
@@ -251,7 +252,7 @@ def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
     return 1.0 - front * _beta_fraction(complement, b, a) / b
 
 
-def sf(t: float, df: float) -> float:
+def student_sf(t: float, df: float) -> float:
     """Return P(T > t) for Student's t.
 
     P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1 with 26.5.2); ``df`` > 0.
@@ -266,25 +267,25 @@ def sf(t: float, df: float) -> float:
     return tail if t >= 0 else 1.0 - tail
 
 
-def cdf(t: float, df: float) -> float:
+def student_cdf(t: float, df: float) -> float:
     """Return P(T <= t) for Student's t with ``df`` degrees."""
-    return sf(-t, df)
+    return student_sf(-t, df)
 
 
 @functools.lru_cache(maxsize=256)
-def quantile(p: float, df: float) -> float:
-    """Return the ``p`` quantile of Student's t."""
+def student_quantile(p: float, df: float) -> float:
+    """Return Student's t quantile at ``p`` for ``df`` degrees."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a quantile needs a probability strictly between 0 and 1, not {p}")
     tail = min(p, 1.0 - p)
     low, high = 0.0, 1.0
-    while sf(high, df) > tail:
+    while student_sf(high, df) > tail:
         low, high = high, high * 2.0
     while True:
         middle = (low + high) / 2.0
         if middle in (low, high):
             break
-        if sf(middle, df) > tail:
+        if student_sf(middle, df) > tail:
             low = middle
         else:
             high = middle

@@ -18,7 +18,7 @@ from codegate.gating.drift import LEVEL, Change, change_between, counts_of, inte
 from codegate.gating.estimates import Estimate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
-from codegate.gating.statistics import mean, quantile, within_variance
+from codegate.gating.statistics import mean, student_quantile, within_variance
 from codegate.gating.verdict import Mismatch
 from codegate.wording import count_of, join_first
 
@@ -133,7 +133,7 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
     """Return the least-squares slope of the pass rate over time.
 
     None below three runs, or if all have the same time. The residual variance is at least the sampling variance of a
-    run's rate: three runs in line by chance prove little.
+    run's rate, because three runs may be in line by chance.
     """
     points = [
         (datetime.fromisoformat(entry.at).timestamp() / _SECONDS, entry.pass_rate)
@@ -153,7 +153,7 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
     samples = sum(k for entry in entries for _, k in entry.counts.values()) / len(entries)
     sampling = (within_variance(cells) or 0.0) / max(samples, 1.0)
     error = math.sqrt(max(residual, sampling) / spread)
-    width = quantile(0.5 + LEVEL / 2, n - 2) * error
+    width = student_quantile(0.5 + LEVEL / 2, n - 2) * error
     return Slope(slope * DAYS, (slope - width) * DAYS, (slope + width) * DAYS, n)
 
 
@@ -178,8 +178,8 @@ class Alarm:
 class Night:
     """One UTC day's runs, compared with the stored samples.
 
-    ``alone`` compares this day's runs; ``window`` the runs of the last ``nights`` days, this one included (at most
-    seven).
+    ``alone`` compares only this day's runs. ``window`` compares the runs of the last ``nights`` days, this one
+    included; at most seven.
     """
 
     date: str
@@ -191,7 +191,10 @@ class Night:
 
 @dataclass(frozen=True)
 class Watch:
-    """The result of the nightly comparison: nights, exclusions and alarms."""
+    """The result of the nightly comparison.
+
+    ``left_out`` has the runs that were not compared, with reasons.
+    """
 
     nights: tuple[Night, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -211,7 +214,8 @@ class Watch:
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     """Compare the pinned candidate's nightly runs with its baseline.
 
-    Runs of the same model with other settings are left out, with the settings as the reason.
+    Runs under other conditions, with another model or with too many lost samples are left out, with the reason. So are
+    runs of the pinned model with other settings.
     """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
@@ -313,7 +317,7 @@ def history_alarms(
 ) -> tuple[Alarm, ...]:
     """Return the alarms that a history raises without a baseline.
 
-    One is that the newest run is more than ``stale_days`` days old.
+    They are: another model answered, a falling pass rate, and a newest run more than ``stale_days`` days old.
     """
     alarms = []
     for series in series_of(entries):

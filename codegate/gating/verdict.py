@@ -21,11 +21,11 @@ EXIT_CODES: dict[VerdictKind, ExitCode] = {
 }
 
 
-class Flip(Strict):
-    """A problem with different pass rates on the two sides.
+class ChangedProblem(Strict):
+    """One problem whose pass rates of baseline and candidate differ.
 
-    Rates are in 0..1, with their n. ``beyond_chance``: an equal candidate would differ so much in fewer than 1 of 100
-    runs. Other single flips are noise.
+    Rates are in 0..1; ``baseline_n`` and ``candidate_n`` are numbers of samples. ``beyond_chance``: an equally good
+    candidate would differ this much in fewer than 1 of 100 runs. A single change without it is noise.
     """
 
     problem: str
@@ -38,7 +38,7 @@ class Flip(Strict):
 
 
 class Exclusion(Strict):
-    """A problem that neither side counts, and the reason."""
+    """A problem left out of the comparison, and the reason."""
 
     problem: str
     side: Literal["baseline", "candidate", "both"]
@@ -56,10 +56,10 @@ class Mismatch(Strict):
 class Cohort(Strict):
     """The results on the problems that carry one tag.
 
-    It gates only through a floor of the critical tier. ``p_regression`` is the one-sided p of "no drop", None below
-    five problems; ``p_holm`` is adjusted for the number of cohorts. ``lower`` and ``upper`` are the exact interval of
-    the candidate's rate at level ``confidence``; ``upper`` is compared with ``floor``. Without a baseline, its values
-    are None.
+    Only a floor of the critical tier can change the verdict. ``p_regression`` is the one-sided p of "no drop", None
+    below five problems; ``p_holm`` is adjusted for the number of cohorts. ``lower`` and ``upper`` are the exact
+    interval of the candidate's rate at level ``confidence``; ``upper`` is compared with ``floor``. Without a baseline,
+    its values are None.
     """
 
     tag: str
@@ -78,7 +78,8 @@ class Cohort(Strict):
 class Drift(Strict):
     """The difference between the pinned model's fresh and stored samples.
 
-    ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model.
+    ``p`` is that of the two-sided exact stratified test. ``drifted``: the stored baseline no longer describes the
+    model.
     """
 
     problems: int
@@ -115,22 +116,22 @@ class Verdict(Strict):
 
     Attributes:
         reason: for people, with n and uncertainty.
-        baseline_label: None if floors and ``must_pass`` alone decided.
+        baseline_label: None if floors and ``must_pass`` decided without a baseline.
         population: what the comparison shows about bugs like these.
         baseline_samples: mean samples per problem of the baseline.
-        advisory: too few problems, or baseline samples, for a pass.
+        advisory: too few problems for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
-        p_regression: one-sided p of "no drop"; small means a drop.
-        p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
+        p_regression: one-sided p of "no drop"; a small p shows a drop.
+        p_noninferior: one-sided p of "the drop is at least the margin"; a small p rules that out.
         alpha: one-sided error over all looks and candidates, from the policy.
-        looks: planned looks; ``look``: the number of this one, from 1.
-        samples: samples per problem at this look; ``max_samples``: at the last planned one.
-        candidates: how many candidates the run gates together.
-        level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
+        looks: number of planned comparisons; ``look`` is the number of this one, from 1.
+        samples: samples per problem so far; ``max_samples`` is the number at the last planned comparison.
+        candidates: number of candidates that the run gates together.
+        level: one-sided level of ``p_noninferior``; ``level_regressed`` is the one of ``p_regression``.
         detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None if unknown.
-        futile: further looks cannot settle the question.
-        confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
-        mismatches: fields that must be equal and are not; ``changes``: fields that may differ and do.
+        futile: more samples cannot settle the verdict.
+        confirmed: whether fresh baseline samples show the regression too; None without such samples.
+        mismatches: fields that must be equal and are not; ``changes`` are fields that may differ and do.
         must_pass_failed: problems of the policy's ``must_pass`` that the candidate never solved.
     """
 
@@ -165,8 +166,8 @@ class Verdict(Strict):
     cohorts: tuple[Cohort, ...] = ()
     must_pass_failed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    regressions: tuple[Flip, ...] = ()
-    improvements: tuple[Flip, ...] = ()
+    regressions: tuple[ChangedProblem, ...] = ()
+    improvements: tuple[ChangedProblem, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
     changes: tuple[Mismatch, ...] = ()
@@ -183,5 +184,5 @@ class Verdict(Strict):
 
 
 def worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts from worst to best, infrastructure first."""
+    """Return the verdicts from worst to best, ``infrastructure`` first."""
     return tuple(sorted(verdicts, key=lambda verdict: _WORST.index(verdict.kind)))

@@ -98,7 +98,7 @@ class Project:
 
         The policy does if it has critical floors and no lock pins a baseline; else None.
         """
-        return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
+        return self.settings.gate if self.lock is None and self.settings.gate.decides_without_baseline else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
         """Return the run that is configured; arguments override it.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from codegate.gating.estimates import Difference, Estimate, mean_share, pooled_share, share_difference
+from codegate.gating.estimates import Difference, Estimate, mean_rate, pooled_share, share_difference
 from codegate.gating.samples import most_frequent
 from codegate.gating.statistics import holm, mcnemar
 from codegate.reporting.correctness import Graded, Samples, correctness
@@ -113,8 +113,8 @@ def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]
         FailureShare(
             name=name,
             count=counts[name],
-            share=mean_share(_rate(samples, name) for samples in side.values()),
-            baseline=mean_share(rates[name][1]),
+            share=mean_rate(_rate(samples, name) for samples in side.values()),
+            baseline=mean_rate(rates[name][1]),
             difference=share_difference(*rates[name]),
             p=p_values.get(name),
         )
@@ -188,7 +188,7 @@ def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples)
         tag=tag,
         pass_rate=ours.pass_at_1,
         score=ours.score,
-        baseline=mean_share(theirs),
+        baseline=mean_rate(theirs),
         difference=share_difference([_passed(side[problem]) for problem in both], theirs),
         failure=most_frequent(sample.failure for problem in problems for sample in side[problem]),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.gating import CandidateSamples
-from codegate.gating.estimates import Estimate, mean_share, pass_at_k, pass_hat_k
+from codegate.gating.estimates import Estimate, mean_rate, pass_at_k, pass_hat_k
 from codegate.reporting.plain import one_line
 
 _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not take k down for everybody
@@ -80,9 +80,9 @@ def correctness(side: Samples, k: int) -> Correctness:
     drawn = [(n, passed) for n, passed in counts if n >= k]
     scores = [[sample.score for sample in samples if sample.score is not None] for samples in side.values()]
     return Correctness(
-        pass_at_1=mean_share(passed / n for n, passed in counts),
+        pass_at_1=mean_rate(passed / n for n, passed in counts),
         k=k,
-        pass_at_k=mean_share(pass_at_k(n, passed, k) for n, passed in drawn),
-        pass_hat_k=mean_share(pass_hat_k(n, passed, k) for n, passed in drawn),
-        score=mean_share(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),
+        pass_at_k=mean_rate(pass_at_k(n, passed, k) for n, passed in drawn),
+        pass_hat_k=mean_rate(pass_hat_k(n, passed, k) for n, passed in drawn),
+        score=mean_rate(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),
     )

@@ -15,9 +15,9 @@ from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Sample
 from codegate.gating.comparability import condition_differences
 from codegate.gating.drop_tests import population_test
-from codegate.gating.estimates import Difference, Estimate, mean_share
+from codegate.gating.estimates import Difference, Estimate, mean_rate
 from codegate.gating.samples import clusters_of, tally, with_grade, without_copies
-from codegate.gating.statistics import Pair, TwoByTwo, holm, stratified
+from codegate.gating.statistics import Pair, TwoByTwo, holm, stratified_test
 from codegate.reporting.breakdown import tagged
 from codegate.reporting.plain import one_line
 from codegate.running import Run, candidate_samples
@@ -226,8 +226,8 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
     return SettingScore(
         setting,
         value,
-        mean_share(math.fsum(found) / len(found) for found in rates.values()),
-        mean_share(math.fsum(found) / len(found) for found in scores.values() if found).times(100),
+        mean_rate(math.fsum(found) / len(found) for found in rates.values()),
+        mean_rate(math.fsum(found) / len(found) for found in scores.values() if found).times(100),
         sum(len(samples) for side in sides for samples in side.values()),
     )
 
@@ -266,7 +266,12 @@ def _effects(groups: Mapping[_Group, _Tables], test: _Test) -> tuple[Effect, ...
 def _on_one(tables: _Tables) -> _Compared:
     (strata,) = tables.values()
     pair = _pair(strata)
-    return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
+    return (
+        pair.baseline_rate,
+        pair.candidate_rate,
+        Difference(pair.candidate_n, pair.difference),
+        stratified_test(strata),
+    )
 
 
 def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:

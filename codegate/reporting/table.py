@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from codegate.gating import Flip, Verdict
+from codegate.gating import ChangedProblem, Verdict
 from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table, bug
 from codegate.reporting.figures import Figure
@@ -26,29 +26,30 @@ def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
 
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
     """Return problems solved less often than by the pinned baseline."""
-    flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
+    changes = sorted(verdict.regressions, key=lambda change: not change.beyond_chance)
     places = {row.id: number for number, row in enumerate(view.problems)}
     header = ("Problem", "Bug", "Baseline → candidate", "First failure")
-    rows = tuple(_first_failure(places, view, verdict, flip) for flip in flips)
+    rows = tuple(_first_failure(places, view, verdict, change) for change in changes)
     return Table("newly-failing", "Newly failing problems", header, rows)
 
 
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
     """Return problems solved more often than by the pinned baseline."""
-    flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
+    changes = sorted(verdict.improvements, key=lambda change: not change.beyond_chance)
     rows = {row.id: row for row in view.problems}
     found = tuple(
-        (Name(flip.problem), bug(rows[flip.problem]) if flip.problem in rows else "", _change(flip)) for flip in flips
+        (Name(change.problem), bug(rows[change.problem]) if change.problem in rows else "", _change(change))
+        for change in changes
     )
     return Table("newly-passing", "Newly passing problems", ("Problem", "Bug", "Baseline → candidate"), found)
 
 
-def _change(flip: Flip) -> Figure:
-    if flip.baseline_n == flip.candidate_n == 1:
-        return Figure(f"{_passed(flip.baseline_rate)} → {_passed(flip.candidate_rate)}")
-    beyond = flip.beyond_chance and min(flip.baseline_n, flip.candidate_n) >= _ENOUGH_SAMPLES
+def _change(change: ChangedProblem) -> Figure:
+    if change.baseline_n == change.candidate_n == 1:
+        return Figure(f"{_passed(change.baseline_rate)} → {_passed(change.candidate_rate)}")
+    beyond = change.beyond_chance and min(change.baseline_n, change.candidate_n) >= _ENOUGH_SAMPLES
     return Figure(
-        f"{flip.baseline_rate:.0%} (n={flip.baseline_n}) → {flip.candidate_rate:.0%} (n={flip.candidate_n})"
+        f"{change.baseline_rate:.0%} (n={change.baseline_n}) → {change.candidate_rate:.0%} (n={change.candidate_n})"
         f"{', beyond chance' if beyond else ''}"
     )
 
@@ -58,19 +59,19 @@ def _passed(rate: float) -> str:
 
 
 def _first_failure(
-    places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
+    places: Mapping[str, int], view: ReportView, verdict: Verdict, change: ChangedProblem
 ) -> tuple[str, str, str, str]:
-    name, title, message = Name(flip.problem), "", figures.spaced(flip.candidate_failure or "")
-    row = places.get(flip.problem)
+    name, title, message = Name(change.problem), "", figures.spaced(change.candidate_failure or "")
+    row = places.get(change.problem)
     if row is not None:
         problem = view.problems[row]
         title = bug(problem)
         columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
         attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
         for column, sample, attempt in [each for each in attempts if each[2].status == "failed"][:1]:
-            name = Name(flip.problem, attempt_anchor(row, column, sample))
+            name = Name(change.problem, attempt_anchor(row, column, sample))
             message = ": ".join(filter(None, (figures.spaced(attempt.failure or ""), _excerpt(attempt))))
-    return name, title, _change(flip), Name(message)
+    return name, title, _change(change), Name(message)
 
 
 def _excerpt(attempt: AttemptView) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
-from codegate.gating.sentence import beside, probability
+from codegate.gating.sentence import probability, round_without_crossing
 from codegate.reporting import figures
 from tests.gating.sampling import CONDITIONS, SETTINGS, side, uniform
 
@@ -467,7 +467,7 @@ def test_samples_without_a_digest_are_refused() -> None:
 @given(st.floats(-100, 100), st.sampled_from([-10.0, -5.0, 0.0, 0.04, 0.05, 95.0]), st.sampled_from([1, 3]))
 def test_no_number_is_rounded_across_a_threshold(value: float, limit: float, digits: int) -> None:
     if abs(value - limit) > 10.0 ** -(digits + 3):
-        shown = float(beside(value, limit, digits, "+"))
+        shown = float(round_without_crossing(value, limit, digits, "+"))
         assert (shown < limit, shown > limit) == (value < limit, value > limit)
 
 

@@ -46,7 +46,7 @@ def test_one_draw_is_the_rate_and_more_draws_only_help_one_and_hurt_the_other(n:
 def test_the_share_of_equal_problems_is_wilsons(n: int, data: st.DataObject) -> None:
     passed = data.draw(st.integers(0, n))
     oracle = stats.binomtest(passed, n).proportion_ci(0.95, method="wilson")
-    found = estimates.mean_share([1.0] * passed + [0.0] * (n - passed))
+    found = estimates.mean_rate([1.0] * passed + [0.0] * (n - passed))
     assert found.n == n
     assert ends(found) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
     assert found.value == pytest.approx(passed / n)

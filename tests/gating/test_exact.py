@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.statistics import beta_binomial_cdf, exact_interval, holm, mcnemar, newcombe, stratified, wilson
+from codegate.gating.statistics import (
+    beta_binomial_cdf,
+    exact_interval,
+    holm,
+    mcnemar,
+    newcombe,
+    stratified_test,
+    wilson,
+)
 
 Z = 1.959963984540054
 
@@ -72,7 +80,7 @@ def test_strata_are_enumerated(counts: list[tuple[int, int]]) -> None:
         total = sum(value for value, _ in choice)
         below += p * (total <= observed)
         above += p * (total >= observed)
-    assert stratified(tables) == pytest.approx(min(2 * min(below, above), 1.0), abs=1e-9)
+    assert stratified_test(tables) == pytest.approx(min(2 * min(below, above), 1.0), abs=1e-9)
 
 
 @given(st.integers(1, 12), st.floats(0.5, 20), st.floats(0.5, 20), st.data())

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, GatePolicy, compare
-from codegate.gating.policy import LOOKS, CohortPolicy, level
+from codegate.gating.policy import LOOKS, CohortPolicy, error_level
 from codegate.gating.samples import beyond_chance
 from tests.gating.sampling import side, uniform
 
@@ -37,12 +37,12 @@ def answered(results: Results, answers: dict[str, list[str]]) -> CandidateSample
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
 def test_each_look_has_less_than_the_whole_error(alpha: float) -> None:
-    found = [level(LOOKS, samples, alpha) for samples in LOOKS]
+    found = [error_level(LOOKS, samples, alpha) for samples in LOOKS]
     assert max(found) < alpha
     assert found == sorted(found)
-    assert level(LOOKS, 13, alpha) == found[-1]
+    assert error_level(LOOKS, 13, alpha) == found[-1]
     for fixed in (1, 3, 10):
-        assert level((fixed,), fixed, alpha) == pytest.approx(0.8 * alpha), "one look of a fixed number"
+        assert error_level((fixed,), fixed, alpha) == pytest.approx(0.8 * alpha), "one look of a fixed number"
 
 
 def test_only_calibrated_schedules_are_judged() -> None:

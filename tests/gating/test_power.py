@@ -62,7 +62,7 @@ def test_few_problems_get_no_pass() -> None:
     single = power_statement(typical_model([f"p{i}" for i in range(6)]), POLICY, looks=(2,))
     assert (single.fewest_problems, single.equal.passed) == (16, 0.0)
     assert "or no drop" not in found.sentences()[1]
-    assert "too few problems" in power_statement(typical_model([f"p{i}" for i in range(1)]), POLICY).found_words()
+    assert "too few problems" in power_statement(typical_model([f"p{i}" for i in range(1)]), POLICY).detectable_words()
 
 
 def test_the_model_is_fitted_to_the_repeats_of_the_baseline() -> None:

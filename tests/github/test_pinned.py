@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError
 from codegate.gating import Baseline, Download, Origin, pin
-from codegate.gating.baseline import encoded, write_baseline, write_lock
+from codegate.gating.baseline import encode_file, write_baseline, write_lock
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import fetch_pinned
 from codegate.operations.pinned import NoBaseline, Pinned
@@ -62,7 +62,7 @@ class Scene:
         aside = self.folder.parent / "aside"
         write_baseline(aside / "baseline.json", PINNED)
         lock = write_lock(aside / "codegate.lock", aside / "baseline.json", transport)
-        data = encoded(lock.model_copy(update=changes))
+        data = encode_file(lock.model_copy(update=changes))
         self.content.commits[BASE] = {"codegate.lock": data}
         (self.workspace / "codegate.lock").write_bytes(data)
 
@@ -72,7 +72,7 @@ class Scene:
     def fetch(self, name: str = "codegate.lock") -> Pinned:
         found = fetch_pinned(self.github, self.event, name, self.workspace)
         assert found.baseline == PINNED
-        assert encoded(found.baseline) == found.data
+        assert encode_file(found.baseline) == found.data
         return found
 
     def nothing(self) -> NoBaseline:
@@ -103,7 +103,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 def holding(baseline: Baseline, name: str = "baseline.json") -> bytes:
-    return zipped({name: encoded(baseline), "report.html": b"<p>"})
+    return zipped({name: encode_file(baseline), "report.html": b"<p>"})
 
 
 def artifact(number: int) -> str:
@@ -146,7 +146,7 @@ def test_an_artifact_that_is_gone_is_named_with_its_workflow(scene: Scene) -> No
 
 def test_then_a_release_follows(scene: Scene) -> None:
     scene.put(holding(OTHER))
-    scene.content.releases = {"other": {"x": b"x"}, "v1/a": {"a.txt": b"x", "baseline.json": encoded(PINNED)}}
+    scene.content.releases = {"other": {"x": b"x"}, "v1/a": {"a.txt": b"x", "baseline.json": encode_file(PINNED)}}
     scene.lock(Download(artifact=NAME, release="v1/a"))
     assert scene.fetch().source == "file 'baseline.json' of release 'v1/a'"
     scene.lock(Download(release="other"))
@@ -159,11 +159,11 @@ def test_then_a_release_follows(scene: Scene) -> None:
 
 def test_then_the_checked_out_file_follows_and_the_base_commits(scene: Scene) -> None:
     scene.lock()
-    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    (scene.workspace / "baseline.json").write_bytes(encode_file(PINNED))
     found = scene.fetch()
     assert (found.source, found.notes) == ("file 'baseline.json' of the checked-out tree", ())
-    scene.content.commits[BASE]["baseline.json"] = encoded(PINNED)
-    (scene.workspace / "baseline.json").write_bytes(encoded(OTHER))  # the pull request's
+    scene.content.commits[BASE]["baseline.json"] = encode_file(PINNED)
+    (scene.workspace / "baseline.json").write_bytes(encode_file(OTHER))  # the pull request's
     assert scene.fetch().source == f"file 'baseline.json' of the base commit {BASE[:12]}"
 
 
@@ -273,9 +273,9 @@ def test_only_so_many_runs_are_asked_about(scene: Scene, failed: int, words: str
 POISON: dict[str, tuple[Callable[[], bytes], str]] = {
     "another baseline": (lambda: holding(OTHER), "SHA-256"),
     "of another suite": (lambda: holding(made(suite_digest="f" * 64)), "SHA-256"),
-    "one byte more": (lambda: zipped({"baseline.json": encoded(PINNED) + b"\n"}), "SHA-256"),
+    "one byte more": (lambda: zipped({"baseline.json": encode_file(PINNED) + b"\n"}), "SHA-256"),
     "zip bomb": (lambda: zipped({"baseline.json": b" " * (24 << 20)}), "no usable archive"),
-    "no archive": (lambda: encoded(PINNED), "no usable archive"),
+    "no archive": (lambda: encode_file(PINNED), "no usable archive"),
 }
 
 
@@ -355,7 +355,7 @@ def test_a_lock_is_in_the_repository(scene: Scene, name: str) -> None:
 
 def test_a_lock_that_only_the_pull_request_has_does_not_count(scene: Scene) -> None:
     scene.lock()
-    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    (scene.workspace / "baseline.json").write_bytes(encode_file(PINNED))
     scene.content.commits[BASE] = {}
     assert f"there is no codegate.lock in the base commit {BASE[:12]}" in str(scene.nothing())
 
@@ -392,7 +392,7 @@ def test_without_a_pull_request_the_tree_counts(scene: Scene) -> None:
 def _clone(scene: Scene) -> None:
     """Make the checked-out tree a clone whose base commit holds lock and baseline, and whose tree holds others."""
     scene.lock(BY_NAME)
-    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    (scene.workspace / "baseline.json").write_bytes(encode_file(PINNED))
     commit = commit_all(scene.workspace)
     scene.event = event_of(scene.server, scene.folder.parent, commit)
     (scene.workspace / "baseline.json").unlink()

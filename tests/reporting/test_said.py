@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import CandidateSpec, Message, Prices
-from codegate.gating import Flip, Verdict
+from codegate.gating import ChangedProblem, Verdict
 from codegate.gating.verdict import Cohort
 from codegate.grading import Regressions
 from codegate.reporting import (
@@ -139,9 +139,9 @@ def judged(verdict: Verdict) -> Verdict:
                 Cohort(tag="kind:dates", problems=10, baseline_rate=0.5, candidate_rate=1.0),
             ),
             "regressions": (
-                Flip(problem="money-03", baseline_rate=1, baseline_n=10, candidate_rate=0, candidate_n=5,
+                ChangedProblem(problem="money-03", baseline_rate=1, baseline_n=10, candidate_rate=0, candidate_n=5,
                      candidate_failure="timeout", beyond_chance=True),
-                Flip(problem="dates-01", baseline_rate=1, baseline_n=1, candidate_rate=0, candidate_n=1),
+                ChangedProblem(problem="dates-01", baseline_rate=1, baseline_n=1, candidate_rate=0, candidate_n=1),
             ),
         }
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
-from codegate.gating.statistics import stratified
+from codegate.gating.statistics import stratified_test
 from codegate.reporting import (
     build_view,
     read_result,
@@ -85,7 +85,7 @@ def test_p_of_a_problem_is_exact_over_strata_and_adjusted_for_all_comparisons() 
         return heat(one, 0) if number == 0 else [True, False, True] if number < 4 else [True] * 3
 
     (changed,) = sweep_of([run_with(GRID, one_problem)]).problems
-    single = stratified([(3, 3, 0, 3)] * 2)
+    single = stratified_test([(3, 3, 0, 3)] * 2)
     # Three problems with both settings, and this one, on which the solver can show nothing. Twelve always pass.
     assert changed.where == "p-00"
     assert changed.p == pytest.approx(7 * single)
