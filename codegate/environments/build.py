@@ -77,7 +77,7 @@ class BuildFailed(SandboxError):
         ended: how the command ended, such as its exit status.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
-        dated: whether packages of a later day may help, because codegate chose the day.
+        dated: whether newer packages may help, because codegate left out those released after the tree's day.
         unreachable: whether a package index could not be reached.
     """
 
@@ -156,7 +156,7 @@ def obtain(
 
 
 class _Builder:
-    """A build of an environment; ``record`` can be repeated."""
+    """Builds one environment; ``record`` can be called again."""
 
     def __init__(
         self,

@@ -223,9 +223,10 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return ``command`` with facts of the command that runs it.
+    """Return ``command`` with context from the command that runs it.
 
-    The facts are ``env``, ``place`` and ``left_out``.
+    ``env`` are the outer command's variables, ``place`` is the file that has ``command``, and ``left_out`` are further
+    notes. Variables and place of ``command`` itself take precedence.
     """
     before = command.before
     if before and "package.json" in place:

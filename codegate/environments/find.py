@@ -82,9 +82,9 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def in_image(self, has: Has | None) -> bool:
-        """Return whether a container image brings the job's toolchains.
+        """Return whether the job's own container image has its toolchains.
 
-        ``has`` is None if sandboxes have images.
+        ``has`` checks which toolchains exist; None: sandboxes are made from images.
         """
         return has is None and bool(self.image)
 

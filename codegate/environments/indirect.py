@@ -153,7 +153,10 @@ def _lines(text: str, name: str) -> list[str]:
 
 
 def _alternatives(condition: str) -> Iterator[str]:
-    """Yield what commas separate in tox's ``condition``, braces expanded: ``py3{8,9},lint``."""
+    """Yield the alternatives in tox's ``condition``, braces expanded.
+
+    ``py3{8,9},lint`` gives ``py38``, ``py39`` and ``lint``.
+    """
     for one in re.findall(r"(?:[^,{}]|\{[^{}]*\})+", condition):
         parts = (part[1:-1].split(",") if part.startswith("{") else [part] for part in re.split(r"(\{[^{}]*\})", one))
         yield from islice(map("".join, product(*parts)), _MOST_ALTERNATIVES)
@@ -164,9 +167,9 @@ def _holds(condition: str, factors: list[str]) -> bool:
 
 
 def _substituted(text: str, name: str) -> str:
-    """Return a text of tox's environment ``name``, ``{…}`` filled in.
+    """Return ``text`` with tox's ``{…}`` placeholders filled in.
 
-    Unknown ones become empty.
+    ``name`` is the tox environment. Unknown placeholders become empty.
     """
     known = {"toxinidir": ".", "tox_root": ".", "envpython": "python", "envname": name, "env_name": name}
     known |= dict.fromkeys(("envtmpdir", "env_tmp_dir"), "/tmp/tox")  # noqa: S108

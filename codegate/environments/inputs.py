@@ -144,8 +144,8 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
 def needed_toolchains(recipe: Recipe, tree: Tree) -> frozenset[str]:
     """Return the names of toolchains that a recipe needs.
 
-    They are the ones that it names, or else those that the tree's manifests belong to. If it names some and the tree
-    has Python's manifests, Python is added, because such a tree gets a virtual environment.
+    These are the recipe's ``tools``, or, if it has none, those that the tree's manifests belong to. Python is added if
+    the tree has Python's manifests, because such a tree gets a virtual environment.
     """
     names = {path.rpartition("/")[2] for path in tree if path.startswith(f"{recipe.folder}/" if recipe.folder else "")}
     implied = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, names))}

@@ -45,10 +45,10 @@ _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
 def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[list[tuple[str, str]], str]:
     """Return the set-up and test commands that files imply.
 
-    The lock files and manifests of ``folder`` are read. Set-up commands are pairs of command and file. Go, Rust and
-    Java need none, because their test commands load dependencies themselves. The test commands are lines of a text; the
-    first line that starts a known runner is used. With ``light``, the only optional dependencies that are installed are
-    those named for tests.
+    The files are the lock files and manifests of ``folder``. The first value has pairs of a set-up command and its
+    file. It is empty for Go, Rust and Java, because their test commands load dependencies themselves. The second value
+    has test commands, one a line; the first that starts a known runner is used. ``light``: of the optional
+    dependencies, only those named for tests are installed.
     """
     inside = f"{folder}/" if folder else ""
     names = set(Subtree.of(tree, folder))  # with the lock of the workspace that the folder is in

@@ -305,7 +305,10 @@ def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused)
 
 
 def _carry(source: socket.socket, sink: socket.socket, count: Any = lambda _: None) -> None:
-    """Copy bytes until one side closes; ``count`` gets their sizes."""
+    """Copy bytes until a connection closes.
+
+    ``count`` is called with the size of each piece.
+    """
     # Closing both ends the thread that carries the other direction.
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):

@@ -61,7 +61,7 @@ for found in importlib.metadata.distributions():
 def helper_files(resolved: str | None) -> dict[str, bytes]:
     """Return certificates, Maven settings and constraints, by file name.
 
-    The builder puts them into the sandbox. ``resolved`` are the versions that set-up is constrained to.
+    The builder puts them into the sandbox. ``resolved`` are versions that constrain set-up; None: no constraints.
     """
     java = java_authorities()
     pins = "\n".join(_PIN.findall(resolved or ""))
@@ -74,11 +74,11 @@ def helper_files(resolved: str | None) -> dict[str, bytes]:
 
 
 def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> str:
-    """Return a script that moves the files out of ``GIVEN``.
+    """Return a script that moves the helper files into place.
 
-    ``given`` has the files of this folder by name; the name decides where a file goes. With ``git``, the script also
-    makes the tree a repository: it commits, dated ``day``, the files whose names are on its standard input, each
-    followed by a NUL.
+    ``given`` are the files of ``helper_files``, which the script finds in ``GIVEN``. With ``git``, it also makes the
+    tree a repository: it commits, dated ``day``, the files whose names are on its standard input, each followed by a
+    NUL.
     """
     places = {"authorities.pem": AUTHORITIES, "authorities.jks": JAVA_AUTHORITIES, "constraints.txt": CONSTRAINTS}
     lines = [f"mkdir -p {HOME}/.m2 {BIN} {CACHE}"]

@@ -105,7 +105,7 @@ def build_lock(inputs: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def new_archive() -> Iterator[Path]:
-    """Yield the path of an archive to write.
+    """Yield the path at which to write a new archive.
 
     Its file is removed at the end unless ``store_built`` stored it.
 

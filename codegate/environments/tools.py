@@ -68,9 +68,10 @@ def toolchain_check(backend: Backend) -> Has | None:
 
 @cache
 def is_obtainable(name: str, version: str) -> bool:
-    """Return whether this machine or an index has a toolchain.
+    """Return whether sandboxes without images can get a toolchain.
 
-    It is the check of sandboxes without images. With the name ``PACKAGE``, ``version`` is a system package.
+    It must be on this machine or in an index. If ``name`` is ``PACKAGE``, ``version`` is a system package, which must
+    be installed here.
     """
     if name == PACKAGE:
         with contextlib.suppress(NotInstalled):
@@ -167,7 +168,11 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:
-    """Return the nearest available version, newer first, else ``version``."""
+    """Return the available version nearest to ``version``.
+
+    ``has`` checks whether a version is available. Of two equally near ones, the newer is returned. If none is
+    available, ``version`` is.
+    """
     first = _FIRST.get(tool, "")
     wanted = re.match(r"\d+", version.removeprefix(first))
     if wanted is None or has(tool, version):
@@ -180,9 +185,9 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
 def declared_version(tree: Tree, folder: str, tool: str, has: Has | None = None) -> tuple[str, str]:
     """Return the required version of ``tool``, and the requiring file.
 
-    The file nearest to ``folder`` counts. ``has`` checks whether a version is available; a range of Python versions
-    counts only with it. If no file requires a version, both are "", except for Node without ``has``: its long-term
-    release is returned.
+    The file nearest to ``folder`` counts. A range of Python versions counts only with ``has``, which checks whether a
+    version is available. If no file requires a version, both values are "". For Node without ``has``, its long-term
+    release is returned instead.
     """
     for place in dict.fromkeys((f"{folder}/" if folder else "", "")):
         for name in _FILES:

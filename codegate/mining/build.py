@@ -87,7 +87,7 @@ class ProblemBuilder:
     """Makes problems of merged changes. Thread-safe.
 
     Attributes:
-        today: the day that quarantines count from.
+        today: the first day of new quarantines.
         tip: the newest tree; its changelogs may describe older changes.
         stop: set when results are no longer wanted.
         usage: tokens of the model calls that rewrote statements.
@@ -186,14 +186,14 @@ class _UnitBuilder:
     own: RunnerSettings | None
 
     def problem(self) -> BuiltProblem:
-        environment, settings, trial, leaks = self._try()
+        environment, settings, trial, leaks = self._find_build()
         same = trial.cut is self.parts
         return replace(self, parts=trial.cut)._finish(environment, settings, trial, leaks if same else None)
 
     def _with_folder(self, settings: RunnerSettings | None) -> RunnerSettings:
         """Return ``settings`` with the folder that is mined.
 
-        Raise ``ChangeRejected`` for None, which means that no known runner runs the tests.
+        Raise ``ChangeRejected`` if ``settings`` is None, because no known runner runs the tests.
         """
         if settings is None:
             files = ", ".join(self.parts.test_files)
@@ -248,12 +248,13 @@ class _UnitBuilder:
             raise ChangeRejected(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return BuiltProblem(problem, environment)
 
-    def _try(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
+    def _find_build(self) -> tuple[Environment, RunnerSettings, Trial, LeakAudit | None]:
         """Find a build in which the fix makes tests pass.
 
-        Return its environment, settings, trial and leak audit. The tests run with and without the fix, in the nearest
-        build first, and then in builds of the base tree if the nearest build may be why tests fail. A build of a later
-        tree may hold the fix, so it is audited for leaks before anything runs; otherwise the audit is None.
+        Return its environment, settings, trial and leak audit. In each build, the tests run with and without the fix.
+        The nearest build comes first. Builds of the change's own base tree follow if tests may fail because of the
+        nearest build. A build of a later tree may hold the fix, so it is audited for leaks before tests run; otherwise
+        the audit is None.
         """
         builder, support, parts, unit = self.builder, self.support, self.parts, self.prospect.unit
         builds = builder.recorded
@@ -380,9 +381,9 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; raise ``ChangeRejected`` if it lacks needed names.
+    """Return ``statement``; require all names that an answer needs.
 
-    They are the ``unresolvable`` names of ``interface``.
+    These are the ``unresolvable`` names of ``interface``. Raise ``ChangeRejected`` if one is missing.
     """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:

@@ -36,7 +36,7 @@ class Cut:
         fixed: the whole tree after the fix, for reading declarations from.
         test_files: changed test modules that exist after the fix, which are run.
         public_tests: test modules of the base tree.
-        source_lines: changed lines of source, per file the larger of added and removed.
+        source_lines: number of changed source lines; of each file, the larger of lines added and lines removed.
         folder: the part of the repository that is mined; empty: all of it.
     """
 
@@ -224,8 +224,8 @@ def public_tests(
 ) -> tuple[str, ...]:
     """Return the base's test modules that a model should see.
 
-    They are the modules in ``runnable`` (the hidden test files), then others in their folders, then all others in their
-    languages, at most ``MAX_PUBLIC_TESTS``. ``before`` classifies the base's paths; ``name`` returns a file's language.
+    At most ``MAX_PUBLIC_TESTS`` are chosen: first those in ``runnable`` (the hidden test files), then others in their
+    folders, then others in their languages. ``before`` classifies the base's paths; ``name`` returns a file's language.
     """
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]

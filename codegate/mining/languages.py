@@ -106,7 +106,8 @@ def language_name(path: str) -> Language | None:
 def language_namer(*, reports: bool) -> NameOf:
     """Return the function that names a file's language.
 
-    A recipe whose command writes ``reports`` runs tests of all languages, so every file gets a language.
+    ``reports``: the recipe's command writes reports. It then runs tests of all languages, so every file gets a
+    language.
     """
     return (lambda path: language_name(path) or "junit") if reports else language_name
 

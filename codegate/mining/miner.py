@@ -164,7 +164,7 @@ def _builds(
 def _until_stopped(sandboxes: Sandboxes, out: Path, work: Callable[[], Value]) -> Value:
     """Return the result of ``work``; an interrupt closes the backend.
 
-    Then it raises Interrupted, whose message says what is at ``out``.
+    The interrupt then raises Interrupted, with a message on what is at ``out``.
     """
     try:
         return work()

@@ -9,8 +9,7 @@ def import_roots(tree: Tree) -> tuple[str, ...]:
     """Return the folders from which ``tree``'s code is imported.
 
     These are its top, ``src``, and folders that its configuration names. If ``tree`` is a part of a repository, the
-    paths are relative to the repository's root. The roots of the repository's other projects and the repository's root
-    follow.
+    paths are relative to the repository's root, and its other projects' import roots and the root itself follow.
     """
     roots = _roots(tree)
     if not isinstance(tree, Subtree):

@@ -80,7 +80,7 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue, neighbouring changes spread over different components.
+    """Return the queue, with neighbours of different components.
 
     Otherwise one file that often changes could fill a suite.
     """

@@ -39,8 +39,8 @@ class Exposure:
     """How many problems are newer than a model's training data.
 
     Attributes:
-        cutoff: the day its training data ends, as configured; None when unknown.
-        after: problems whose fix is newer than that day; None when it is not known.
+        cutoff: the configured day on which its training data ends; None if unknown.
+        after: number of problems whose fix is newer than that day; None if the day is unknown.
         n: active problems with a date.
     """
 

@@ -60,7 +60,7 @@ class RecipeRun:
     def ready(self) -> bool:
         """Return whether more tests pass than fail.
 
-        Some may fail because they need a network.
+        Not all have to pass, because tests that need a network fail here.
         """
         return self.passed > len(self.failed)
 
@@ -113,7 +113,10 @@ class ChosenRecipe:
 
 
 def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
-    """Return the builds that the old suite's problems use."""
+    """Return the builds that the active problems of ``old`` use.
+
+    Empty if ``old`` is None. Their environments are registered in ``sandboxes``.
+    """
     found: dict[str, RecordedBuild] = {}
     for problem in old.active if old is not None else ():
         name, when = problem.manifest.environment, problem.manifest.provenance.date
@@ -125,9 +128,9 @@ def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
 
 
 def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
-    """Return the tree ``base``, which an environment was built from.
+    """Return the tree that an environment was built from.
 
-    ``old`` is the suite that is refreshed; some trees are in its folder, the others in ``repository``.
+    ``base`` names a folder of ``old``, the suite that is refreshed, or a commit of ``repository``.
     """
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
@@ -161,7 +164,7 @@ def runnable_tests(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
 def builds_of_written(
     recipe: Recipe, sandboxes: Sandboxes, known: Sequence[RecordedBuild] = (), path: str = ""
 ) -> RecordedBuilds:
-    """Return builds of a recipe that the project wrote itself.
+    """Return the builds of a recipe that the project wrote.
 
     ``known`` are builds of the suite that is refreshed; those of the same recipe are used. ``path`` is the folder that
     is mined; empty: all of the repository.
@@ -306,9 +309,9 @@ def _last_lines(text: str, most: int) -> str:
 
 
 def _other_interpreter(tests: str, language: Language | None) -> str:
-    """Return a hint if a test command has another Python.
+    """Return a hint if a test command names another Python.
 
-    ``tests`` is the command. "" if that is the virtual environment's, or not given by its path.
+    ``tests`` is the command. Return "" if its program is that of the virtual environment, or is given without a path.
     """
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):

@@ -45,8 +45,8 @@ class RecordedBuild:
     Attributes:
         recipe: the recipe that was built.
         date: commit date of the tree for which it was built.
-        asked: SHA-256 of the inputs with the whole recipe, of which ``recipe`` may lack failed parts; empty if unknown.
-        layer: the build's result; None: an earlier mining run made the build, for the suite that is refreshed now.
+        asked: SHA-256 of the inputs with the recipe before failed parts were left out; empty if unknown.
+        layer: the build's result; None if an earlier mining run made it, for the suite that is refreshed.
     """
 
     environment: Environment
@@ -158,7 +158,7 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the build that set-up can start from, or None."""
+        """Return the nearest build's layer to begin with, or None."""
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if holds_only_dependencies(recipe) else None
         return near.layer if near is not None else None
@@ -166,7 +166,8 @@ class RecordedBuilds:
     def may_be_at_fault(self, choice: BuildChoice, failing: frozenset[str]) -> bool:
         """Return whether tests may fail because of the build ``choice``.
 
-        It may be so if one of the ``failing`` tests is not known to fail in an exact build.
+        False for an exact build; its ``failing`` tests are remembered. For others, true if one of ``failing`` is not
+        known to fail in an exact build.
         """
         with self._guard:
             if choice.exact:
@@ -217,9 +218,9 @@ def limits_of(recipe: Recipe) -> ProblemLimits:
 
 
 def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | None:
-    """Return how a recipe's tests are run.
+    """Return how a recipe's tests are run, None if unknown.
 
-    ``own`` are the settings found in the tree's files, used where the recipe says nothing.
+    ``own`` are the settings found in the tree's files. They are used where the recipe says nothing.
     """
     if recipe.tests is None:
         if own is None:

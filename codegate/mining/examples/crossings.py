@@ -1,7 +1,7 @@
-"""Make new texts that mix hidden tests' with public ones.
+"""Make new texts from lines of hidden and public tests.
 
-In tests of a program that reads code, every word of a text may have a meaning, so that none can be replaced. Instead, a
-line of a hidden test takes over one of its differences from a similar line of the base's tests, or all but one.
+In tests of a program that reads code, every word of a text may have a meaning, so that no word can be replaced.
+Instead, a line of a hidden test takes over differences from a similar line of the base's tests: one, or all but one.
 """
 
 import re
@@ -22,8 +22,8 @@ def mixed_lines(texts: Iterable[str], known: Collection[str]) -> Iterator[Mappin
     """Yield mappings of lines to the lines that replace them.
 
     Lines are without indentation. ``texts`` are hidden tests' literals, and ``known`` those of the base's tests. A line
-    of ``texts`` is replaced by a mix of it and a similar line of ``known``; the mix equals no line of either. If no
-    line can be mixed, each mapping replaces one line of ``texts`` by a similar line of ``known``.
+    of ``texts`` is replaced by a mix of it and a similar line of ``known``; no mix equals an existing line. If no line
+    can be mixed, each mapping replaces one line of ``texts`` by a similar line of ``known``.
     """
     public = sorted({line for text in known for line in _lines_of(text)})
     lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))

@@ -86,8 +86,8 @@ class Example:
     def may_be_shown(self, hidden: Collection[str]) -> bool:
         """Return whether a statement may show the example.
 
-        It must be short, deterministic and without ``hidden`` literals. Only the value before the fix may have some:
-        anyone who runs the base sees it.
+        It must be short, deterministic and without ``hidden`` literals. Only ``observed`` may have some, because anyone
+        who runs the base sees it.
         """
         texts = (self.observed, self.expected)
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
@@ -131,7 +131,7 @@ class Example:
 
         ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
         ``renamed`` maps replacements to the test's own words and numbers. ``renumbered`` is 2 if numbers in texts were
-        replaced (they may be part of a version or a pattern), 1 if only other numbers were.
+        replaced, which may be part of a version or a pattern. It is 1 if only other numbers were.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(
@@ -147,7 +147,7 @@ class Example:
 
 
 def undo_replacements(value: str, renamed: Mapping[str, str]) -> str:
-    """Return a value in lower case, with word replacements undone.
+    """Return a value in lower case, with replaced words restored.
 
     ``renamed`` maps replacements to the test's own words. If any number was replaced, all numbers become 0.
     """
@@ -200,7 +200,7 @@ class FoundExample:
     def rule(self) -> tuple[str, frozenset[tuple[str, str]]]:
         """Return the expression and the values' differences, without literals.
 
-        Examples with equal rules show the same.
+        Examples with equal rules illustrate the same behaviour.
         """
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
@@ -211,10 +211,10 @@ class FoundExample:
 def spread_over_rows(
     found: Iterable[Item], rank: Callable[[Item], tuple[int, ...]], row: Callable[[Item], object]
 ) -> list[Item]:
-    """Return the clearest tries, from as many rows as possible.
+    """Return the clearest possible examples, from many table rows.
 
-    A try is a possible example. The clearest of each row come first, then the second clearest, and so on, at most
-    ``_MAX_TRIED`` in all. ``rank`` returns a try's sort key, ``row`` the row of test data that it comes from.
+    The clearest of each row come first, then the second clearest of each, at most ``_MAX_TRIED`` in all. ``rank``
+    returns a sort key, and ``row`` the row of test data that an example comes from.
     """
     turns: Counter[object] = Counter()
     ordered = []
@@ -227,8 +227,8 @@ def spread_over_rows(
 def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
     """Return the clearest examples of up to three tests.
 
-    No two of these have the same code without literals. A test gets a second example if its first is ``poor`` and the
-    second is not, or if only one of the two raises an error.
+    Their code differs in more than literals. A test gets a second example if only its first is ``poor``, or if only one
+    of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, FoundExample] = {}
@@ -252,9 +252,9 @@ def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
 
 
 def add_other_rules(found: Iterable[FoundExample], examples: list[Example]) -> list[Example]:
-    """Return ``examples``, filled up to three.
+    """Return ``examples`` and further ones of the same tests.
 
-    An added example is of the same tests, and has another ``rule`` than those before it.
+    Examples are added up to three in all. Each has a ``rule`` that no other has.
     """
     added = list(examples)
     by_example = {each.example: each for each in found}
@@ -294,7 +294,7 @@ class BaseTests:
 def base_tests(cut: Cut, validated: Validated) -> BaseTests:
     """Return the base's own tests whose results the fix changes.
 
-    A test file that only gains tests is not run.
+    Test files to which the change only adds tests are not run.
     """
     changed = tuple(path for path in cut.test_files if path in cut.base and _changes_tests(cut, path, validated))
     hidden = frozenset(validated.outcomes.fail_to_pass)

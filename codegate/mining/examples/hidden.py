@@ -26,7 +26,7 @@ class TestFile:
         source: the file after the fix.
         base: the file before the fix; empty if there was none.
         literals: literals in the file that the base tree lacks.
-        hidden: literals among these that may not be shown.
+        hidden: those of ``literals`` that may not be shown.
         modules: new hidden modules, which a reader of the statement does not have.
         names: names that other hidden files add or redefine.
         known: words of the base's sources and of its paths.
@@ -100,10 +100,10 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 
 
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
-    """Return whether a hidden test makes the same call.
+    """Return whether an example would repeat a hidden test's call.
 
-    ``needed`` are the definitions that the call needs. The calls are also the same if the replaced literals have no
-    effect on the values; it is no effect that a replaced word comes back in a value.
+    ``needed`` are the definitions that the call needs. It is also repeated if the replaced literals do not change the
+    values. A value that differs only by a replaced word counts as unchanged.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -127,9 +127,10 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _explained_by_lines(difference: ProbeDifference) -> bool:
-    """Return whether values differ only by the replaced lines' words.
+    """Return whether replaced text lines alone explain the changed values.
 
-    The values that the test's own literals give are compared with those that their replacements give.
+    The values that the test's own literals give are compared with those that the replacements give. True if they lose
+    and gain only words that the replaced lines lose and gain, or if no line was replaced.
     """
     line = difference.line
     if not line.replaced_lines:
@@ -141,7 +142,7 @@ def _explained_by_lines(difference: ProbeDifference) -> bool:
 
 
 def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
-    """Return the words and signs that ``after`` lost and gained."""
+    """Return the words and signs that ``after`` lacks and adds."""
     one, other = (Counter(re.findall(r"\w+|\W", text)) for text in (before, after))
     return set(one - other), set(other - one)
 

@@ -68,8 +68,8 @@ Choose = Callable[[str], bool]
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     """Return the ``literals`` that must not be shown to solvers.
 
-    They are long enough and not in ``public``, the base's text. Longer texts are taken line by line, and of Go's struct
-    tags only the values.
+    They are long enough and not in ``public``, the base's text. A literal of several lines is split into its lines. Of
+    Go's struct tags, only the values count.
     """
     found: set[str] = set()
     parts = (_TAG.findall(text) if re.fullmatch(rf"(?:{_TAG.pattern}\s*)+", text) else [text] for text in literals)
@@ -133,7 +133,7 @@ def is_free(piece: str) -> bool:
 
 @dataclass
 class LiteralReplacer:
-    """Draws replacements for words and numbers in literals.
+    """Replaces words and numbers in literals by random ones.
 
     Words keep their length and case, numbers their number of digits. The same word is always replaced by the same one.
 
@@ -143,7 +143,7 @@ class LiteralReplacer:
         digits: whether numbers in texts are replaced too.
         only: index of the one literal that is replaced; None: all are.
         least: the smallest number that is replaced.
-        phrases: whether a line or quoted part of several words gets another first word if nothing else in it changes.
+        phrases: whether the first word of a line or quoted part changes if nothing else in it does.
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
         initial: whether only the first letter of a word changes.
         others: maps lines of texts to their replacements.
@@ -186,7 +186,7 @@ class LiteralReplacer:
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield the starts of phrases in which nothing else changes."""
+        """Yield the start of each otherwise unchanged phrase."""
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]

@@ -96,7 +96,10 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[FoundExample]:
 def _confirmed(
     tries: Mapping[str, list[_PossibleExample]], files: list[TestFile], run: Run
 ) -> dict[str, list[_PossibleExample]]:
-    """Run each try's code alone; return those with unchanged values."""
+    """Return the possible examples whose code gives equal values alone.
+
+    ``raising`` of each is set to the statement that raised an error.
+    """
     numbered, probing = dict[int, _PossibleExample](), list[TestFile]()
     for at, file in enumerate(files):
         own = dict(enumerate(tries[file.path], _APART * at))
@@ -113,18 +116,18 @@ def _confirmed(
 
 
 def _raising(line: Line, kept: Values) -> str:
-    """Return the statement that raised an error, unless the last.
+    """Return the statement that raised an error, or "".
 
-    Return "" otherwise. ``kept`` are the values that a probe of ``line`` recorded.
+    Also "" for the last statement of ``line``. ``kept`` are the values that a probe of ``line`` recorded.
     """
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
 
-def _both(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
-    """Return the records of probes, before and after the fix.
+def _run_probes(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
+    """Return what probes recorded before and after the fix.
 
-    The probes run ``alone``, or beside the files' own tests. Those that do not compile are dropped.
+    ``alone``: the probes run without the files' own tests. Probes that do not compile are dropped.
     """
     left = [file for file in files if file.probes]
     for _ in range(_MAX_COMPILED):
@@ -160,7 +163,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
     Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden. ``seed``
     determines the literals that replace the tests' own.
     """
-    run = partial(_both, cut, validated)
+    run = partial(_run_probes, cut, validated)
     found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], FoundExample] = {}
     for each in found:
@@ -312,8 +315,8 @@ def _differences(
 ) -> Iterator[ProbeDifference]:
     """Yield a probe's values that the fix changes.
 
-    ``own_before`` and ``own_after`` are the values that the test's own literals give. An error before the fix is the
-    value of every later expression; after an error with the fix, nothing more is compared.
+    ``own_before`` and ``own_after`` are the values that the test's own literals give. An error before the fix counts as
+    the value of all later expressions. After an error with the fix, nothing more is compared.
     """
     number = 0
     for at, step in enumerate(line.steps):
@@ -350,7 +353,11 @@ def _only_value(kept: Values | None) -> Value | None:
 
 
 def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> list[_PossibleExample]:
-    """Return examples of the clearest differences, whole and shortened."""
+    """Return possible examples of ``differences``, clearest first per test.
+
+    At most ``_MAX_TRIED`` of each test are returned, from as many table rows as possible. Copies of the clearest with
+    fewer statements come last.
+    """
     tries: list[_PossibleExample] = []
     for difference in differences:
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
@@ -365,9 +372,9 @@ def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> li
 
 
 def _possible_example(file: TestFile, difference: ProbeDifference, long: int) -> _PossibleExample | None:
-    """Return the example of a difference, None if not allowed.
+    """Return a difference's possible example, None if not allowed.
 
-    ``long`` is 0 for the shortest copy of the line, 1 for the next.
+    ``long`` ranks the copies of the line by length: 0 for the shortest, 1 for the next.
     """
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
@@ -379,7 +386,7 @@ def _possible_example(file: TestFile, difference: ProbeDifference, long: int) ->
 
 
 def _without_some(file: TestFile, tried: _PossibleExample) -> Iterator[_PossibleExample]:
-    """Yield copies of a try with fewer unneeded statements.
+    """Yield copies of a possible example with fewer statements.
 
     Each lacks all unneeded statements, all but a few, or one.
     """
@@ -393,5 +400,5 @@ def _without_some(file: TestFile, tried: _PossibleExample) -> Iterator[_Possible
 
 
 def _row(tried: _PossibleExample) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
-    """Return a try's line and values before literals were replaced."""
+    """Return an example's line and values with original literals."""
     return tried.difference.line.own, tried.difference.own

@@ -154,12 +154,12 @@ def _replaced(dialect: Dialect, text: str, pieces: LiteralReplacer) -> str:
 
 
 def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Line]:
-    """Return shortened copies of ``line`` that lead to ``expression``.
+    """Return shortened copies of ``line`` that still compute ``expression``.
 
     There are at most three, the shortest first. The first has only statements that the expression's names need. The
     second adds statements that declare no name, and calls in earlier assertions that may change a local name. The third
-    adds statements that use other names together with a needed one, and all fixtures. ``step`` is the index of the step
-    that checks ``expression``; if this is empty, the step itself raises.
+    adds statements that share local names with those needed, and all fixtures. ``step`` is the index of the step that
+    checks ``expression``. If ``expression`` is empty, the step itself raises.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
@@ -195,9 +195,9 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names``, and ``local`` names that steps connect to them.
+    """Return ``names`` with all ``local`` names connected to them.
 
-    A step connects all names that it mentions.
+    A step connects all local names that it mentions.
     """
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:

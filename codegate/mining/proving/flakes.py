@@ -44,13 +44,17 @@ def varied_runs(
 ) -> tuple[VariedRun, ...]:
     """Return runs under varied conditions, before and after the fix.
 
-    The first run of each, ``graded`` unchanged, is not among them. Round 2 reverses the order. In the fixed state the
-    clock is ahead too; in the unfixed one each test that must pass in both states runs by itself. Round 3 runs each
-    test that the fix makes pass by itself and beside busy processes; if the runner can only vary order and isolation,
-    round 2 does that. Rounds 4 and 5 change only the clock and only the time zone, in both states. Later rounds reverse
-    the order every other time. All rounds except 4 and 5 have a hash seed of their own. Rounds 2 and 3 repeat the tests
-    if the runner can and the tests took few ``seconds`` in the first run. If that took at most ``_SWEEP_SECONDS`` of
-    processor time (``cpu_seconds``), another run varies the hash seed alone.
+    The first run of each state, ``graded`` unchanged, is not among them. The rounds vary:
+
+    - Round 2: the order, reversed; after the fix also the clock; before it, pass-to-pass tests run each by itself.
+    - Round 3: after the fix, fail-to-pass tests run each by itself, beside busy processes. Round 2 does this if the
+      runner can only vary order and isolation.
+    - Rounds 4 and 5: in both states, only the clock and only the time zone.
+    - Later rounds: in both states, the order, reversed every other time.
+
+    All rounds except 4 and 5 have a hash seed of their own. Rounds 2 and 3 repeat the tests if the runner can and the
+    tests took few ``seconds`` in the first run. If that took at most ``_SWEEP_SECONDS`` of processor time
+    (``cpu_seconds``), further runs vary the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -98,10 +102,10 @@ def find_causes(
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:
-    """Return, by test, the known cause of its flakiness.
+    """Return the known causes of flakiness, by test.
 
-    ``first`` and ``varied`` are runs in which the results of the ``flaky`` tests differ, all of them without the fix or
-    all with it; ``run`` makes another.
+    The results of the ``flaky`` tests differ between ``first`` and the ``varied`` runs, all of which are without the
+    fix, or all with it. ``run`` makes another such run.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -155,7 +159,7 @@ def _differs(test: str, first: TestReport, other: TestReport) -> bool:
 
 
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return the quarantined tests, by where their results vary.
+    """Return quarantined tests, by the state in which they vary.
 
     ``before``: they vary between runs without the fix; ``after``: between runs with it. ``reports`` has these runs.
     """

@@ -48,11 +48,14 @@ def audit_leaks(
 ) -> LeakAudit:
     """Return where models can reach the fix or hidden tests.
 
-    A line of the fix counts if it has 20 characters and an identifier, and another file has it together with other
-    lines of the fix. A hidden test counts if a file has its fixed content. An installed release of the project counts
-    unless all files that the fix changes lack the fix in it. The project is the content of ``folder``, if only a part
-    of the repository is mined. Compiled code counts only in an environment that was built ``from_tree``, because no
-    other environment has compiled code of the project.
+    A leak is:
+
+    - a file with several lines of the fix that have 20 characters and an identifier;
+    - a file with the fixed content of a hidden test;
+    - an installed release of the project, unless all files that the fix changes lack the fix in it;
+    - compiled code of the project, in an environment that was built ``from_tree``; no other environment has any.
+
+    The project is the content of ``folder``, if only a part of the repository is mined.
 
     Raises:
         FilesRefused: the tree does not fit.

@@ -96,9 +96,9 @@ def classify_tests(
     """Return the fixed tree's tests, classified by results.
 
     A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
-    or if its id holds a memory address. If a run did not reach a test, because another one used up the time or ended
-    the process, that run does not count for it. In ``before`` and ``after`` the graded run comes first; ``causes`` has
-    the cause of each flaky test.
+    or if its id holds a memory address. A run does not count for a test that it did not reach, because another test
+    used up the time or ended the process. The first reports of ``before`` and ``after`` are of the graded runs.
+    ``causes`` has the cause of each flaky test.
     """
 
     def flaky(test: str) -> QuarantinedTest:

@@ -90,9 +90,9 @@ class _Texts:
 def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> Iterator[Changes]:
     """Yield partial fixes, as changes of ``base``.
 
-    Each lacks one change. There are at most ``changes`` of them, spread evenly over the fix. If there are fewer than
-    ``statements``, further ones each lack a single added statement. Comments, imports and names that another part of
-    the fix uses are never left out, and the rest always parses.
+    Up to ``changes`` of them each lack one change, spread evenly over the fix. If these are fewer than ``statements``,
+    further ones each lack one added statement. Comments, imports and names that another part of the fix uses are never
+    left out, and the rest always parses.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]
@@ -111,7 +111,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 def _acting_lines(changes: Changes) -> frozenset[tuple[str, tuple[str, ...] | None]]:
     """Return each file's lines without comments, imports and brackets.
 
-    They are None for a deleted file.
+    None stands for the lines of a deleted file.
     """
     return frozenset(
         (path, None if file is None else tuple(line.strip() for line in _lines(file) if not _IDLE.fullmatch(line)))

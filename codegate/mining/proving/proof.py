@@ -76,7 +76,8 @@ class Proof:
 
     Attributes:
         rounds: how often the tests ran without the fix, and with it.
-        oracle_resolved: number of rounds in which the reference fix resolved the problem, quarantined tests aside.
+        oracle_resolved: number of rounds in which the reference fix resolved the problem, quarantined tests not
+            counted.
         nop_resolved: number of rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why to quarantine the problem as a whole, or None.
@@ -140,10 +141,10 @@ class ValidationReport:
 
 
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int, today: date | None = None) -> Proof:
-    """Run the fix and the unfixed tree; return the proof.
+    """Return the proof that a problem's tests detect its fix.
 
-    Both run ``rounds`` times, each time in a fresh sandbox, and the grader grades the fix. Leaks are audited once.
-    Controls are searched for if there are none yet.
+    The fix is graded, and the hidden tests run without it, ``rounds`` times each, in fresh sandboxes. Leaks are audited
+    once. Controls are searched for if the problem has none. A failed proof has a ``quarantine`` with the reason.
 
     Raises:
         SandboxError: a fault of the sandbox or its daemon.

@@ -74,9 +74,9 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and unexplained partial runs.
 
-    The examples of ``choose_examples`` come first, then those that notice a partial fix which no other notices, then
-    examples of another rule. In the unexplained runs a test fails, but no shown example does. ``steady`` is called only
-    with examples to show, and returns those that always give the same values.
+    The examples of ``choose_examples`` come first, then those that notice a partial fix which no earlier one notices,
+    then examples of another rule. In an unexplained run a test fails, but no shown example does. ``steady`` gets
+    examples to show, and returns those that always give the same values.
     """
     while True:
         examples, left = _noticing(found, choose_examples(found), runs)
@@ -107,9 +107,9 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They fail in the runs ``left``, in which no shown example fails. They are not returned if existing tests of the base
-    fail with the same partial fix, because what works today needs no statement. Existing tests in ``overturned`` are
-    ignored.
+    They fail in the runs ``left``, in which no shown example fails. The tests of a run are not returned if a test of
+    the base fails with the same partial fix, because what works today needs no statement. Tests of the base in
+    ``overturned`` are ignored.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)
@@ -125,10 +125,11 @@ def undisclosed_tests(
 
 
 def required_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the ``texts`` that fail-to-pass tests require.
+    """Return the ``texts`` whose exact words the hidden tests require.
 
-    If another text stands in place of a required one in the hidden tests, the fix fails them. Texts that tests only
-    pass to functions are not required.
+    A text is required if the fix fails fail-to-pass tests once the text is altered in the hidden files. Texts that
+    tests only pass to functions are not. A text that cannot be tried counts as required: no hidden file has it, or
+    ``MAX_CHANGES`` others were tried.
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     outcomes = validated.outcomes
@@ -154,7 +155,7 @@ def required_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tupl
 
 
 def has_example_of(tests: Collection[str], examples: Collection[Example]) -> bool:
-    """Return whether an example was made of one of ``tests``."""
+    """Return whether an example illustrates one of ``tests``."""
     shown = {function_of(test) for example in examples for test in example.tests}
     return any(function_of(test) in shown for test in tests)
 
@@ -167,8 +168,8 @@ def measure_quality(
 ) -> Quality:
     """Return the figures on a problem's quality.
 
-    ``exact_texts`` is the number of texts that a right answer has to give word for word; None: unknown. A fix that has
-    no parts counts as noticed by tests, because the fail-to-pass tests fail without it.
+    ``exact_texts`` is the number of texts that a right answer has to give word for word; None: unknown. Without
+    ``runs``, the fix counts as one part that tests notice, because the fail-to-pass tests fail without it.
     """
     graded = frozenset(validated.outcomes.fail_to_pass)
     noticed = [bool(run.tests & graded) for run in runs] or [True]

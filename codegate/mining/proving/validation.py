@@ -90,7 +90,7 @@ class Trial:
 
     Attributes:
         seen: the outcomes of these two runs; ``confirm`` may find some of the tests flaky.
-        marked: a run of the unfixed state with marked tests, if it gave the same results as the first one.
+        marked: a run of marked tests without the fix; None if other tests passed than in the first run.
     """
 
     seen: Validated
@@ -124,7 +124,7 @@ class Trial:
         """Repeat the tests under varied conditions; return outcomes or rejection.
 
         There are up to ``rounds`` runs before and after the fix. They end early when no fail-to-pass test is left, or a
-        pass-to-fail test turns up. The first of these runs without the fix runs ``used``, the tests with marks.
+        pass-to-fail test turns up. ``used`` are the tests with marks. The first repetition without the fix runs them.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
@@ -149,7 +149,7 @@ class Trial:
     def _as_before(self, selection: TestSelection) -> TestReport | None:
         """Rerun the tests without the fix; return the report.
 
-        None if other tests pass than in the first run.
+        Return None if other tests pass than in the first run.
         """
         report, outcomes = self.run("before", selection), self.seen.outcomes
         tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
@@ -257,10 +257,10 @@ def try_cut(
 
 
 def _needed_beside(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
-    """Reject a test that needs changed files beside the fix.
+    """Return a rejection if the fix needs other changed files.
 
     ``failing`` are the tests that fail with the fix. If one passes with the whole change, files that are not taken for
-    source belong to the fix: half of it would be graded as whole, and a correct patch might fail.
+    source belong to the fix. Half of it would then be graded as whole, and a correct patch might fail.
     """
     cut = trial.cut
     fixed, whole = trial.trees["after"], cut.fixed.overlay(cut.hidden)
@@ -279,7 +279,7 @@ def _needed_beside(trial: Trial, failing: frozenset[str], settings: RunnerSettin
 def _compiling(trial: Trial, graded: TestSelection, narrowed: Narrowing) -> Cut | None:
     """Return a cut whose tests compile before the fix.
 
-    ``narrowed`` removes those that do not. None if that fails, or if no remaining test fails before the fix.
+    ``narrowed`` removes tests that do not compile. None if that fails, or if no remaining test fails before the fix.
     """
     before = trial.first["before"]
     for _ in range(_MOST_NARROWINGS):
@@ -317,8 +317,9 @@ def _nothing_fails(trial: Trial, outcomes: TestOutcomes) -> Rejected:
 def measured_limit(report: TestReport, most: float = 0.0) -> float:
     """Return a time limit in seconds for measured tests.
 
-    It is the smallest of a few fixed limits that suffices for the run of ``report``, mainly by its processor time, so
-    that a busy machine seldom changes it. If none suffices, it is the largest of them, or ``most`` if that is larger.
+    It is the smallest fixed limit that suffices for the run of ``report``. Mainly the run's processor time decides, so
+    that a busy machine seldom changes the limit. If none suffices, it is the largest one, or ``most`` if that is
+    larger.
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), max(_LIMITS[-1], most))

@@ -46,8 +46,9 @@ class Unit:
     It is a merge compared with its first parent, a squash, a series of commits, or a direct commit.
 
     Attributes:
-        commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
-        branch: name of the merged branch by the message, or empty.
+        commit: the commit whose tree has the fix.
+        base: first parent of ``commit``, or of the first commit of a series.
+        branch: name of the merged branch, if the message has it, or empty.
         merges_forward: a long-lived branch, tag or remote branch was merged into this one.
         title: subject of the change; for a pull request its title, if the message has it.
         message: text from git: of a merge, its body and the subjects of the merged commits; of a series, all messages.
@@ -162,7 +163,7 @@ class CommitRecord:
 
 
 class CommitGraph:
-    """A commit and its ancestors; already merged ones are marked.
+    """A commit and its ancestors, optionally marked as merged.
 
     Attributes:
         parents: by commit, its parents.
@@ -253,10 +254,10 @@ class _Draft:
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
     """Yield a draft for each non-root commit, oldest first.
 
-    ``commits`` are a line of first parents. If one of them merged a long-lived branch, or a branch into which pull
-    requests were merged, that branch's commits come first: its changes were made one by one, and the merge itself is no
-    change unless it is a pull request too. ``passed`` are commits of long-lived branches; ``depth`` counts branches
-    merged into branches.
+    ``commits`` are a line of first parents. If a commit merges a long-lived branch, or a branch into which pull
+    requests were merged, the drafts of that branch's commits come first. Its changes were made one by one, and such a
+    merge is no change itself unless it is a pull request too. ``passed`` are commits of long-lived branches; ``depth``
+    counts branches merged into branches.
     """
     for commit in commits:
         record = graph.record(commit)
@@ -299,7 +300,7 @@ def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
 
 
 def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
-    """Set pull request numbers that only the clone's refs have."""
+    """Set missing pull request numbers from the clone's refs."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
         return

@@ -57,7 +57,7 @@ _AND: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """How a commit was merged, by its message.
+    """What a commit's message says about its merge.
 
     Attributes:
         kind: ``merge`` if it has several parents; else ``squash`` if the message names a pull request, or ``direct``.
@@ -74,9 +74,9 @@ class ParsedMessage:
 
 
 def parse_message(message: str, merge: bool, subjects: Sequence[str]) -> ParsedMessage:
-    """Return how a commit was merged, by its message.
+    """Return what a commit's message says about its merge.
 
-    ``merge``: it has several parents. ``subjects`` are those of the commits that it merged.
+    ``merge``: the commit has several parents. ``subjects`` are the subjects of the commits that it merged.
     """
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]

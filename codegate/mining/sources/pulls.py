@@ -44,6 +44,7 @@ class MainlineCommit:
 
     Attributes:
         number: the pull request that its message names, or None.
+        brought: the commits that it merged.
     """
 
     commit: str
@@ -146,8 +147,8 @@ def match_pulls(
     """Return, by commit, the pull request that it comes from.
 
     Only commits whose messages name no pull request are returned. ``landed`` is the history of ``tip``. ``heads`` has
-    the head commits of pull requests, by number: git finds their commits in ``landed``, or copies of them after a
-    rebase.
+    the head commits of pull requests, by number. A pull request's commits are in the history themselves, or as copies
+    with other ids after a rebase.
     """
     named = {entry.number for entry in landed}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}

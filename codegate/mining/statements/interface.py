@@ -31,7 +31,7 @@ class Interface:
         signatures: signatures of names that the fix adds and the hidden tests use, without bodies and with plain
             defaults only.
         names: the plain names in ``signatures``, which a statement may mention.
-        unresolvable: further names that only the fix and the tests have, without a known signature.
+        unresolvable: names without a known signature that only the fix and the tests have.
     """
 
     signatures: tuple[str, ...] = ()

@@ -52,8 +52,8 @@ class LeakRules:
         known: the words that only the fix has.
         hidden: literals that only the failing tests have.
         exact: texts that a right fix must give word for word, so the statement discloses them.
-        internal: names that tests and documentation lack, in changed lines or of private declarations of changed files;
-            they would show where the fix is.
+        internal: names in changed lines, and of private declarations in changed files, that tests and documentation
+            lack. They would show where the fix is.
         replaced: the lines that the fix replaces, without spaces.
         means: stems of the names that the changed files use only after the fix. Words with these stems may say how the
             bug was fixed.
@@ -76,7 +76,7 @@ class LeakRules:
         return next((words.format(what) for words, what in found if what), "")
 
     def reveals_fix(self, text: str, shown: str) -> str:
-        """Return why ``text`` may tell the fix, or "".
+        """Return why ``text`` may reveal the fix, or "".
 
         Words that also occur in ``shown``, another part of the statement, are ignored.
         """
@@ -159,7 +159,7 @@ def _after_escape(text: str, message: str) -> bool:
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
     """Yield messages of the fix that hidden tests expect.
 
-    They are in ``added``, the lines that the fix adds. Values in a message are replaced by ``VALUE``. The longest part
+    ``added`` are the lines that the fix adds. Values in their messages are replaced by ``VALUE``. The longest part
     between values must be in the hidden tests and not in ``public``, the text of the base files.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)

@@ -80,10 +80,10 @@ class Quotation:
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title allowed in a statement, with source.
+    """Return the first title that may be shown, with source.
 
-    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". If ``short``, a title of
-    one or two words, or one that ended with an issue number, is returned if no other is allowed.
+    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". ``short``: if no other
+    title is allowed, one of one or two words is returned, or one that ended with an issue number.
     """
     few = ("", "")
     for title, source in titles:
@@ -149,7 +149,7 @@ def sentences_of(passages: Iterable[Quotation]) -> list[str]:
 def says_enough(sentences: Collection[str]) -> bool:
     """Return whether ``sentences`` describe a bug without an example.
 
-    Two do, or one with code in it.
+    Two sentences do, or one with code in it.
     """
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 

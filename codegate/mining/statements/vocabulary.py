@@ -98,9 +98,9 @@ def new_stems(cut: Cut) -> frozenset[str]:
 
 
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
-    """Return the ``texts`` that ``added`` has between quotes.
+    """Return the ``texts`` that the fix adds as whole literals.
 
-    ``added`` are the lines that the fix adds.
+    ``added`` are the lines that the fix adds. They have these texts between quotes.
     """
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
@@ -140,7 +140,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
-    """Return whether ``RUN`` consecutive ``words`` are in the fix alone."""
+    """Return whether ``RUN`` consecutive ``words`` occur only in the fix."""
     windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
     for source in known.replaced if found else ():
