@@ -25,7 +25,7 @@ from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.kinds import BUGS, Signal, classify_kind, score_unit, signals
 from codegate.mining.proving.outcomes import TestOutcomes
-from codegate.mining.sources.history import Unit, read_merged_changes
+from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.suite import load_suite, read_commit
 
@@ -64,7 +64,7 @@ def recorded_outcomes(row: dict[str, Any]) -> TestOutcomes:
 
 def classified(rows: Iterable[dict[str, Any]], clones: Path) -> list[Row]:
     found: list[Row] = []
-    units: dict[str, dict[str, Unit]] = {}
+    units: dict[str, dict[str, MergedChange]] = {}
     heads: dict[str, PathClassifier] = {}
     for row in rows:
         name = clone_name(row)
@@ -76,7 +76,7 @@ def classified(rows: Iterable[dict[str, Any]], clones: Path) -> list[Row]:
     return found
 
 
-def classify(row: dict[str, Any], name: str, clone: Path, units: dict[str, Unit], head: PathClassifier) -> Row:
+def classify(row: dict[str, Any], name: str, clone: Path, units: dict[str, MergedChange], head: PathClassifier) -> Row:
     commit, bug = str(row["fix_commit"]), row["label"] == "bug"
     listed = commit in units
     unit = units[commit] if listed else read_merged_changes(clone, commit)[0]

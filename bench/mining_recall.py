@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut
-from codegate.mining.sources.history import Unit, read_merged_changes
+from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.suite import GitError, git, read_commit
 
 FOUND_GOAL = 0.99
@@ -78,7 +78,7 @@ def score(instances: list[Instance], clone: Path, patches: bool, branches: bool)
     """Look for ``instances`` of one repository in its clone."""
     result = Score(total=len(instances))
     head = PathClassifier.of(read_commit(clone, "HEAD"))
-    by_number: dict[int, list[Unit]] = defaultdict(list)
+    by_number: dict[int, list[MergedChange]] = defaultdict(list)
     found: set[int] = set()
     wanted = {instance.number for instance in instances}
     for branch in [None, *(other_branches(clone) if branches else ())]:
@@ -124,7 +124,7 @@ def other_branches(clone: Path) -> list[str]:
     return refs.decode("utf-8", "surrogateescape").split()
 
 
-def code_lines(unit: Unit, head: PathClassifier) -> int:
+def code_lines(unit: MergedChange, head: PathClassifier) -> int:
     """Return how many lines of source and tests a unit changed."""
     kinds = {"source", "test", "test_support"}
     return sum(
@@ -132,7 +132,7 @@ def code_lines(unit: Unit, head: PathClassifier) -> int:
     )
 
 
-def compare(patch: str, unit: Unit, parts: Cut, clone: Path) -> str:
+def compare(patch: str, unit: MergedChange, parts: Cut, clone: Path) -> str:
     """Return the first file whose changed lines differ between a published patch and our cut, or nothing."""
     paths = [f":(top,literal){path}" for path in (*parts.hidden, *parts.fix)]
     diff = git(clone, "diff-tree", "-p", "-r", "--no-renames", unit.base, unit.commit, "--", *paths)

@@ -8,8 +8,8 @@ from codegate.languages import path_for_imports
 from codegate.mining.cut import Cut
 from codegate.mining.kinds import KindScore
 from codegate.mining.languages import RunnerSettings, language_name
-from codegate.mining.proving.validation import Validated
-from codegate.mining.sources.history import Unit
+from codegate.mining.proving.validation import ValidatedChange
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.statement import EXAMPLE, StatementText
 from codegate.mining.units import Prospect
@@ -48,7 +48,7 @@ class Findings:
     settings: RunnerSettings
     python_path: tuple[str, ...]
     environment: Environment
-    validated: Validated
+    validated: ValidatedChange
     kind: KindScore
     interface: Interface
     statement: StatementText
@@ -125,7 +125,7 @@ def assemble(name: str, found: Findings, patch: str, project: str | None = None)
     return make_problem(manifest, found.statement.text, tests, parts.hidden, parts.fix, found.environment.manifest)
 
 
-def mined_id(name: str, unit: Unit) -> str:
+def mined_id(name: str, unit: MergedChange) -> str:
     """Return a problem's id: ``name`` and pull request or commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
 

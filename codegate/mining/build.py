@@ -34,7 +34,7 @@ from codegate.mining.proving.quality import (
     run_partial_fixes,
     undisclosed_tests,
 )
-from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
+from codegate.mining.proving.validation import OpenSandbox, Trial, ValidatedChange, try_cut
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.leak_rules import LeakRules, leak_rules_of
 from codegate.mining.statements.material import entries_naming
@@ -296,7 +296,7 @@ class _UnitBuilder:
         with self.steps.step("leak"), builder.sandboxes.open(environment.manifest, limits) as sandbox:
             return audit_leaks(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
 
-    def _describe(self, validated: Validated) -> "_Described":
+    def _describe(self, validated: ValidatedChange) -> "_Described":
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise ChangeRejected(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
@@ -341,7 +341,7 @@ class _UnitBuilder:
             raise ChangeRejected(Rejected("no_statement", "no probe shows a difference"))
         return examples
 
-    def _partial(self, validated: Validated, found: Sequence[FoundExample]) -> list[PartialRun]:
+    def _partial(self, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[PartialRun]:
         with self.steps.step("quality"):
             return run_partial_fixes(self.parts, validated, found)
 

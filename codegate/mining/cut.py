@@ -11,7 +11,7 @@ from typing import Final
 from codegate.languages import PathClass, PathClassifier, Uses, added_lines, read
 from codegate.mining.languages import NameOf, language_name, language_of, same_code
 from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, is_lfs_pointer, patch_ids
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.units import Reason
 from codegate.suite import Tree, TreeFile, is_plain_path
 from codegate.wording import encodable
@@ -50,7 +50,9 @@ class Cut:
     folder: str = ""
 
 
-def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_name, folder: str = "") -> Reason | None:
+def reject_by_paths(
+    unit: MergedChange, head: PathClassifier, name: NameOf = language_name, folder: str = ""
+) -> Reason | None:
     """Return why a change's paths rule it out, or None.
 
     No tree is read; ``head`` classifies paths by the newest tree. ``name`` returns a file's language. Tests outside of
@@ -71,7 +73,7 @@ def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = language_na
     return None
 
 
-def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
+def duplicates(units: list[MergedChange], head: PathClassifier, repository: Path | None = None) -> set[str]:
     """Return the commits that repeat another commit's change.
 
     Two changes are the same if they have the same pull request or the same source blobs, or (given the ``repository``)
@@ -85,7 +87,7 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
     taken: set[object] = set()
     again: set[str] = set()
 
-    def most_code_first(unit: Unit) -> tuple[int, datetime, str]:
+    def most_code_first(unit: MergedChange) -> tuple[int, datetime, str]:
         code = (change for change in unit.changes if head.classify(change.path) in {"source", "test", "test_support"})
         return -sum(map(_lines, code)), unit.date, unit.commit
 
@@ -101,14 +103,14 @@ def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None 
     return again
 
 
-def source_changes(unit: Unit, head: PathClassifier) -> list[PathChange]:
+def source_changes(unit: MergedChange, head: PathClassifier) -> list[PathChange]:
     """Return the changed paths that ``head`` classifies as source."""
     return [change for change in unit.changes if head.classify(change.path) == "source"]
 
 
-def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
+def _source_patches(units: list[MergedChange], head: PathClassifier, repository: Path) -> dict[str, str]:
     # Only units that change the same files by the same numbers of lines can have the same patch id.
-    alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
+    alike: dict[frozenset[tuple[str, int | None, int | None]], list[MergedChange]] = defaultdict(list)
     for unit in units:
         shape = frozenset((change.path, change.added, change.removed) for change in source_changes(unit, head))
         if shape:
@@ -120,7 +122,7 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
     return patches
 
 
-def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
+def cut(unit: MergedChange, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
     """Split a change into tests and fix, or reject it.
 
     ``base`` and ``fixed`` are the trees before and after it, and ``name`` returns a file's language. Tests outside of

@@ -24,7 +24,7 @@ from codegate.mining.environments.recorded import RecordedBuilds
 from codegate.mining.languages import known_languages, language_name
 from codegate.mining.options import KINDS, MineRequest
 from codegate.mining.profile import Steps
-from codegate.mining.sources.history import Unit, path_from
+from codegate.mining.sources.history import MergedChange, path_from
 from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
 from codegate.sandbox import Backend, close_soon
@@ -271,7 +271,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
     public = public_tests(base, PathClassifier.of(base), tests)
     lines = max(len(re.findall(rf"^\{sign}(?!\{sign}\{sign} )", row.patch, re.MULTILINE)) for sign in "+-")
     committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
-    unit = Unit(
+    unit = MergedChange(
         commit=sha256(f"{row.instance_id}\0{row.patch}".encode())[:40],
         base=row.base_commit,
         kind="direct",

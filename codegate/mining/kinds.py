@@ -16,7 +16,7 @@ from codegate.languages import IDENTIFIER, read
 from codegate.mining.cut import Cut, uses_of_tests
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.units import BUG_LIKE, BugScore
 from codegate.suite import Kind, TreeFile
 from codegate.wording import count_of, encodable
@@ -108,7 +108,7 @@ class KindScore(BugScore):
     kind: Kind
 
 
-def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
+def score_unit(unit: MergedChange, enrichment: Enrichment | None = None) -> BugScore:
     """Return how strongly a change's words suggest a bug fix.
 
     ``enrichment`` has its words on GitHub.
@@ -116,7 +116,9 @@ def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
     return _score([*_words(unit, enrichment)])
 
 
-def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindScore:
+def classify_kind(
+    unit: MergedChange, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None
+) -> KindScore:
     """Return whether a change is a fix, feature or other."""
     found = signals(unit, cut, outcomes, enrichment)
     bug = _score(found)
@@ -124,7 +126,7 @@ def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enri
     return KindScore(bug.score, bug.evidence, "security" if "security" in kinds else [*kinds, "bugfix"][0])
 
 
-def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> list[Signal]:
+def signals(unit: MergedChange, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> list[Signal]:
     """Return all signals of a change, its words' first."""
     return [*_words(unit, enrichment), *_tested(cut, outcomes), *_size(cut, outcomes)]
 
@@ -140,7 +142,7 @@ def _score(found: list[Signal]) -> BugScore:
     return BugScore(sum(signal.for_bug for signal in found), tuple(map(str, ordered)))
 
 
-def _words(unit: Unit, enrichment: Enrichment | None) -> Iterator[Signal]:
+def _words(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[Signal]:
     yield from _title_or_branch(unit)
     if enrichment is not None:
         if enrichment.title != unit.title:
@@ -152,7 +154,7 @@ def _words(unit: Unit, enrichment: Enrichment | None) -> Iterator[Signal]:
             yield from _title("issue", issue.title, 0.5)
 
 
-def _title_or_branch(unit: Unit) -> list[Signal]:
+def _title_or_branch(unit: MergedChange) -> list[Signal]:
     """Return the title's signals, or else the branch's.
 
     The title of a merge without one is the subject of its first commit, the last line of its message.

@@ -12,7 +12,7 @@ from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.mining.profile import Profile
 from codegate.mining.refresh import KeptSuite
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.units import (
     BeforeCut,
     BeforeEnvironment,
@@ -65,7 +65,7 @@ class UnitResult:
 
 
 def unit_result(
-    unit: Unit, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
+    unit: MergedChange, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
 ) -> UnitResult:
     """Return the result of one change.
 

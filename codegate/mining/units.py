@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.languages import path_language
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.sources.messages import is_revert
 
 BeforeCut = Literal[
@@ -96,12 +96,12 @@ class BugScore:
 class Prospect:
     """A change to try, with its score and GitHub's facts."""
 
-    unit: Unit
+    unit: MergedChange
     bug: BugScore
     enrichment: Enrichment | None = None
 
 
-def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
+def reject_by_text(unit: MergedChange, bug: BugScore, *, fixes_only: bool = True) -> Reason | None:
     """Return why a change's words rule it out, or None.
 
     If only fixes are wanted (``fixes_only``), words of another kind of change rule it out too.
@@ -123,7 +123,7 @@ def reject_by_text(unit: Unit, bug: BugScore, *, fixes_only: bool = True) -> Rea
     return None
 
 
-def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
+def reversed_units(units: Iterable[MergedChange]) -> dict[str, str]:
     """Return commits that a later change reverts or calls faulty.
 
     The result maps each commit to the later one. Such a commit makes no problem, because a correct solution may fail
@@ -144,13 +144,13 @@ def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
     return found
 
 
-def _is_bots(unit: Unit) -> bool:
+def _is_bots(unit: MergedChange) -> bool:
     # Bots often merge what people wrote, so the branch decides, not the author of the merge.
     if unit.kind == "merge" and unit.pull_request is not None and unit.branch:
         return _BOT_BRANCHES.search(unit.branch) is not None
     return bool(_BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch))
 
 
-def _sources(unit: Unit) -> int:
+def _sources(unit: MergedChange) -> int:
     paths = (change.path for change in unit.changes if path_language(change.path))
     return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

@@ -8,9 +8,9 @@ from codegate.grading import TestResult
 from codegate.mining.cut import Cut
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
-from codegate.mining.proving.validation import OpenSandbox, Validated, try_cut
+from codegate.mining.proving.validation import OpenSandbox, ValidatedChange, try_cut
 from codegate.mining.sources.changes import PathChange
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.units import Rejected
 from codegate.suite import ProblemLimits, Tree, TreeFile
 
@@ -45,10 +45,12 @@ def sums_cut(extra: Mapping[str, str] | None = None) -> Cut:
     return cut_of({**BASE, **(extra or {})}, {"pkg/sums.py": FIXED}, {"tests/test_sums.py": HIDDEN})
 
 
-def unit_of(message: str, kind: Literal["merge", "squash", "direct"] = "direct", changed: Sequence[str] = ()) -> Unit:
+def unit_of(
+    message: str, kind: Literal["merge", "squash", "direct"] = "direct", changed: Sequence[str] = ()
+) -> MergedChange:
     title = message.partition("\n")[0]
     changes = tuple(PathChange(path, "M", "100644", "100644", "a" * 40, "b" * 40, 1, 1) for path in changed)
-    return Unit("c" * 40, "b" * 40, kind, 7, "", False, title, message, "A", "a@b", DAY, changes)
+    return MergedChange("c" * 40, "b" * 40, kind, 7, "", False, title, message, "A", "a@b", DAY, changes)
 
 
 def outcomes_of(test: str, result: TestResult | None, kind: TestKind = "assertion") -> TestOutcomes:
@@ -77,7 +79,7 @@ def validate_cut(
     *,
     include_new_tests: bool = False,
     support: LanguageSupport | None = None,
-) -> Validated | Rejected:
+) -> ValidatedChange | Rejected:
     """Run the test files of ``cut`` in both states until it is proven: by pytest, or as ``support`` does."""
     settings = (support.runner(cut.fixed) if support else None) or RunnerSettings("pytest")
     compiled = ProblemLimits(seconds=240.0, memory_mb=3072, pids=512, disk_mb=1024)

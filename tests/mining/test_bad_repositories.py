@@ -11,7 +11,7 @@ from codegate.errors import UsageError
 from codegate.mining import MineReport, MineRequest, mine_repository
 from codegate.mining.cut import cut
 from codegate.mining.kinds import score_unit
-from codegate.mining.sources.history import Unit, read_merged_changes
+from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import GitError, read_commit
@@ -20,7 +20,7 @@ from tests.kit.repository import HistoryBuilder
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
 
 
-def _cut(history: HistoryBuilder, unit: Unit) -> object:
+def _cut(history: HistoryBuilder, unit: MergedChange) -> object:
     return cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
 
 

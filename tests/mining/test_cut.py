@@ -2,7 +2,7 @@ import pytest
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_by_paths
-from codegate.mining.sources.history import Unit, read_merged_changes
+from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import Reason
 from codegate.suite import TreeFile, read_commit
 from tests.kit.repository import HistoryBuilder
@@ -22,18 +22,18 @@ TEST: dict[str, str | bytes | None] = {
 }
 
 
-def _units(history: HistoryBuilder, *changes: dict[str, str | bytes | None]) -> list[Unit]:
+def _units(history: HistoryBuilder, *changes: dict[str, str | bytes | None]) -> list[MergedChange]:
     history.commit("begin", BASE)
     for change in changes:
         history.commit("change", change)
     return read_merged_changes(history.folder)
 
 
-def _cut(history: HistoryBuilder, unit: Unit) -> Cut | Reason:
+def _cut(history: HistoryBuilder, unit: MergedChange) -> Cut | Reason:
     return cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
 
 
-def _judge(history: HistoryBuilder, unit: Unit) -> Cut | Reason:
+def _judge(history: HistoryBuilder, unit: MergedChange) -> Cut | Reason:
     head = PathClassifier.of(read_commit(history.folder, "HEAD"))
     return reject_by_paths(unit, head) or _cut(history, unit)
 

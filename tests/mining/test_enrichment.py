@@ -15,7 +15,7 @@ from codegate.forge import GitHubError
 from codegate.forge.transport import MAX_ANSWER_BYTES
 from codegate.mining.options import MineRequest, check_options
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
-from codegate.mining.sources.history import Unit, project_name, project_page
+from codegate.mining.sources.history import MergedChange, project_name, project_page
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.repository import HistoryBuilder
 
@@ -64,8 +64,8 @@ def _pull(number: int, *issues: dict[str, Any], began: str = "2025-03-05T00:00:0
     }  # fmt: skip
 
 
-def _unit(commit: str, pull: int | None, *closes: int) -> Unit:
-    return Unit(commit, "b" * 40, "squash", pull, "", False, "Fix", "Fix", "Ada", "a@b", MERGED, (), closes)
+def _unit(commit: str, pull: int | None, *closes: int) -> MergedChange:
+    return MergedChange(commit, "b" * 40, "squash", pull, "", False, "Fix", "Fix", "Ada", "a@b", MERGED, (), closes)
 
 
 def _edits(*texts: tuple[str, str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from codegate.grading.grade import TestStatus
 from codegate.mining.cut import Cut
 from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, VariedRun, find_causes, varied_runs
 from codegate.mining.proving.outcomes import TestOutcomes
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import ValidatedChange
 from codegate.sandbox import Command, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, RunnerName, read_commit
@@ -342,10 +342,10 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     for _ in range(3):
         found = validate_cut(parts, world.open, 3)
         # The machine itself may be busy enough for a race to be lost in the first run.
-        if isinstance(found, Validated) or "::test_race_" not in found.detail:
+        if isinstance(found, ValidatedChange) or "::test_race_" not in found.detail:
             break
 
-    assert isinstance(found, Validated), found
+    assert isinstance(found, ValidatedChange), found
     outcomes = found.outcomes
     kept = {test.partition("::")[2] for test in outcomes.fail_to_pass + outcomes.pass_to_pass}
     planted = {

@@ -11,7 +11,7 @@ from codegate.languages.go import LANGUAGE
 from codegate.languages.go.environments import GoSupport
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.proving.validation import Trial, Validated, try_cut
+from codegate.mining.proving.validation import Trial, ValidatedChange, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, Tree, TreeFile
@@ -78,7 +78,7 @@ def test_what_fails_by_chance_is_set_aside(bwrap_backend: BubblewrapBackend) -> 
     with closing(sandboxes_of(bwrap_backend, WITH_GO)) as sandboxes:
         found = validate_cut(parts, partial(sandboxes.open, WITH_GO.manifest), 3, support=GoSupport(LANGUAGE))
 
-    assert isinstance(found, Validated), found
+    assert isinstance(found, ValidatedChange), found
     assert found.outcomes.fail_to_pass == ("shop_test.go::TestFixed",)
     assert found.outcomes.pass_to_pass == ("shop_test.go::TestKept",)
     evidence = {entry.id.partition("::")[2]: entry.quarantine.evidence for entry in found.outcomes.quarantined}

@@ -14,7 +14,7 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds import KindScore, classify_kind, new_names, score_unit, without_type
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
-from codegate.mining.sources.history import Unit, read_merged_changes
+from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import BUG_LIKE
 from codegate.suite import read_commit
 from tests.kit.repository import HistoryBuilder
@@ -35,7 +35,9 @@ HALVED: Files = {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS}
 SWAP_TEST, HALF_TEST = "tests/test_limits.py::test_swapped", "tests/test_limits.py::test_half"
 
 
-def change(history: HistoryBuilder, message: str, after: Files = SWAP, before: Files = START) -> tuple[Unit, Cut]:
+def change(
+    history: HistoryBuilder, message: str, after: Files = SWAP, before: Files = START
+) -> tuple[MergedChange, Cut]:
     history.commit("Begin", dict(before))
     commit = history.commit(message, dict(after))
     unit = next(unit for unit in read_merged_changes(history.folder) if unit.commit == commit)
@@ -53,7 +55,7 @@ def names_of(found: KindScore) -> set[str]:
     return {line.partition(" ")[2].partition(": ")[0] for line in found.evidence}
 
 
-def said(unit: Unit, title: str, **others: Any) -> set[str]:
+def said(unit: MergedChange, title: str, **others: Any) -> set[str]:
     """Return what the words of a change tell, such as ``+2.0 title``."""
     return {line.partition(": ")[0] for line in score_unit(replace(unit, title=title, **others)).evidence}
 
@@ -226,7 +228,9 @@ def test_types_of_commits_are_cut_off(title: str, rest: str) -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=600), st.text(max_size=200))
 def test_no_text_breaks_it(title: str, label: str) -> None:
-    unit = Unit("a", "b", "direct", None, label, False, title, title, "", "", datetime(2025, 1, 1, tzinfo=UTC), ())
+    unit = MergedChange(
+        "a", "b", "direct", None, label, False, title, title, "", "", datetime(2025, 1, 1, tzinfo=UTC), ()
+    )
     assert score_unit(unit, Enrichment(label, title, (label, title), ())).score < 100
 
 

@@ -22,7 +22,7 @@ from codegate.mining.examples.literals import LiteralReplacer, failing_literals,
 from codegate.mining.examples.search import changed_examples, files_with_examples, find_examples, steady_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.quality import examples_to_show
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import ValidatedChange
 from codegate.mining.statements.interface import NO_INTERFACE
 from codegate.mining.statements.leak_rules import leak_rules_of
 from codegate.mining.statements.statement import write_statement
@@ -596,7 +596,7 @@ def examples(
         return sandboxes.open(manifest, limits)
 
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
-    validated = Validated(failing(tests), LIMITS, selection, True, 0.0, opened)
+    validated = ValidatedChange(failing(tests), LIMITS, selection, True, 0.0, opened)
     public = "".join(file.data.decode() for file in cut.base.values())
     found = find_examples(cut, validated, public, "seed")
     assert unlike(cut, found, cut.base.overlay(cut.fix), validated) == set()
@@ -604,7 +604,7 @@ def examples(
     return examples_to_show(found, (), partial(steady_examples, cut, validated))[0]
 
 
-def unlike(cut: Cut, found: list[FoundExample], tree: Tree, validated: Validated) -> frozenset[Example]:
+def unlike(cut: Cut, found: list[FoundExample], tree: Tree, validated: ValidatedChange) -> frozenset[Example]:
     """Run the examples ``found`` beside the tests; return which give other values than after the fix."""
     report = validated.run(tree.overlay(cut.hidden).overlay(files_with_examples(cut, found, beside=True)))
     assert all(test in report.results for test in validated.outcomes.fail_to_pass)

@@ -28,7 +28,7 @@ from codegate.mining.examples.literals import LiteralReplacer, hidden_literal_in
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
-from codegate.mining.proving.validation import OpenSandbox, Validated, graded_selection
+from codegate.mining.proving.validation import OpenSandbox, ValidatedChange, graded_selection
 from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.mining.conftest import TIMES
 from tests.mining.statement_world import cut_of, failing, validate_cut
@@ -97,20 +97,20 @@ def shown(unboxed: OpenSandbox) -> Shown:
         )
         cut = cut_of({"lists.py": wrong, **(old or {})}, {"lists.py": right}, hidden)
         selection = graded_selection(cut.test_files, LIMITS, RunnerSettings("pytest"))
-        validated = Validated(failing(failing_tests), LIMITS, selection, True, 1.0, unboxed)
+        validated = ValidatedChange(failing(failing_tests), LIMITS, selection, True, 1.0, unboxed)
         return found_in(cut, validated, steady=steady)
 
     return search_examples
 
 
-def found_in(cut: Cut, validated: Validated, *, steady: bool = True) -> list[Example]:
+def found_in(cut: Cut, validated: ValidatedChange, *, steady: bool = True) -> list[Example]:
     found = find_examples(cut, validated, public_text(cut), "seed")
     return examples_to_show(found, (), partial(steady_examples, cut, validated) if steady else list)[0]
 
 
-def proved(cut: Cut, unboxed: OpenSandbox) -> Validated:
+def proved(cut: Cut, unboxed: OpenSandbox) -> ValidatedChange:
     validated = validate_cut(cut, unboxed)
-    assert isinstance(validated, Validated)
+    assert isinstance(validated, ValidatedChange)
     return validated
 
 

@@ -18,7 +18,7 @@ from codegate.mining.proving.quality import (
     run_partial_fixes,
     undisclosed_tests,
 )
-from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.proving.validation import OpenSandbox, ValidatedChange
 from codegate.suite import Tree, TreeFile
 from tests.mining.statement_world import cut_of, failing, validate_cut
 
@@ -166,7 +166,7 @@ class TestRuns:
     def test_the_tests_see_so_much_of_the_fix(self, unboxed: OpenSandbox) -> None:
         cut = cut_of({"calc.py": OLD}, {"calc.py": NEW}, {"test_calc.py": TESTS})
         validated = validate_cut(cut, unboxed)
-        assert isinstance(validated, Validated)
+        assert isinstance(validated, ValidatedChange)
         runs = run_partial_fixes(cut, validated, [])
         assert [len(run.tests) for run in runs] == [1, 0, 1]
         quality = measure_quality(validated, runs, exact_texts=2, statement_words=30)
@@ -187,7 +187,7 @@ class TestRuns:
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, unboxed)
-        assert isinstance(validated, Validated)
+        assert isinstance(validated, ValidatedChange)
         texts = ("[-+]?\\d+", "12 pieces", "small pieces", "3 pieces", "elsewhere")
         assert required_texts(cut, validated, texts) == ("12 pieces", "3 pieces", "elsewhere")
 
@@ -204,7 +204,7 @@ class TestRuns:
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, unboxed)
-        assert isinstance(validated, Validated)
+        assert isinstance(validated, ValidatedChange)
         found = find_examples(cut, validated, public_text(cut), "seed")
         small = [each for each in found if each.example.expected.endswith("small'")]
         examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small), list)
@@ -219,7 +219,7 @@ class TestRuns:
         )
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, unboxed)
-        assert isinstance(validated, Validated)
+        assert isinstance(validated, ValidatedChange)
         found = find_examples(cut, validated, public_text(cut), "seed")
         first = choose_examples(found)
         examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found), list)

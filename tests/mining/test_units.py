@@ -6,7 +6,7 @@ import pytest
 from codegate.mining.kinds import score_unit
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.sources.messages import closed_issues
 from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
 from tests.mining.statement_world import unit_of
@@ -14,7 +14,7 @@ from tests.mining.statement_world import unit_of
 
 def _unit(
     title: str, message: str | None = None, author: str = "Ada", branch: str = "", *, forward: bool = False
-) -> Unit:
+) -> MergedChange:
     found = replace(unit_of(title), message=title if message is None else message, pull_request=None)
     return replace(found, author=author, branch=branch, merges_forward=forward)
 
@@ -38,7 +38,7 @@ def _unit(
         (_unit("Refactor the adder"), "not_a_fix"),
     ],
 )
-def test_units_that_their_own_words_rule_out(unit: Unit, reason: Reason) -> None:
+def test_units_that_their_own_words_rule_out(unit: MergedChange, reason: Reason) -> None:
     assert reject_by_text(unit, score_unit(unit)) == reason
 
 
@@ -72,7 +72,7 @@ def test_fixes_are_not_ruled_out_by_a_word_that_only_looks_like_it(title: str) -
         (_unit(""), 0, ()),
     ],
 )  # fmt: skip
-def test_the_score_says_what_it_comes_from(unit: Unit, score: float, evidence: tuple[str, ...]) -> None:
+def test_the_score_says_what_it_comes_from(unit: MergedChange, score: float, evidence: tuple[str, ...]) -> None:
     assert score_unit(unit) == BugScore(score, evidence)
 
 

@@ -11,7 +11,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, without_doubtful_passes
-from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, measured_limit, try_cut
+from codegate.mining.proving.validation import OpenSandbox, Trial, ValidatedChange, measured_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, TreeFile
@@ -158,7 +158,9 @@ class TestExecution:
     def opener(self, unboxed: OpenSandbox) -> _Opener:
         return _Opener(unboxed)
 
-    def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
+    def _validate(
+        self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False
+    ) -> ValidatedChange | Rejected:
         return validate_cut(parts, opener, rounds, TODAY, include_new_tests=new)
 
     @pytest.mark.full
@@ -171,7 +173,7 @@ class TestExecution:
 
         found = self._validate(parts, opener, rounds=2)
 
-        assert isinstance(found, Validated)
+        assert isinstance(found, ValidatedChange)
         assert found.outcomes.fail_to_pass == ("test_pkg.py::test_ends",)
         assert found.outcomes.pass_to_pass == ("test_pkg.py::test_other",)
         assert found.outcomes.kinds == {"test_pkg.py::test_ends": "timeout"}
@@ -248,7 +250,7 @@ class TestExecution:
 
         assert found == Rejected("needs_other_files", "test_pkg.py::test_b needs one of docs/limits.txt")
         assert opener.opened == 3
-        assert isinstance(self._validate(parts, opener), Validated), "it fails with the whole change too"
+        assert isinstance(self._validate(parts, opener), ValidatedChange), "it fails with the whole change too"
 
     @pytest.mark.parametrize(("seconds", "processor"), [(5.0, 100.0), (60.0, 0.0)])
     def test_fixed_tests_that_take_too_long_run_once(self, opener: _Opener, seconds: float, processor: float) -> None:
@@ -276,7 +278,7 @@ class TestExecution:
 
         found = trial.confirm(3, used)
 
-        assert isinstance(found, Validated)
+        assert isinstance(found, ValidatedChange)
         assert len(found.outcomes.pass_to_pass) == 1 + reads
         assert (trial.marked is None) == reads
         assert opener.opened == runs
@@ -284,5 +286,5 @@ class TestExecution:
     def test_new_modules_can_be_asked_for(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "y = 2", "from pkg import y\ndef test_it(): pass")
         found = self._validate(parts, opener, rounds=1, new=True)
-        assert isinstance(found, Validated)
+        assert isinstance(found, ValidatedChange)
         assert found.outcomes.kinds == {"test_pkg.py::test_it": "collection"}

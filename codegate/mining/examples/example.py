@@ -16,7 +16,7 @@ from codegate.languages.lines import MARK, Line, Value, dialect_of
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.examples.literals import hidden_literal_in
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import ValidatedChange
 from codegate.suite import Tree, TreeFile
 
 Item = TypeVar("Item")
@@ -291,7 +291,7 @@ class BaseTests:
     failing: frozenset[str]
 
 
-def base_tests(cut: Cut, validated: Validated) -> BaseTests:
+def base_tests(cut: Cut, validated: ValidatedChange) -> BaseTests:
     """Return the base's own tests whose results the fix changes.
 
     Test files to which the change only adds tests are not run.
@@ -311,7 +311,7 @@ def base_tests(cut: Cut, validated: Validated) -> BaseTests:
     return BaseTests(failing_after & passing, hidden & failing & passing_after)
 
 
-def _changes_tests(cut: Cut, path: str, validated: Validated) -> bool:
+def _changes_tests(cut: Cut, path: str, validated: ValidatedChange) -> bool:
     """Return whether a hidden test file changes the base's tests."""
     file = cut.hidden[path]
     old, new = decode(cut.base[path].data), decode(file.data) if file is not None else ""
@@ -344,7 +344,7 @@ class Probing:
     """
 
     def __init__(
-        self, cut: Cut, validated: Validated, files: Mapping[str, str], tests: tuple[str, ...], *, alone: bool
+        self, cut: Cut, validated: ValidatedChange, files: Mapping[str, str], tests: tuple[str, ...], *, alone: bool
     ) -> None:
         written = {path: TreeFile(text.encode("utf-8", "replace")) for path, text in files.items()}
         apart = alone and all(dialect is not None and dialect.apart for dialect in map(dialect_of, tests))

@@ -28,7 +28,7 @@ from codegate.mining.examples.example import (
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import ValidatedChange
 from codegate.suite import Changes, TreeFile
 
 #: What is taken from a module: behind ``from x import``, or in braces.
@@ -124,7 +124,7 @@ def _raising(line: Line, kept: Values) -> str:
     return line.steps[at].text if at < len(line.steps) - 1 else ""
 
 
-def _run_probes(cut: Cut, validated: Validated, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
+def _run_probes(cut: Cut, validated: ValidatedChange, files: list[TestFile], alone: bool) -> tuple[Seen, Seen]:
     """Return what probes recorded before and after the fix.
 
     ``alone``: the probes run without the files' own tests. Probes that do not compile are dropped.
@@ -157,7 +157,7 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
     return file.dialect.files(file.path, file.source, probes)
 
 
-def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> list[FoundExample]:
+def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list[FoundExample]:
     """Return examples of values that the fix changes, clearest first.
 
     Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden. ``seed``
@@ -171,7 +171,7 @@ def find_examples(cut: Cut, validated: Validated, public: str, seed: str) -> lis
     return list(clearest.values())[:_MOST]
 
 
-def steady_examples(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[FoundExample]:
+def steady_examples(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:
     """Return examples that give the same values ten times."""
     groups: dict[object, list[FoundExample]] = {}
     for each in found:
@@ -187,7 +187,7 @@ def _surroundings(cut: Cut, found: FoundExample) -> tuple[str, ...]:
     return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
 
 
-def _steady(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[FoundExample]:
+def _steady(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in files_with_examples(cut, copies, beside=False).items() if file}
     runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
@@ -240,7 +240,7 @@ def changed_examples(found: Sequence[FoundExample], report: TestReport) -> froze
     )
 
 
-def _files(cut: Cut, validated: Validated, public: str, seed: str) -> list[TestFile]:
+def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list[TestFile]:
     """Return the files of fail-to-pass tests, with their probes.
 
     A probe is a line of a test, with other literals.

@@ -21,7 +21,7 @@ from codegate.mining.examples.example import (
 from codegate.mining.examples.search import changed_examples, files_with_examples
 from codegate.mining.proving.outcomes import BROKEN, status_in
 from codegate.mining.proving.parts import partial_fixes
-from codegate.mining.proving.validation import Validated
+from codegate.mining.proving.validation import ValidatedChange
 from codegate.mining.statements.leak_rules import longest_words
 from codegate.suite import Changes, Quality
 
@@ -49,7 +49,7 @@ class PartialRun:
     examples: frozenset[Example]
 
 
-def run_partial_fixes(cut: Cut, validated: Validated, found: Sequence[FoundExample]) -> list[PartialRun]:
+def run_partial_fixes(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[PartialRun]:
     """Return the tests and examples that fail with partial fixes."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
@@ -103,7 +103,7 @@ def _noticing(
 
 
 def undisclosed_tests(
-    cut: Cut, validated: Validated, left: Sequence[PartialRun], overturned: Collection[str]
+    cut: Cut, validated: ValidatedChange, left: Sequence[PartialRun], overturned: Collection[str]
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
@@ -124,7 +124,7 @@ def undisclosed_tests(
     return found
 
 
-def required_texts(cut: Cut, validated: Validated, texts: Sequence[str]) -> tuple[str, ...]:
+def required_texts(cut: Cut, validated: ValidatedChange, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ``texts`` whose exact words the hidden tests require.
 
     A text is required if the fix fails fail-to-pass tests once the text is altered in the hidden files. Texts that
@@ -161,7 +161,7 @@ def has_example_of(tests: Collection[str], examples: Collection[Example]) -> boo
 
 
 def measure_quality(
-    validated: Validated,
+    validated: ValidatedChange,
     runs: Sequence[PartialRun],
     exact_texts: int | None,
     statement_words: int | None,

@@ -42,7 +42,7 @@ _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidatedChange:
     """A change's test results, and how its tests were run.
 
     Attributes:
@@ -93,7 +93,7 @@ class Trial:
         marked: a run of marked tests without the fix; None if other tests passed than in the first run.
     """
 
-    seen: Validated
+    seen: ValidatedChange
 
     def __init__(self, cut: Cut, open_sandbox: OpenSandbox, today: date, limits: ProblemLimits) -> None:
         self.cut = cut
@@ -120,7 +120,7 @@ class Trial:
         self.first.setdefault(state, report)
         return report
 
-    def confirm(self, rounds: int, used: Copies | None = None) -> Validated | Rejected:
+    def confirm(self, rounds: int, used: Copies | None = None) -> ValidatedChange | Rejected:
         """Repeat the tests under varied conditions; return outcomes or rejection.
 
         There are up to ``rounds`` runs before and after the fix. They end early when no fail-to-pass test is left, or a
@@ -165,9 +165,9 @@ class Trial:
         """
         return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
 
-    def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
+    def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> ValidatedChange:
         """Return ``outcomes`` with the runs' limits, selection and duration."""
-        return Validated(
+        return ValidatedChange(
             outcomes=outcomes,
             limits=self.limits,
             selection=graded,

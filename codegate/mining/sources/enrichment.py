@@ -21,7 +21,7 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, AnswerTooLarge, GitHub, GitHubError
-from codegate.mining.sources.history import Unit, origin_address
+from codegate.mining.sources.history import MergedChange, origin_address
 from codegate.sandbox import cache_folder
 from codegate.suite.declared import mapping
 from codegate.wording import encodable
@@ -168,7 +168,7 @@ class GitHubEnrichment:
         host = re.sub(r"[^A-Za-z0-9.-]", "_", parts.netloc)
         self._folder = cache_folder / "enrichment" / host / f"{self._owner}__{self._name}".lower()
 
-    def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
+    def fetch(self, units: Iterable[MergedChange]) -> dict[str, Enrichment]:
         """Return GitHub's facts about changes, by commit.
 
         Changes that name no pull request and no issue are left out.
@@ -250,7 +250,7 @@ def open_forge(repository: Path, named: str) -> GitHubEnrichment:
     return GitHubEnrichment(slug, os.environ.get("GITHUB_TOKEN", ""), cache_folder(), api_url)
 
 
-def _numbers(unit: Unit) -> tuple[int, ...]:
+def _numbers(unit: MergedChange) -> tuple[int, ...]:
     own = () if unit.pull_request is None else (unit.pull_request,)
     return (*own, *unit.closes[:_ISSUES])
 
@@ -263,7 +263,7 @@ def _parsed(node: Node) -> _Issue | _Pull | None:
         return None
 
 
-def _enrichment(unit: Unit, nodes: Mapping[int, Node]) -> Enrichment | None:
+def _enrichment(unit: MergedChange, nodes: Mapping[int, Node]) -> Enrichment | None:
     present = [_parsed(nodes.get(number, {})) for number in _numbers(unit)]
     own = next((node for node in present if isinstance(node, _Pull) and node.number == unit.pull_request), None)
     began = min([unit.date, *(commit.date for commit in (own.commits if own else ()))])

@@ -40,7 +40,7 @@ _FIELDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class MergedChange:
     """One merged change.
 
     It is a merge compared with its first parent, a squash, a series of commits, or a direct commit.
@@ -121,7 +121,7 @@ def path_from(suite: Path, repository: Path) -> str | None:
     return repository_path(Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))), suite)
 
 
-def read_merged_changes(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
+def read_merged_changes(repository: Path, branch: str | None = None, since: date | None = None) -> list[MergedChange]:
     """Return first-parent history as merged changes, newest first.
 
     The history is that of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch,
@@ -340,13 +340,13 @@ def _fuse(drafts: list[_Draft]) -> list[_Draft]:
     return fused
 
 
-def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
+def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> MergedChange:
     oldest = draft.records[-1]
     text = "\n\n".join(record.message for record in reversed(draft.records))
     if draft.subjects:
         text = "\n".join([text, *(f"* {subject}" for subject in draft.subjects)])
     text = text[:MESSAGE_CHARACTERS]
-    return Unit(
+    return MergedChange(
         commit=draft.commit,
         base=draft.base,
         kind=draft.kind,

@@ -7,7 +7,7 @@ from typing import Final
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.statements.prose import without_references
 from codegate.suite import Tree
 from codegate.suite.declared import read_plain_yaml
@@ -40,7 +40,7 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"\w+", without_references(text).lower()))
 
 
-def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
+def titles_of(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[tuple[str, str]]:
     """Yield a change's titles, best first, with their sources.
 
     A source is ``issue``, ``pull request`` or ``commit``.
@@ -51,7 +51,9 @@ def titles_of(unit: Unit, enrichment: Enrichment | None) -> Iterator[tuple[str, 
     yield unit.title, "commit"
 
 
-def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]) -> Iterator[tuple[str, str]]:
+def texts_about(
+    unit: MergedChange, cut: Cut, enrichment: Enrichment | None, later: Iterable[str]
+) -> Iterator[tuple[str, str]]:
     """Yield texts about a change, best first, with their sources.
 
     ``later`` are entries of later changelogs.
@@ -64,7 +66,7 @@ def texts_about(unit: Unit, cut: Cut, enrichment: Enrichment | None, later: Iter
     yield unit.message.partition("\n")[2], "commit"
 
 
-def _added_entries(unit: Unit, cut: Cut) -> list[str]:
+def _added_entries(unit: MergedChange, cut: Cut) -> list[str]:
     """Return the changelog entries that the change adds.
 
     If some entries name the change's pull request or issues, only these are returned.

@@ -16,7 +16,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.examples.example import MAX_SHOWN, UNSTABLE, Example, function_of, public_text
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import MergedChange
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.leak_rules import VALUE, LeakRules, leak_rules_of
 from codegate.mining.statements.material import texts_about, titles_of
@@ -77,7 +77,7 @@ class StatementText:
 
 
 def write_statement(
-    unit: Unit,
+    unit: MergedChange,
     cut: Cut,
     outcomes: TestOutcomes,
     *,
