@@ -30,7 +30,7 @@ class HttpRequest:
     body: bytes
 
 
-class BodyRoom:
+class BodyBudget:
     """A limit on the bytes of one sandbox's requests. Thread-safe.
 
     It counts the bodies of all requests together.
@@ -39,7 +39,7 @@ class BodyRoom:
     def __init__(self, most: int) -> None:
         self._left, self._lock = most, threading.Lock()
 
-    def take(self, size: int) -> bool:
+    def reserve(self, size: int) -> bool:
         """Reserve ``size`` bytes (negative: release); return whether there was room."""
         with self._lock:
             if size > self._left:
@@ -52,10 +52,10 @@ class HttpConnection:
     """The server's side of an HTTP connection."""
 
     def __init__(
-        self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyRoom | None = None
+        self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES, room: BodyBudget | None = None
     ) -> None:
         self._socket, self._max_body_bytes = connection, max_body_bytes
-        self._room, self._held = room or BodyRoom(max_body_bytes), 0
+        self._room, self._held = room or BodyBudget(max_body_bytes), 0
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     def requests(self) -> Iterator[HttpRequest]:
@@ -96,7 +96,7 @@ class HttpConnection:
         self._send(h11.EndOfMessage())
 
     def _give_back(self) -> None:
-        self._room.take(-self._held)
+        self._room.reserve(-self._held)
         self._held = 0
 
     def _request(self) -> HttpRequest | None:
@@ -111,7 +111,7 @@ class HttpConnection:
                 case h11.Request() as head:
                     pass
                 case h11.Data(data=data):
-                    if not self._room.take(len(data)):
+                    if not self._room.reserve(len(data)):
                         raise h11.RemoteProtocolError("the bodies under way are too large", error_status_hint=413)
                     self._held += len(data)
                     body += data

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from codegate.solving import Shown, show_context
+from codegate.solving import ShowContext, show_context
 from codegate.suite import Problem, Suite, Tree, find_repository, git, load_base
 
 Key = TypeVar("Key")
@@ -56,7 +56,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> Callable[[
     return _kept(read, lambda tree: sum(len(file.data) for file in tree.values()), 256 << 20)
 
 
-def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> Shown:
+def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> ShowContext:
     """Return a function that writes prompt contexts, with a cache.
 
     ``base`` loads a problem's base tree by its id.

@@ -21,14 +21,14 @@ from typing_extensions import override
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_layers import (
     BuildFolder,
-    Ground,
-    LaidLayer,
+    MountableLayer,
     Overlays,
+    WritableFolders,
+    bind_mounts,
     builds_folder,
     find_overlays,
-    machine,
-    on_disk,
-    unpacked,
+    machine_mounts,
+    unpacked_folder,
 )
 from codegate.sandbox.bubblewrap_program import (
     MASKED_FILES,
@@ -76,32 +76,32 @@ class BubblewrapEnvironment:
     """The host folders that a sandbox sees, with mount arguments.
 
     Attributes:
-        shown: arguments that mount files of the machine read-only.
-        hidden: arguments that mount something empty over some of these files.
+        mounts: arguments that mount files of the machine read-only.
+        masks: arguments that mount something empty over some of these files.
         beside: other recorded builds: name below ``/opt/codegate``, and folder on the host.
-        laid: the unpacked layer of a recorded build; None for the sandbox of a new build.
+        mountable: the layer of a recorded build; None for the sandbox of a new build.
         toolchains: variables that locate the machine's toolchains; those of the layer override them.
     """
 
     tools: Tools
     interpreter: Interpreter
-    shown: tuple[str, ...]
-    hidden: tuple[str, ...]
+    mounts: tuple[str, ...]
+    masks: tuple[str, ...]
     beside: tuple[tuple[str, Path], ...] = ()
-    laid: LaidLayer | None = None
+    mountable: MountableLayer | None = None
     toolchains: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> str:
         """Return the layer's SHA-256; without a layer, that of ``tools``."""
-        if self.laid is not None:
-            return self.laid.layer.sha256
+        if self.mountable is not None:
+            return self.mountable.layer.sha256
         return self.tools.content
 
     @property
     def layer(self) -> Layer | None:
         """Return the recorded build; None for a new build's environment."""
-        return None if self.laid is None else self.laid.layer
+        return None if self.mountable is None else self.mountable.layer
 
 
 class BubblewrapBackend(Backend):
@@ -148,51 +148,53 @@ class BubblewrapBackend(Backend):
     @override
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         environment = _machine(recipe)
-        beside = tuple((name, unpacked(layer, self._program)) for name, layer in recipe.beside)
-        return replace(environment, beside=beside, laid=LaidLayer(recipe.required_layer, self._program, self._overlays))
+        beside = tuple((name, unpacked_folder(layer, self._program)) for name, layer in recipe.beside)
+        return replace(
+            environment, beside=beside, mountable=MountableLayer(recipe.required_layer, self._program, self._overlays)
+        )
 
     @override
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
-        if not isinstance(environment, BubblewrapEnvironment) or environment.laid is None:
+        if not isinstance(environment, BubblewrapEnvironment) or environment.mountable is None:
             message = "the environment was prepared by another backend"
             raise TypeError(message)
         with self._fleet.starting():
-            return self._open(environment, limits, environment.laid.ground(limits))
+            return self._open(environment, limits, environment.mountable.writable_folders(limits))
 
     @override
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         with self._fleet.starting():
             environment = _machine(recipe)
             folder = BuildFolder(recipe.layer, self._program)
-            ground = Ground(on_disk(folder.path), file_bytes=limits.disk_bytes)
-            session = self._open(environment, limits, ground, folder)
+            writable = WritableFolders(bind_mounts(folder.path), file_bytes=limits.disk_bytes)
+            session = self._open(environment, limits, writable, folder)
             return WatchedBuild(session, limits.disk_bytes, folder.written, folder.tars)
 
     def _open(
         self,
         environment: BubblewrapEnvironment,
         limits: SandboxLimits,
-        ground: Ground,
+        writable: WritableFolders,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox with the writable folders ``ground``.
+        """Start a sandbox with the writable folders ``writable``.
 
         The folders of ``build`` are removed when the sandbox ends.
         """
         group: control_group.ControlGroup | None = None
         try:
             if self._parents is not None:
-                whole = replace(limits, memory_bytes=limits.memory_bytes + ground.memory_bytes)
+                whole = replace(limits, memory_bytes=limits.memory_bytes + writable.memory_bytes)
                 group = control_group.ControlGroup(self._parents, whole)
-            argv = [*ground.before, self._program, *_arguments(environment, limits, ground)]
-            enclosure, connection = self._start(argv, group, ground.current, build)
+            argv = [*writable.mount_overlays, self._program, *_arguments(environment, limits, writable)]
+            enclosure, connection = self._start(argv, group, writable.current, build)
         except BaseException:
             if group is not None:
                 group.remove()
             if build is not None:
                 build.remove()
             raise
-        scope = command_scope(environment, limits, grouped=group is not None, file_bytes=ground.file_bytes)
+        scope = command_scope(environment, limits, grouped=group is not None, file_bytes=writable.file_bytes)
         return self._fleet.open(enclosure, connection, scope, limits)
 
     @override
@@ -296,19 +298,19 @@ def _machine(recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
     return BubblewrapEnvironment(
         tools_for(),
         interpreter,
-        *machine(interpreter, toolchains),
+        *machine_mounts(interpreter, toolchains),
         toolchains=tuple(toolchain_variables(toolchains).items()),
     )
 
 
-def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, ground: Ground) -> list[str]:
+def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits, writable: WritableFolders) -> list[str]:
     tools = environment.tools
-    arguments = [*isolation(), *environment.shown, *system_links()]
+    arguments = [*isolation(), *environment.mounts, *system_links()]
     for file in sorted(tools.etc.iterdir()):
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
-    arguments += environment.hidden
+    arguments += environment.masks
     for name, folder in environment.beside:
         for part in PARTS:
             arguments += ["--ro-bind", str(folder / part), f"{BESIDE}/{name}/{part}"]
-    supervisor = [*ground.inside, str(environment.interpreter.executable)]
-    return arguments + contents(tools.programs, supervisor, [*masks(MASKED_FILES)], limits, ground.places)
+    supervisor = [*writable.copy_layer, str(environment.interpreter.executable)]
+    return arguments + contents(tools.programs, supervisor, [*masks(MASKED_FILES)], limits, writable.mounts)

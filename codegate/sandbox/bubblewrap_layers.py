@@ -78,21 +78,21 @@ shift; exec "$@"
 
 
 @dataclass(frozen=True)
-class Ground:
+class WritableFolders:
     """The writable folders of one sandbox, with mount arguments.
 
     Attributes:
-        places: bubblewrap's arguments that mount the folders.
-        before: words to put before bubblewrap's command, which mount overlays; empty without overlays.
-        inside: words to put before the supervisor's command, which copy the layer; empty without a copy.
-        current: the folder to run ``before`` in.
+        mounts: bubblewrap's arguments that mount the folders.
+        mount_overlays: words to put before bubblewrap's command; empty without overlays.
+        copy_layer: words to put before the supervisor's command; empty if overlays show the layer.
+        current: the folder to run ``mount_overlays`` in.
         file_bytes: size limit of one file; 0: the size of the workspace.
         memory_bytes: memory that the folders use before any command runs.
     """
 
-    places: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    inside: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    mount_overlays: tuple[str, ...] = ()
+    copy_layer: tuple[str, ...] = ()
     current: Path = Path("/")
     file_bytes: int = 0
     memory_bytes: int = 0
@@ -110,7 +110,7 @@ class Overlays:
     namespaces: tuple[str, ...]
     options: str
 
-    def before(self, size: int) -> tuple[str, ...]:
+    def mount_command(self, size: int) -> tuple[str, ...]:
         """Return a command prefix that mounts the current folder's overlays.
 
         A sandbox can write ``size`` bytes to them.
@@ -118,7 +118,7 @@ class Overlays:
         unshare = shutil.which("unshare") or "unshare"
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
 
-    def work(self) -> bool:
+    def are_supported(self) -> bool:
         """Return whether this machine mounts overlays with these options.
 
         Raises:
@@ -127,7 +127,7 @@ class Overlays:
         with temporary_folder(layers_folder()) as folder:
             for name in (*PARTS, "tree/old", "tree/old/er", _WRITABLE):
                 (folder / name).mkdir()
-            argv = [*self.before(1 << 20), "/bin/sh", "-c", _TRY]
+            argv = [*self.mount_command(1 << 20), "/bin/sh", "-c", _TRY]
             try:
                 done = subprocess.run(
                     argv, cwd=folder, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False
@@ -149,10 +149,10 @@ def find_overlays() -> Overlays | None:
         SandboxError: the disk refused.
     """
     kinds = (_ROOTS, _USERS) if os.geteuid() == 0 else (_USERS,)
-    return next((kind for kind in kinds if kind.work()), None)
+    return next((kind for kind in kinds if kind.are_supported()), None)
 
 
-class LaidLayer:
+class MountableLayer:
     """A recorded build's files, ready to be mounted into sandboxes.
 
     With ``overlays`` they are unpacked once into the cache; without, each sandbox gets a copy.
@@ -165,22 +165,24 @@ class LaidLayer:
         self.layer = layer
         self._overlays = overlays
         self._sizes = _sizes(layer) if overlays is None else {}
-        self._folder = Path() if overlays is None else unpacked(layer, bubblewrap)
+        self._folder = Path() if overlays is None else unpacked_folder(layer, bubblewrap)
 
-    def ground(self, limits: SandboxLimits) -> Ground:
+    def writable_folders(self, limits: SandboxLimits) -> WritableFolders:
         """Return the writable folders of a sandbox with these limits."""
         size = workspace_bytes(limits)
         if self._overlays is not None:
-            return Ground(on_disk(self._folder / _WRITABLE), self._overlays.before(size), current=self._folder)
+            return WritableFolders(
+                bind_mounts(self._folder / _WRITABLE), self._overlays.mount_command(size), current=self._folder
+            )
         places = ["--size", str(size), "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108 - the sandbox's own
         for part, place in PARTS.items():
             places += ["--size", str(size + self._sizes[part]), "--perms", "0755", "--tmpfs", place]
         places += ["--ro-bind", str(self.layer.archive), _ARCHIVE]
-        inside = ("/bin/sh", "-c", _COPY, "sh", _ARCHIVE)
-        return Ground(tuple(places), inside=inside, memory_bytes=sum(self._sizes.values()))
+        copy_layer = ("/bin/sh", "-c", _COPY, "sh", _ARCHIVE)
+        return WritableFolders(tuple(places), copy_layer=copy_layer, memory_bytes=sum(self._sizes.values()))
 
 
-def machine(
+def machine_mounts(
     interpreter: Interpreter, toolchains: Sequence[MachineToolchain]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return bubblewrap's arguments that mount and mask the machine's files.
@@ -191,17 +193,19 @@ def machine(
     prefixes = [interpreter.prefix, *(one.folder for one in toolchains if one.name == "python")]
     own = [prefix for prefix in prefixes if not prefix.is_relative_to("/usr")]
     settings = (path for name in ETC if (path := Path("/etc", name)).exists())
-    shown, hidden = [], []
-    for path in dict.fromkeys((Path("/usr"), *settings, *own, *(path for one in toolchains for path in one.shown))):
-        shown += ["--ro-bind", str(path), str(path)]
+    mounts, masks = [], []
+    for path in dict.fromkeys(
+        (Path("/usr"), *settings, *own, *(path for one in toolchains for path in one.outside_usr))
+    ):
+        mounts += ["--ro-bind", str(path), str(path)]
     for path in sorted({path for prefix in own for path in prefix.glob("lib/python3*/site-packages")}):
-        hidden += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
+        masks += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
     folders = dict.fromkeys((Path("/usr"), Path("/usr/local"), *prefixes, *(one.folder for one in toolchains)))
     # They may have an index's credentials. What is not readable would be an error to pip: an empty file is none.
     secret = [path for folder in folders for name in _SETTINGS if (path := folder / name).is_file()]
     for path in secret:
-        hidden += ["--ro-bind", str(_empty_file()), str(path.resolve())]
-    return tuple(shown), tuple(hidden)
+        masks += ["--ro-bind", str(_empty_file()), str(path.resolve())]
+    return tuple(mounts), tuple(masks)
 
 
 def _empty_file() -> Path:
@@ -211,7 +215,7 @@ def _empty_file() -> Path:
     return path
 
 
-def on_disk(folder: Path) -> tuple[str, ...]:
+def bind_mounts(folder: Path) -> tuple[str, ...]:
     """Return bubblewrap's arguments that mount a build's ``folder`` writable."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
@@ -271,7 +275,7 @@ def sandboxed_tar(
             raise SandboxError(f"tar failed on what was built; it says: {' | '.join(lines) or 'nothing'}.")
 
 
-def unpacked(layer: Layer, bubblewrap: str) -> Path:
+def unpacked_folder(layer: Layer, bubblewrap: str) -> Path:
     """Return the cache's folder with the files of ``layer``.
 
     The layer is unpacked now if absent.

@@ -117,7 +117,7 @@ class DockerBackend(Backend):
         with self._building, explained("prepare the environment"):
             image = bare.image
             for name, other in recipe.beside:
-                image = layer_images.image_beside(self._builder, image, name, other, labels)
+                image = layer_images.image_with_other_build(self._builder, image, name, other, labels)
             image = layer_images.layered_image(self._builder, tools, image, layer, labels)
         return replace(bare, image=image, identity=f"sha256:{digest([bare.identity, layer.sha256])}", layer=layer)
 

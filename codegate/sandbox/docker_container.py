@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox.contract import Description, Layer, SandboxLimits
 from codegate.sandbox.daemon import connect, explained
-from codegate.sandbox.layers import BUILT, Parts, Source
+from codegate.sandbox.layers import BUILT, BlockStream, Source
 from codegate.sandbox.ownership import current_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, inodes, shared_memory_bytes
 from codegate.sandbox.stream import BOOTSTRAP
@@ -148,6 +148,6 @@ def container_folders(container: str) -> Iterator[tuple[Source, Source]]:
 
     try:
         with explained("read what was built"):
-            yield Parts(folder(BUILT)), Parts(folder(WORKSPACE))
+            yield BlockStream(folder(BUILT)), BlockStream(folder(WORKSPACE))
     finally:
         client.close()

@@ -103,19 +103,19 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
         SandboxError: the layer's archive is changed or malformed.
     """
     key = digest([LAYOUT, "layer", tools.content, base, layer.sha256])
-    return _laid_image(client, key, base, layer, chain(machine_entries(tools), layer_entries(layer)), labels)
+    return _image_with_entries(client, key, base, layer, chain(machine_entries(tools), layer_entries(layer)), labels)
 
 
-def image_beside(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
+def image_with_other_build(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
     """Return the id of an image: ``base`` plus another build.
 
     The other build's files are in ``/opt/codegate/NAME``. The image is made if absent, in a container with ``labels``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
-    return _laid_image(client, key, base, layer, entries_beside(name, layer), labels)
+    return _image_with_entries(client, key, base, layer, other_build_entries(name, layer), labels)
 
 
-def _laid_image(
+def _image_with_entries(
     client: "APIClient", key: str, base: str, layer: Layer, entries: Iterator[Entry], labels: dict[str, str]
 ) -> str:
     """Return the id of an image: ``base`` plus ``entries``.
@@ -190,11 +190,11 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
     """Yield a layer's archive entries, renamed to their sandbox paths."""
-    for entry, data in _moved(layer, _placed):
+    for entry, data in _renamed_entries(layer, _path_in_sandbox):
         yield _owned(entry), data
 
 
-def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
+def other_build_entries(name: str, layer: Layer) -> Iterator[Entry]:
     """Yield another build's archive entries, below ``/opt/codegate/NAME``.
 
     All users may read them.
@@ -202,12 +202,12 @@ def entries_beside(name: str, layer: Layer) -> Iterator[Entry]:
     place = f"{BESIDE}/{name}".lstrip("/")
     for folder in ("opt", BESIDE.lstrip("/"), place):
         yield _entry(folder, tarfile.DIRTYPE), None
-    for entry, data in _moved(layer, lambda name: f"{place}/{name}"):
+    for entry, data in _renamed_entries(layer, lambda name: f"{place}/{name}"):
         entry.mode |= 0o555 if entry.isdir() or entry.mode & 0o100 else 0o444
         yield entry, data
 
 
-def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
+def _renamed_entries(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
     """Yield a layer's archive entries; ``place`` maps their names."""
     for entry, data in read_layer(layer):
         entry.name = place(entry.name)
@@ -216,7 +216,7 @@ def _moved(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
         yield entry, data
 
 
-def _placed(name: str) -> str:
+def _path_in_sandbox(name: str) -> str:
     root, separator, rest = name.partition("/")
     return f"{PARTS[root]}{separator}{rest}".lstrip("/")
 

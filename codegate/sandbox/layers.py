@@ -44,7 +44,7 @@ class Source(Protocol):
         ...
 
 
-class Parts(Source):
+class BlockStream(Source):
     """A ``Source`` over an iterator of byte blocks."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
@@ -97,7 +97,7 @@ def read_layer(layer: Layer) -> Iterator[Entry]:
     remedy = "Remove it and what is beside it; the next run builds it again."
     try:
         with layer.archive.open("rb") as file:
-            whole = _Whole(file)
+            whole = _HashingReader(file)
             yield from _checked((_plain(member, member.name), data) for member, data in _members(whole))
             if whole.sha256.hexdigest() != layer.sha256:
                 raise SandboxError(f"the environment's archive {layer.archive} has changed since it was made.", remedy)
@@ -128,7 +128,7 @@ def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
     yield bytes(block + bytes(2 * tarfile.BLOCKSIZE))
 
 
-class _Whole:
+class _HashingReader:
     """Reads a tar to its end, computing its SHA-256."""
 
     def __init__(self, source: Source) -> None:
@@ -149,7 +149,7 @@ class _Whole:
         return self._last == bytes(tarfile.BLOCKSIZE)
 
 
-def _members(source: _Whole) -> Iterator[Entry]:
+def _members(source: _HashingReader) -> Iterator[Entry]:
     try:
         file = cast("IO[bytes]", source)  # of which it only reads
         with tarfile.open(fileobj=file, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
@@ -204,7 +204,7 @@ def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     for root, source, left_out in ((_ROOTS[0], env, frozenset(TRANSIENT)), (_ROOTS[1], tree, tracked)):
-        yield from _kept(root, _members(_Whole(source)), left_out, spare)
+        yield from _kept(root, _members(_HashingReader(source)), left_out, spare)
 
 
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
@@ -218,7 +218,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
     aside: dict[str, tuple[tarfile.TarInfo, int]] = {}
     names: dict[str, str] = {}  # of what is kept, or its bytes, by path
     for member, given in members:
-        path, data = _inside(member.name), given
+        path, data = _relative_path(member.name), given
         entry = _plain(member, f"{root}/{path}" if path else root)
         if entry.type not in _TYPES:
             continue
@@ -230,7 +230,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
             waiting[path] = entry
             continue
         if entry.type == tarfile.LNKTYPE:
-            target = _inside(member.linkname)
+            target = _relative_path(member.linkname)
             if target in names:
                 entry.linkname = names[target]
             elif target in aside:
@@ -253,7 +253,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
             yield temporary, None
 
 
-def _inside(name: str) -> str:
+def _relative_path(name: str) -> str:
     """Return a member's path below the tar's top folder."""
     return name.rstrip("/").partition("/")[2]
 

@@ -14,7 +14,7 @@ _Kind = tuple[PreparedEnvironment, SandboxLimits]
 
 
 @dataclass(frozen=True, eq=False)
-class _Warm:
+class _ReadySandbox:
     kind: _Kind
     started: float
     future: "Future[Sandbox]"
@@ -62,7 +62,7 @@ class SandboxPool:
         self._starter = ThreadPoolExecutor(max(ahead, 1), "codegate-pool")
         self._lock = threading.Lock()
         self._asked: deque[_Kind] = deque(maxlen=2 * ahead)
-        self._warm: list[_Warm] = []
+        self._warm: list[_ReadySandbox] = []
         self._used: dict[int, Sandbox] = {}
         self._idle: list[Lease] = []
         self._closed = False
@@ -158,7 +158,7 @@ class SandboxPool:
                 self._warm.remove(found)
             while len(self._warm) < self._ahead:
                 start = self._starter.submit(self._backend.open, environment, limits)
-                self._warm.append(_Warm(kind, time.monotonic(), start))
+                self._warm.append(_ReadySandbox(kind, time.monotonic(), start))
         if found is not None:
             # A start that failed ahead of need is tried again now, when its error would reach someone.
             with contextlib.suppress(SandboxError):

@@ -61,7 +61,7 @@ class Relay:
 
 
 @dataclass
-class _Carried:
+class _Connection:
     """A connection between the sandbox and a host function.
 
     Attributes:
@@ -84,7 +84,7 @@ class _Carried:
         return reads | (selectors.EVENT_WRITE if self.unread else 0)
 
 
-def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
+def carry_connections(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
     """Carry a command's connections until it ends; return its reply.
 
     The reply has at most ``limit`` bytes and must come before the monotonic time ``deadline``.
@@ -105,7 +105,7 @@ class _Pump:
         self, stream: "SupervisorStream", relay: Relay, selector: selectors.BaseSelector, deadline: float
     ) -> None:
         self._stream, self._relay, self._selector, self._deadline = stream, relay, selector, deadline
-        self._open: dict[int, _Carried] = {}
+        self._open: dict[int, _Connection] = {}
         self._newest = -1
         selector.register(stream, selectors.EVENT_READ, _STREAM)
         selector.register(relay.ended, selectors.EVENT_READ, _END)
@@ -125,69 +125,69 @@ class _Pump:
                     self._from_here(key.data, events)
 
     def close(self) -> None:
-        for carried in self._open.values():
-            carried.end.close()
+        for connection in self._open.values():
+            connection.end.close()
 
     def _send(self, header: dict[str, Any], data: bytes = b"") -> None:
         self._stream.send({"op": "relay", **header}, data, self._deadline)
 
     def _from_inside(self, reply: "Reply") -> None:
         number = reply.header["relay"]
-        carried = self._open.get(number)
-        if carried is None:
+        connection = self._open.get(number)
+        if connection is None:
             if number <= self._newest:
                 return  # for a connection that this side has closed
             self._newest = number
-            carried = self._open[number] = _Carried(number, self._relay.connect(reply.header["port"]))
-        carried.ahead -= reply.header.get("taken", 0)
-        carried.unread += reply.blob
-        carried.closed_inside = carried.closed_inside or bool(reply.header.get("closed"))
-        if reply.header.get("gone") or len(carried.unread) > UNSENT_BYTES:
-            self._drop(carried, tell=not reply.header.get("gone"))
+            connection = self._open[number] = _Connection(number, self._relay.connect(reply.header["port"]))
+        connection.ahead -= reply.header.get("taken", 0)
+        connection.unread += reply.blob
+        connection.closed_inside = connection.closed_inside or bool(reply.header.get("closed"))
+        if reply.header.get("gone") or len(connection.unread) > UNSENT_BYTES:
+            self._drop(connection, notify=not reply.header.get("gone"))
         else:
-            self._pass_on(carried)
+            self._pass_on(connection)
 
-    def _from_here(self, carried: _Carried, events: int) -> None:
+    def _from_here(self, connection: _Connection, events: int) -> None:
         if events & selectors.EVENT_WRITE:
-            self._pass_on(carried)
-        if events & selectors.EVENT_READ and carried.number in self._open:
+            self._pass_on(connection)
+        if events & selectors.EVENT_READ and connection.number in self._open:
             try:
-                data = carried.end.recv(PIECE)
+                data = connection.end.recv(PIECE)
             except BlockingIOError:
                 return
             except OSError:
                 data = b""
             if data:
-                carried.ahead += len(data)
-                self._send({"relay": carried.number}, data)
-                if carried.ahead >= AHEAD_BYTES:
-                    self._watch(carried)
+                connection.ahead += len(data)
+                self._send({"relay": connection.number}, data)
+                if connection.ahead >= AHEAD_BYTES:
+                    self._watch(connection)
             else:
-                self._drop(carried, tell=True)
+                self._drop(connection, notify=True)
 
-    def _pass_on(self, carried: _Carried) -> None:
+    def _pass_on(self, connection: _Connection) -> None:
         try:
-            while carried.unread:
-                del carried.unread[: carried.end.send(carried.unread[:PIECE])]
+            while connection.unread:
+                del connection.unread[: connection.end.send(connection.unread[:PIECE])]
         except BlockingIOError:
             pass
         except OSError:
-            carried.unread.clear()
-        if carried.closed_inside and not carried.unread:
+            connection.unread.clear()
+        if connection.closed_inside and not connection.unread:
             with contextlib.suppress(OSError):
-                carried.end.shutdown(socket.SHUT_WR)
-        self._watch(carried)
+                connection.end.shutdown(socket.SHUT_WR)
+        self._watch(connection)
 
-    def _watch(self, carried: _Carried) -> None:
-        if carried.end in self._selector.get_map():
-            self._selector.unregister(carried.end)
-        if carried.events:
-            self._selector.register(carried.end, carried.events, carried)
+    def _watch(self, connection: _Connection) -> None:
+        if connection.end in self._selector.get_map():
+            self._selector.unregister(connection.end)
+        if connection.events:
+            self._selector.register(connection.end, connection.events, connection)
 
-    def _drop(self, carried: _Carried, *, tell: bool) -> None:
-        if carried.end in self._selector.get_map():
-            self._selector.unregister(carried.end)
-        del self._open[carried.number]
-        carried.end.close()
-        if tell:
-            self._send({"relay": carried.number, "closed": True})
+    def _drop(self, connection: _Connection, *, notify: bool) -> None:
+        if connection.end in self._selector.get_map():
+            self._selector.unregister(connection.end)
+        del self._open[connection.number]
+        connection.end.close()
+        if notify:
+            self._send({"relay": connection.number, "closed": True})

@@ -19,7 +19,7 @@ from importlib import resources
 from typing import Any, Final
 
 from codegate.sandbox.contract import SandboxError
-from codegate.sandbox.relay import Relay, relayed
+from codegate.sandbox.relay import Relay, carry_connections
 from codegate.sandbox.sockets import Ready, SocketConnection
 
 BOOTSTRAP: Final = """\
@@ -116,7 +116,7 @@ class SupervisorStream:
         if relay is None:
             return self.receive(limit, deadline)
         try:
-            return relayed(self, relay, limit, deadline)
+            return carry_connections(self, relay, limit, deadline)
         except (OSError, RuntimeError) as error:  # no descriptor or thread is left for another connection
             raise StreamBroken(f"the sandbox's connections cannot be carried: {error}.") from error
 

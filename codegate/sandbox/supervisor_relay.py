@@ -22,7 +22,7 @@ AHEAD_BYTES = 8 << 20  # what the host sends on one connection before it waits f
 TAKEN_BYTES = 1 << 20  # what was read of it is reported so often
 
 
-class Carried:
+class RelayedConnection:
     """A connection from inside, with unsent bytes of the host."""
 
     def __init__(self, number: int, end: Any) -> None:
@@ -58,8 +58,8 @@ class RelayPorts:
             listener.setblocking(False)
             self.listeners[listener.fileno()] = listener
         self.no_delay = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.by_descriptor: dict[int, Carried] = {}
-        self.by_number: dict[int, Carried] = {}
+        self.by_descriptor: dict[int, RelayedConnection] = {}
+        self.by_number: dict[int, RelayedConnection] = {}
         self.opened = 0
 
     def attach(self, poll: Any) -> None:
@@ -74,30 +74,30 @@ class RelayPorts:
             if len(self.by_number) < CONNECTIONS:
                 self._accept(self.listeners[descriptor])
             return
-        carried = self.by_descriptor.get(descriptor)
-        if carried is None:
+        connection = self.by_descriptor.get(descriptor)
+        if connection is None:
             return
         if event & select.POLLOUT:
-            self._write(carried)
+            self._write(connection)
         if event & (select.POLLIN | select.POLLHUP | select.POLLERR) and descriptor in self.by_descriptor:
-            self._read(carried)
+            self._read(connection)
 
     def take(self, header: dict[str, Any], data: memoryview) -> None:
         """Deliver a message of the host to its connection."""
-        carried = self.by_number.get(header["relay"])
-        if carried is None:
+        connection = self.by_number.get(header["relay"])
+        if connection is None:
             return
-        carried.unsent += data
-        carried.host_closed = carried.host_closed or bool(header.get("closed"))
-        if len(carried.unsent) > UNSENT_BYTES:
-            self._drop(carried)
+        connection.unsent += data
+        connection.host_closed = connection.host_closed or bool(header.get("closed"))
+        if len(connection.unsent) > UNSENT_BYTES:
+            self._drop(connection)
         else:
-            self._write(carried)
+            self._write(connection)
 
     def close(self) -> None:
         """Close the ports and all connections."""
-        for carried in list(self.by_number.values()):
-            self._drop(carried)
+        for connection in list(self.by_number.values()):
+            self._drop(connection)
         for listener in self.listeners.values():
             listener.close()
 
@@ -109,61 +109,61 @@ class RelayPorts:
         end.setblocking(False)
         with suppress(OSError):
             end.setsockopt(*self.no_delay)
-        carried = Carried(self.opened, end)
+        connection = RelayedConnection(self.opened, end)
         self.opened += 1
-        self.by_descriptor[end.fileno()] = self.by_number[carried.number] = carried
-        self.poll.register(end.fileno(), carried.events)
+        self.by_descriptor[end.fileno()] = self.by_number[connection.number] = connection
+        self.poll.register(end.fileno(), connection.events)
         if len(self.by_number) == CONNECTIONS:
             for waiting in self.listeners:
                 self.poll.unregister(waiting)
-        self.host.send({"relay": carried.number, "port": listener.getsockname()[1]})
+        self.host.send({"relay": connection.number, "port": listener.getsockname()[1]})
 
-    def _read(self, carried: Carried) -> None:
+    def _read(self, connection: RelayedConnection) -> None:
         try:
-            data = carried.end.recv(PIECE)
+            data = connection.end.recv(PIECE)
         except BlockingIOError:
             return
         except OSError:
-            self._drop(carried)
+            self._drop(connection)
             return
         if data:
-            self.host.send({"relay": carried.number}, data)
-        elif carried.reads:
-            carried.reads = False
-            self.host.send({"relay": carried.number, "closed": True})
-            self._wait_for_more(carried)
+            self.host.send({"relay": connection.number}, data)
+        elif connection.reads:
+            connection.reads = False
+            self.host.send({"relay": connection.number, "closed": True})
+            self._wait_for_more(connection)
         else:
-            self._drop(carried)
+            self._drop(connection)
 
-    def _write(self, carried: Carried) -> None:
+    def _write(self, connection: RelayedConnection) -> None:
         try:
-            while carried.unsent:
-                sent = carried.end.send(carried.unsent[:PIECE])
-                del carried.unsent[:sent]
-                carried.taken += sent
+            while connection.unsent:
+                sent = connection.end.send(connection.unsent[:PIECE])
+                del connection.unsent[:sent]
+                connection.taken += sent
         except BlockingIOError:
             pass
         except OSError:
-            self._drop(carried)
+            self._drop(connection)
             return
-        if carried.taken >= TAKEN_BYTES:
-            self.host.send({"relay": carried.number, "taken": carried.taken})
-            carried.taken = 0
-        self._wait_for_more(carried)
+        if connection.taken >= TAKEN_BYTES:
+            self.host.send({"relay": connection.number, "taken": connection.taken})
+            connection.taken = 0
+        self._wait_for_more(connection)
 
-    def _wait_for_more(self, carried: Carried) -> None:
-        if carried.host_closed and not carried.unsent:
-            self._drop(carried)
+    def _wait_for_more(self, connection: RelayedConnection) -> None:
+        if connection.host_closed and not connection.unsent:
+            self._drop(connection)
         else:
-            self.poll.modify(carried.end.fileno(), carried.events)
+            self.poll.modify(connection.end.fileno(), connection.events)
 
-    def _drop(self, carried: Carried) -> None:
+    def _drop(self, connection: RelayedConnection) -> None:
         if len(self.by_number) == CONNECTIONS:
             for listener in self.listeners:
                 self.poll.register(listener, select.POLLIN)
-        descriptor = carried.end.fileno()
+        descriptor = connection.end.fileno()
         self.poll.unregister(descriptor)
-        del self.by_descriptor[descriptor], self.by_number[carried.number]
-        carried.end.close()
-        if not carried.host_closed:
-            self.host.send({"relay": carried.number, "closed": True, "gone": True})
+        del self.by_descriptor[descriptor], self.by_number[connection.number]
+        connection.end.close()
+        if not connection.host_closed:
+            self.host.send({"relay": connection.number, "closed": True, "gone": True})

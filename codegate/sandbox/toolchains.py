@@ -64,7 +64,7 @@ class MachineToolchain:
     variables: tuple[tuple[str, str], ...] = ()
 
     @property
-    def shown(self) -> tuple[Path, ...]:
+    def outside_usr(self) -> tuple[Path, ...]:
         """Return the folders outside ``/usr`` that a sandbox needs."""
         own = () if self.folder.is_relative_to("/usr") else (self.folder,)
         return (*own, *self.extra)

@@ -6,7 +6,7 @@ a sandbox that the caller opens. Only a patch of its source files goes to gradin
 
 from codegate.solving.agent import agent_attempt
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
-from codegate.solving.context import Shown, show_context
+from codegate.solving.context import ShowContext, show_context
 from codegate.solving.edits import BlockEdit, contains_code, parse_edits
 from codegate.solving.harness import read_harness
 from codegate.solving.installing import read_agent_files
@@ -21,7 +21,7 @@ __all__ = [
     "AttemptStop",
     "AttemptSummary",
     "BlockEdit",
-    "Shown",
+    "ShowContext",
     "agent_attempt",
     "contains_code",
     "first_request",

@@ -20,7 +20,7 @@ from codegate.languages import PathClassifier
 from codegate.sandbox import Command, Completed, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.solving.answer import freeze_answer
+from codegate.solving.answer import answer_patches
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, call_fields, stop_of
 from codegate.solving.collecting import CollectedChanges, collect_changes
 from codegate.solving.drivers import program_text
@@ -135,7 +135,7 @@ def agent_attempt(
             "Lower `concurrency`, or raise `minutes`.",
         )
     ran = {f"hook {event}" for event, failure in agent.hook_runs(done.stdout) if not failure}
-    frozen = freeze_answer(base, left.changes, left.dropped)
+    patches = answer_patches(base, left.changes, left.dropped)
     completions = gateway.completions
     return Attempt(
         problem=problem.id,
@@ -143,12 +143,12 @@ def agent_attempt(
         sample=sample,
         solver="agent",
         prompt_version=agent_version(candidate),
-        patch=frozen.patch,
+        patch=patches.patch,
         patch_error=left.error,
-        dropped=frozen.dropped,
-        tests=frozen.tests,
+        dropped=patches.dropped,
+        tests=patches.tests,
         # Not the conversation's messages: an agent puts examples there, as if its model had written them.
-        contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
+        contains_code=bool(patches.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
         tool_calls=sum(len(completion.tool_calls) for completion in completions),
         tool_seconds=max(0.0, done.wall_seconds - called),

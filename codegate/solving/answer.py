@@ -15,7 +15,7 @@ MAX_FILES: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Frozen:
+class AnswerPatches:
     """An answer's patch for grading, and its test patch.
 
     ``dropped`` has every other path that the answer changed, with the reason.
@@ -43,7 +43,7 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
     return sources, others
 
 
-def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> Frozen:
+def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> AnswerPatches:
     """Return the patches of ``changes``, with dropped paths.
 
     Paths in ``dropped`` with the reason ``test`` become the test patch. Links that lead out of the tree are in no
@@ -62,15 +62,15 @@ def freeze_answer(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) 
     while _bytes(patch := make_patch(base, kept)) > MAX_PATCH_BYTES:
         sizes = {path: _size(base.get(path)) + _size(file) for path, file in kept.items()}
         weights = {path: len(path) + size for path, size in sizes.items()}  # a patch names empty files, too
-        for path in largest(weights, sum(weights.values()) // 2):
+        for path in paths_to_drop(weights, sum(weights.values()) // 2):
             others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
             del kept[path]
     test_patch = make_patch(base, tests)
     shown = tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED]
-    return Frozen(patch, shown, test_patch if _bytes(test_patch) <= MAX_PATCH_BYTES else "")
+    return AnswerPatches(patch, shown, test_patch if _bytes(test_patch) <= MAX_PATCH_BYTES else "")
 
 
-def largest(sizes: Mapping[str, int], most: int) -> list[str]:
+def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
     """Return the paths to drop, those of the largest files.
 
     The sizes of the others add up to at most ``most``.

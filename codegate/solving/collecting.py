@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from codegate.errors import UsageError
 from codegate.sandbox import Command, Completed, Sandbox, SandboxClosed
-from codegate.solving.answer import MAX_FILES, largest, show_path, sort_paths, too_large
+from codegate.solving.answer import MAX_FILES, paths_to_drop, show_path, sort_paths, too_large
 from codegate.solving.attempt import DroppedPath
 from codegate.solving.drivers import program_text
 from codegate.suite import MAX_CHANGED_BYTES, Changes, Tree, TreeFile, find_ignored, is_plain_path, object_id
@@ -78,7 +78,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Co
     dropped += [DroppedPath(path=show_path(path), reason="too_large", detail=over) for path in sources[MAX_FILES:]]
     sources = sources[:MAX_FILES]
     sizes = {path: found[path][1] for path in sources if path in found}
-    for path in largest(sizes, MAX_CHANGED_BYTES):
+    for path in paths_to_drop(sizes, MAX_CHANGED_BYTES):
         dropped.append(too_large(path, sizes.pop(path), f"an answer's files may have {MAX_CHANGED_BYTES} bytes"))
     changed = {*listing["gone"], *found}
     own = [drop.path for drop in dropped if drop.reason == "test" and drop.path in changed][:MAX_FILES]

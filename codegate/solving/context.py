@@ -51,7 +51,7 @@ class _Piece:
         return self.first == 1 and self.last == self.of
 
 
-Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
+ShowContext: TypeAlias = Callable[[Problem, Tree, int | None], str]
 """Returns what a prompt shows of a problem's base tree, in at most so many characters where there is a limit."""
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields, request_bytes, stop_of
-from codegate.solving.context import CHARACTERS_PER_TOKEN, Shown, show_context
+from codegate.solving.context import CHARACTERS_PER_TOKEN, ShowContext, show_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.solving.workspace import Workspace
@@ -12,7 +12,7 @@ from codegate.suite import Problem, Tree
 
 
 def first_request(
-    problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
+    problem: Problem, base: Tree, candidate: CandidateSpec, show: ShowContext = show_context
 ) -> tuple[Message, Message]:
     """Return the messages to send, within the candidate's ``max_prompt_tokens``.
 
@@ -36,7 +36,7 @@ def single_shot(
     provider: Provider,
     sample: int,
     call: ModelCall,
-    show: Shown = show_context,
+    show: ShowContext = show_context,
 ) -> Attempt:
     """Solve a problem by one model call; return the attempt.
 
@@ -49,16 +49,16 @@ def single_shot(
     stop: AttemptStop = stop_of(completion) or "answered"
     workspace = Workspace(base)
     patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop != "refusal" else None
-    frozen = workspace.freeze()
+    patches = workspace.patches()
     return Attempt(
         problem=problem.id,
         candidate=candidate.key(),
         sample=sample,
         solver="single_shot",
         prompt_version=prompt_version(candidate),
-        patch=frozen.patch if patch_error is None else "",
+        patch=patches.patch if patch_error is None else "",
         patch_error=patch_error,
-        dropped=frozen.dropped,
+        dropped=patches.dropped,
         contains_code=contains_code(completion.text),
         stop=stop,
         messages=(*messages, Message(role="assistant", text=completion.text)),

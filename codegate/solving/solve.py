@@ -15,7 +15,7 @@ from codegate.candidates import (
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields
-from codegate.solving.context import Shown, show_context
+from codegate.solving.context import ShowContext, show_context
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import prompt_version
 from codegate.solving.single_shot import single_shot
@@ -41,7 +41,7 @@ def solve(
     sample: int,
     run_public_tests: TestTool,
     call: ModelCall,
-    show: Shown = show_context,
+    show: ShowContext = show_context,
 ) -> Attempt:
     """Solve a problem without an agent; return the attempt.
 

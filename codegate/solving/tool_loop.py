@@ -51,16 +51,16 @@ def tool_loop(
         else:
             calls += len(completion.tool_calls)
             messages += _results(toolbox, taken, len(completion.tool_calls) - len(taken))
-    frozen = toolbox.workspace.freeze()
+    patches = toolbox.workspace.patches()
     return Attempt(
         problem=problem.id,
         candidate=candidate.key(),
         sample=sample,
         solver="tool_loop",
         prompt_version=tool_loop_version(candidate),
-        patch=frozen.patch if stop != "refusal" else "",
-        dropped=frozen.dropped,
-        tests=frozen.tests,
+        patch=patches.patch if stop != "refusal" else "",
+        dropped=patches.dropped,
+        tests=patches.tests,
         contains_code=toolbox.wrote
         or any(contains_code(message.text) for message in messages if message.role == "assistant"),
         stop=stop,

@@ -9,7 +9,7 @@ import unicodedata
 from typing import Final
 
 from codegate.errors import CodegateError
-from codegate.solving.answer import Frozen, freeze_answer, show_path, sort_paths
+from codegate.solving.answer import AnswerPatches, answer_patches, show_path, sort_paths
 from codegate.solving.attempt import DroppedPath
 from codegate.suite import Changes, Tree, TreeFile, is_plain_path, parent_folders
 
@@ -164,7 +164,7 @@ class Workspace:
         self._files = dict(Tree(self._files).overlay(changes))
         self._touched |= changes.keys()
 
-    def freeze(self) -> Frozen:
+    def patches(self) -> AnswerPatches:
         """Return the answer: patches for grading, and paths left out."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
@@ -172,7 +172,7 @@ class Workspace:
         tests = [drop.path for drop in dropped if drop.reason == "test" and drop.path in changed]
         dropped += [DroppedPath(path=path, reason="unchanged") for path in touched if path not in changed]
         dropped += [refused for path, refused in self._refused.items() if path not in changed]
-        return freeze_answer(self._base, {path: changed[path] for path in (*sources, *tests)}, dropped)
+        return answer_patches(self._base, {path: changed[path] for path in (*sources, *tests)}, dropped)
 
     def _file(self, name: str) -> TreeFile:
         file = self._files.get(name)

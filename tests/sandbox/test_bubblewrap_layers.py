@@ -20,7 +20,7 @@ from codegate.sandbox import (
     bubblewrap,
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, LaidLayer, Overlays, builds_folder
+from codegate.sandbox.bubblewrap_layers import _ROOTS, _USERS, MountableLayer, Overlays, builds_folder
 from codegate.sandbox.cache import layers_folder, own_folder, sweep_folders
 from codegate.sandbox.conformance import Check, Subject, builds
 from codegate.sandbox.ownership import current_owner
@@ -53,7 +53,7 @@ def made(archive: Path, *members: Member) -> Layer:
 
 
 @pytest.mark.parametrize("overlays", [_USERS, None], ids=["user", "copy"])
-@pytest.mark.parametrize("check", [builds.fresh_views, builds.walls_of_layers], ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", [builds.fresh_views, builds.preflight_on_layer], ids=lambda check: check.__name__)
 def test_a_layer_is_laid_as_the_kernel_allows(
     own: BubblewrapBackend,
     check: Check,
@@ -96,7 +96,7 @@ def test_processes_that_unpack_a_layer_at_once_get_one_folder(own: BubblewrapBac
 
     def unpack() -> None:
         try:
-            LaidLayer(layer, own._program, _USERS)
+            MountableLayer(layer, own._program, _USERS)
         except BaseException as error:
             faults.append(error)
 

@@ -36,7 +36,7 @@ Service = E2BService | ModalService
 LIMITS = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=8 << 20)
 
 # What is run with every change; the others are in the nightly tests.
-ALWAYS = {"no_secrets", "time_limit", "closing", "walls_of_layers"}
+ALWAYS = {"no_secrets", "time_limit", "closing", "preflight_on_layer"}
 
 
 # What is run at Modal with every change, too.
@@ -89,7 +89,7 @@ def chosen(checks: tuple[Check, ...]) -> list[object]:
     return [
         pytest.param(check, marks=() if check.__name__ in ALWAYS else (pytest.mark.full,), id=check.__name__)
         for check in checks
-        if check is not lifecycle.killed_harness  # a machine outlives its renter, until the next start or its limit
+        if check is not lifecycle.killed_codegate  # a machine outlives its renter, until the next start or its limit
     ]
 
 

@@ -123,13 +123,13 @@ def test_unsafe_paths_are_left_out_and_remembered(target: str) -> None:
     workspace = Workspace(small_tree())
     text = f"{target}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n\n{PATH}\n{BLOCK}"
     assert apply_edits(workspace, parse_edits(text)) is None
-    frozen = workspace.freeze()
-    assert [(path.path, path.reason) for path in frozen.dropped] == [(target, "unsafe")]
-    assert "return n // 2" in frozen.patch
+    patches = workspace.patches()
+    assert [(path.path, path.reason) for path in patches.dropped] == [(target, "unsafe")]
+    assert "return n // 2" in patches.patch
     diff = f"```diff\n--- /dev/null\n+++ b/{target}\n@@ -0,0 +1 @@\n+x\n```"
     workspace = Workspace(small_tree())
     apply_edits(workspace, parse_edits(diff))
-    assert workspace.freeze().patch == ""
+    assert workspace.patches().patch == ""
 
 
 def test_a_diff_makes_modes_and_links_and_takes_files_away() -> None:
@@ -143,7 +143,7 @@ def test_a_diff_makes_modes_and_links_and_takes_files_away() -> None:
     )
     workspace, base = Workspace(small_tree()), small_tree()
     assert apply_edits(workspace, parse_edits(diff)) is None
-    assert apply_patch(base, workspace.freeze().patch) == {
+    assert apply_patch(base, workspace.patches().patch) == {
         "src/pkg/dos.py": None,
         "src/pkg/l.py": TreeFile(b"maths.py", "120000"),
         "src/pkg/run.py": TreeFile(base["src/pkg/run.py"].data),

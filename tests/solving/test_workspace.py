@@ -31,11 +31,11 @@ def test_unsafe_paths_are_refused_and_remembered(path: str) -> None:
     with pytest.raises(WorkspaceError):
         workspace.read(path)
     assert workspace.tree() == small_tree()
-    frozen = workspace.freeze()
-    assert frozen.patch == ""
-    assert [drop.reason for drop in frozen.dropped] == ["unsafe"]
-    assert len(frozen.dropped[0].path) <= 200
-    frozen.dropped[0].model_dump_json()
+    patches = workspace.patches()
+    assert patches.patch == ""
+    assert [drop.reason for drop in patches.dropped] == ["unsafe"]
+    assert len(patches.dropped[0].path) <= 200
+    patches.dropped[0].model_dump_json()
 
 
 @given(
@@ -69,13 +69,13 @@ def test_only_source_crosses() -> None:
         workspace.write(path, "changed = 1\n")
     workspace.write("src/pkg/maths.py", FIXED)
     workspace.write("src/pkg/dos.py", "a = 1\r\nb = 2\r\n")
-    frozen = workspace.freeze()
-    assert {drop.path: drop.reason for drop in frozen.dropped} == {
+    patches = workspace.patches()
+    assert {drop.path: drop.reason for drop in patches.dropped} == {
         **dict.fromkeys(tests, "test"),
         **dict.fromkeys(others, "configuration"),
         "src/pkg/dos.py": "unchanged",
     }
-    assert list(apply_patch(small_tree(), frozen.patch)) == ["src/pkg/maths.py"]
+    assert list(apply_patch(small_tree(), patches.patch)) == ["src/pkg/maths.py"]
 
 
 def test_modes_and_encodings_stay() -> None:
@@ -115,7 +115,7 @@ def test_caps() -> None:
     workspace = Workspace(small_tree())
     with pytest.raises(WorkspaceError, match="1048577 bytes"):
         workspace.write("src/pkg/big.py", big)
-    assert [(d.path, d.reason) for d in workspace.freeze().dropped] == [("src/pkg/big.py", "too_large")]
+    assert [(d.path, d.reason) for d in workspace.patches().dropped] == [("src/pkg/big.py", "too_large")]
     for number in range(4):
         workspace.write(f"src/pkg/f{number}.py", big[:-1])
     workspace.write("src/pkg/f0.py", big[:-1])
@@ -131,7 +131,7 @@ def test_caps() -> None:
     for number in range(200):
         with pytest.raises(UnsafePathError):
             many.write(f"../{number}", "")
-    assert sum(drop.reason == "unsafe" for drop in many.freeze().dropped) <= 50
+    assert sum(drop.reason == "unsafe" for drop in many.patches().dropped) <= 50
 
 
 def test_lines_listing_and_search() -> None:
@@ -159,7 +159,7 @@ def test_lines_listing_and_search() -> None:
     assert "src/pkg/maths.py" not in workspace.tree()
     with pytest.raises(WorkspaceError, match="no file"):
         workspace.read("src/pkg/maths.py")
-    assert apply_patch(small_tree(), workspace.freeze().patch)["src/pkg/maths.py"] is None
+    assert apply_patch(small_tree(), workspace.patches().patch)["src/pkg/maths.py"] is None
 
 
 def test_the_base_is_never_changed() -> None:
@@ -176,22 +176,22 @@ def test_changed_tests_are_kept_in_a_patch_of_their_own(monkeypatch: pytest.Monk
     workspace.write("src/pkg/new.py", "x = 1\n")
     workspace.write("tests/test_new.py", "def test_new(): pass\n")
     workspace.write("tests/data.txt", "1\n")
-    frozen = workspace.freeze()
-    assert set(apply_patch(small_tree(), frozen.patch)) == {"src/pkg/new.py"}
-    assert set(apply_patch(small_tree(), frozen.tests)) == {"tests/test_new.py", "tests/data.txt"}
-    assert {drop.path: drop.reason for drop in frozen.dropped} == {
+    patches = workspace.patches()
+    assert set(apply_patch(small_tree(), patches.patch)) == {"src/pkg/new.py"}
+    assert set(apply_patch(small_tree(), patches.tests)) == {"tests/test_new.py", "tests/data.txt"}
+    assert {drop.path: drop.reason for drop in patches.dropped} == {
         "tests/test_new.py": "test",
         "tests/data.txt": "test",
     }
     workspace.write("tests/test_new.py", "#" * 2000)
     monkeypatch.setattr(answer, "MAX_PATCH_BYTES", 1000)
-    assert (workspace.freeze().patch, workspace.freeze().tests) == (frozen.patch, "")
+    assert (workspace.patches().patch, workspace.patches().tests) == (patches.patch, "")
 
 
 def test_empty_files_count_in_a_patch_that_is_over_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "MAX_PATCH_BYTES", 1000)
     files = {f"src/pkg/m{number}.py": TreeFile(b"") for number in range(20)}
-    frozen = answer.freeze_answer(small_tree(), files, ())
-    kept = apply_patch(small_tree(), frozen.patch)
+    patches = answer.answer_patches(small_tree(), files, ())
+    kept = apply_patch(small_tree(), patches.patch)
     assert 0 < len(kept) < len(files)
-    assert sorted([*kept, *(drop.path for drop in frozen.dropped)]) == sorted(files)
+    assert sorted([*kept, *(drop.path for drop in patches.dropped)]) == sorted(files)

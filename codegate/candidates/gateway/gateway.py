@@ -25,7 +25,7 @@ from codegate.candidates.gateway.requests import agent_prompt, read_document, te
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
-from codegate.http import MAX_BODY_BYTES, BodyRoom, HttpConnection, HttpRequest
+from codegate.http import MAX_BODY_BYTES, BodyBudget, HttpConnection, HttpRequest
 from codegate.strict import printable
 
 PING_SECONDS: Final = 10.0
@@ -117,7 +117,7 @@ class Gateway:
         self._call, self._end, self._paid = call, end, paid
         self._meter = Meter(candidate, limits, paid)
         self._lock = threading.Lock()
-        self._room = BodyRoom(_MOST_BODY_BYTES)
+        self._room = BodyBudget(_MOST_BODY_BYTES)
         self.conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
         self._closed = False

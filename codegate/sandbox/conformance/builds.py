@@ -127,7 +127,7 @@ def _prepared(subject: Subject, layer: Layer) -> Any:
     return subject.backend.prepare(EnvironmentRecipe(subject.recipe.python, layer=layer))
 
 
-def builder(subject: Subject) -> None:
+def build_folders(subject: Subject) -> None:
     """Check that a build can write only its own folders."""
     program = """
 import json, os, sys
@@ -199,7 +199,7 @@ def frozen_build(subject: Subject) -> None:
     expect(owners == {(0, 0, "", "")}, "no owners", owners)
 
 
-def laid_layer(subject: Subject) -> None:
+def layer_files(subject: Subject) -> None:
     """Check that a sandbox has the layer's and tracked files."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
@@ -248,7 +248,7 @@ shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
             expect(left == [] and b"spoilt" not in tool and added.stdout == b"", "a fresh view", (left, tool, added))
 
 
-def layers_apart(subject: Subject) -> None:
+def hidden_other_layers(subject: Subject) -> None:
     """Check that a sandbox sees no archive or other layer."""
     mark = secrets.token_hex(8)
     program = f"open('/workspace/{mark}', 'w').write('x'); open('/opt/env/{mark}', 'w').write('x')"
@@ -269,7 +269,7 @@ print(json.dumps(sorted(found)))
     expect(seen == [], "nothing of another layer", seen)
 
 
-def further_build(subject: Subject) -> None:
+def continued_build(subject: Subject) -> None:
     """Check that a continued build has the old layer's files."""
     more = """
 import os
@@ -316,7 +316,7 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
     expect_error(SandboxError, lambda: subject.backend.open(_prepared(subject, layer), LIMITS).close(), what)
 
 
-def walls_of_layers(subject: Subject) -> None:
+def preflight_on_layer(subject: Subject) -> None:
     """Check that a sandbox on a layer passes the preflight."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))

@@ -51,7 +51,7 @@ def output_caps(subject: Subject) -> None:
         expect(done.stdout == b"still here\n" and not done.truncated, "a usable sandbox after it", done)
 
 
-def held_pipes(subject: Subject) -> None:
+def background_output(subject: Subject) -> None:
     """Check that a background process with output delays no result."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))

@@ -129,7 +129,7 @@ print(json.dumps(said))
     expect(seen == ["hello"] * 3, "a loopback that works", seen)
 
 
-def counted_attempts(subject: Subject) -> None:
+def counts_outside_connections(subject: Subject) -> None:
     """Check that connections to the outside alone are counted."""
     away = """
 import socket

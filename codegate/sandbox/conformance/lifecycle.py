@@ -69,7 +69,7 @@ def daemons(subject: Subject) -> None:
         _expect_alone(sandbox)
 
 
-def stopped_tree(subject: Subject) -> None:
+def stopped_and_ended_processes(subject: Subject) -> None:
     """Check that stopped processes die, and ended ones cost nothing."""
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
@@ -122,7 +122,7 @@ def closing(subject: Subject) -> None:
         expect_error(SandboxClosed, lambda: sandbox.run(Command(("true",))), "SandboxClosed ever after")
 
 
-def killed_harness(subject: Subject) -> None:
+def killed_codegate(subject: Subject) -> None:
     """Check that codegate's death ends its sandboxes, and no others."""
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
@@ -148,7 +148,7 @@ def killed_harness(subject: Subject) -> None:
 def hold() -> None:
     """Run ``sleep`` in a sandbox until killed.
 
-    This is the second process of ``killed_harness``.
+    This is the second process of ``killed_codegate``.
     """
     name, version, sha256, archive, mark = json.load(sys.stdin)
     backend = select_backend(name, "conformance")

@@ -76,7 +76,7 @@ def relay_flood(subject: Subject) -> None:
         expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
 
 
-def relay_closed_outside(subject: Subject) -> None:
+def relay_drops_late_bytes(subject: Subject) -> None:
     """Check that bytes after the host's close open no connection."""
     program = (
         "import time\n"

@@ -38,8 +38,8 @@ from codegate.sandbox.fleet import Fleet, Member
 from codegate.sandbox.images import BASE_IMAGE
 from codegate.sandbox.layer_images import checked_packages
 from codegate.sandbox.ownership import current_owner, is_dead_owner
-from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, pack, upload_seconds, written_on
-from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, words_of
+from codegate.sandbox.remote.builds import PLACES, SYSTEM, built_folders, disk_meter, pack, upload_seconds
+from codegate.sandbox.remote.carrier import ARCHIVE, FOLDER, Carrier, Machine, describe_error
 from codegate.sandbox.remote.link import INTERPRETER, MASKED
 from codegate.sandbox.session import BESIDE, USER_ID, SandboxSession
 from codegate.sandbox.tools import tools_for, uv_program
@@ -275,10 +275,10 @@ class RemoteBackend(Backend):
         except CodegateError:
             raise
         except self._provider.refusals as error:
-            raise UsageError(f"{title} does not accept the key: {words_of(error)}.", "Check the key.") from error
+            raise UsageError(f"{title} does not accept the key: {describe_error(error)}.", "Check the key.") from error
         except Exception as error:
             raise SandboxError(
-                f"cannot {what} at {title}: {words_of(error)}.",
+                f"cannot {what} at {title}: {describe_error(error)}.",
                 f"Check the connection, and the account's limits and balance at {title}.",
             ) from error
 
@@ -368,7 +368,7 @@ def _link_settings(environment: RemoteEnvironment, limits: SandboxLimits, *, tot
 
 def _watch(session: SandboxSession, carrier: Carrier) -> Callable[[], int]:
     try:
-        return written_on(carrier)
+        return disk_meter(carrier)
     except BaseException:
         session.close()
         raise

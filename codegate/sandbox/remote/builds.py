@@ -13,8 +13,8 @@ from typing import Final
 
 from codegate.sandbox.bubblewrap_layers import ETC
 from codegate.sandbox.contract import Layer, SandboxError
-from codegate.sandbox.layer_images import entries_beside, file_entry, layer_entries, machine_entries
-from codegate.sandbox.layers import BUILT, Parts, Source
+from codegate.sandbox.layer_images import file_entry, layer_entries, machine_entries, other_build_entries
+from codegate.sandbox.layers import BUILT, BlockStream, Source
 from codegate.sandbox.remote.carrier import FOLDER, LINK, Carrier
 from codegate.sandbox.session import WORKSPACE
 from codegate.sandbox.tools import Tools
@@ -45,7 +45,7 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
-        others = chain.from_iterable(entries_beside(name, other) for name, other in beside)
+        others = chain.from_iterable(other_build_entries(name, other) for name, other in beside)
         for entry, data in chain(machine_entries(tools, uv), others, () if layer is None else layer_entries(layer)):
             archive.addfile(entry, data)
         for name in ("hosts", "nsswitch.conf"):
@@ -71,7 +71,7 @@ def upload_seconds(archive: Path) -> int:
     return 120 + (archive.stat().st_size >> 20)
 
 
-def written_on(carrier: Carrier) -> Callable[[], int]:
+def disk_meter(carrier: Carrier) -> Callable[[], int]:
     """Return a function that measures the bytes the sandbox wrote.
 
     Bytes from before this call do not count.
@@ -99,4 +99,4 @@ def built_folders(carrier: Carrier) -> Iterator[tuple[Source, Source]]:
             yield from iter(lambda: output.read(_PART), b"")
 
     with contextlib.closing(folder(BUILT)) as env, contextlib.closing(folder(WORKSPACE)) as tree:
-        yield Parts(env), Parts(tree)
+        yield BlockStream(env), BlockStream(tree)

@@ -95,7 +95,7 @@ class Carrier:
             self._send(f"!{base64.b64encode(json.dumps(argv).encode()).decode('ascii')}\n")
         except Exception as error:  # of any SDK
             output.close()
-            raise SandboxError(f"the machine cannot be asked: {words_of(error)}.") from error
+            raise SandboxError(f"the machine cannot be asked: {describe_error(error)}.") from error
         return output
 
     def died_of_memory(self) -> bool:
@@ -160,7 +160,7 @@ class Carrier:
             self._errors += base64.b64decode(line[1:]) if line.startswith("e") else line.encode()
 
     def _fail(self, error: Exception) -> None:
-        self._failure = self._failure or words_of(error)
+        self._failure = self._failure or describe_error(error)
         with contextlib.suppress(OSError):
             self._theirs.shutdown(socket.SHUT_RDWR)
 
@@ -175,7 +175,7 @@ def _lines(parts: Iterator[str]) -> Iterator[str]:
         rest.append(last)
 
 
-def words_of(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return the message of an SDK's error, in one line."""
     text = " ".join(str(error).split())[:500].rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -53,7 +53,7 @@ class Group:
     def __init__(self, memory: int | None, pids: int) -> None:
         self.folders: list[str] = []
         self.events = ""
-        self.shown: list[str] = []
+        self.mounts: list[str] = []
         if memory is None:
             return
         name = f"codegate-{os.getpid()}"
@@ -66,7 +66,7 @@ class Group:
             self._make(f"{GROUPS}/memory/{name}", {"memory.limit_in_bytes": memory, "memory.swappiness": 0})
             self._make(f"{GROUPS}/pids/{name}", most)
             self.events, place = "memory.oom_control", f"{GROUPS}/memory"
-        self.shown = ["--ro-bind", self.folders[0], place]  # where the supervisor counts the kernel's kills
+        self.mounts = ["--ro-bind", self.folders[0], place]  # where the supervisor counts the kernel's kills
 
     def _make(self, folder: str, settings: dict[str, int]) -> None:
         os.mkdir(folder)
@@ -109,14 +109,14 @@ def write_kernel_file(path: str, text: str) -> None:
         file.write(text)
 
 
-def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
+def fill_placeholders(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
     """Yield ``argv`` with its placeholders replaced, for this machine.
 
     The values are arguments that hide the ``names`` of ``/proc`` and show ``group``, and the path of Python.
     """
     for part in argv:
         if part == MASKED:
-            yield from (*masks(names), *group.shown)
+            yield from (*masks(names), *group.mounts)
         elif part == INTERPRETER:
             yield os.path.realpath(sys.executable)
         # gVisor has no such limit; the supervisor's filter refuses namespaces as well.
@@ -124,7 +124,7 @@ def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterat
             yield part
 
 
-def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
+def print_stream(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
     """Print all of ``source``: lines of ``kind`` and base64."""
     while True:
         data = os.read(source.fileno(), CHUNK)
@@ -141,7 +141,7 @@ def run_beside(argv: list[str], lock: threading.Lock) -> None:
     with contextlib.suppress(OSError):
         program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if program.stdout is not None:
-            carry_up(program.stdout, b"x", lock)
+            print_stream(program.stdout, b"x", lock)
         program.wait()
     with lock:
         os.write(1, b"x\n")
@@ -156,18 +156,18 @@ def main() -> None:
     process = subprocess.Popen(
         ["/bin/sh", "-c", JOIN, "sh", *(f"{folder}/cgroup.procs" for folder in group.folders), "--",
          "setpriv", "--reuid", user, "--regid", user, "--clear-groups",
-         *completed(wanted["argv"], wanted["hidden"], group)],
+         *fill_placeholders(wanted["argv"], wanted["hidden"], group)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}, cwd="/", start_new_session=True,
     )  # fmt: skip
     lock = threading.Lock()
     carriers = [
-        threading.Thread(target=carry_up, args=(source, kind, lock), daemon=True)
+        threading.Thread(target=print_stream, args=(source, kind, lock), daemon=True)
         for source, kind in ((process.stdout, b"o"), (process.stderr, b"e"))
     ]
     for carrier in carriers:
         carrier.start()
 
-    def carry_down() -> None:
+    def forward_input() -> None:
         try:
             for line in sys.stdin.buffer:
                 if line.startswith(b"!"):
@@ -179,7 +179,7 @@ def main() -> None:
         finally:
             process.kill()
 
-    threading.Thread(target=carry_down, daemon=True).start()
+    threading.Thread(target=forward_input, daemon=True).start()
     process.wait()
     for carrier in carriers:
         carrier.join(5)
