@@ -78,9 +78,9 @@ class BubblewrapEnvironment:
     Attributes:
         mounts: arguments that mount files of the machine read-only.
         masks: arguments that mount something empty over some of these files.
-        beside: other recorded builds: name below ``/opt/codegate``, and folder on the host.
-        mountable: the layer of a recorded build; None for the sandbox of a new build.
-        toolchains: variables that locate the machine's toolchains; those of the layer override them.
+        beside: folders of further recorded builds on the host, by their names below ``/opt/codegate``.
+        mountable: the recorded build's files; None for the sandbox of a new build.
+        toolchains: variables that locate the machine's toolchains; the build's own variables override them.
     """
 
     tools: Tools
@@ -93,7 +93,7 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the layer's SHA-256; without a layer, that of ``tools``."""
+        """Return the SHA-256 of the layer, or else of ``tools``."""
         if self.mountable is not None:
             return self.mountable.layer.sha256
         return self.tools.content
@@ -143,7 +143,7 @@ class BubblewrapBackend(Backend):
 
     @override
     def base_image(self, python: str, wanted: str | None = None) -> None:
-        """Return None: the toolchains are those of this machine."""
+        """Return None: bubblewrap uses this machine's interpreters."""
 
     @override
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
@@ -177,7 +177,7 @@ class BubblewrapBackend(Backend):
         writable: WritableFolders,
         build: BuildFolder | None = None,
     ) -> SandboxSession:
-        """Start a sandbox with the writable folders ``writable``.
+        """Start a sandbox that has the folders ``writable``.
 
         The folders of ``build`` are removed when the sandbox ends.
         """

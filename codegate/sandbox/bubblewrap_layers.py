@@ -83,8 +83,8 @@ class WritableFolders:
 
     Attributes:
         mounts: bubblewrap's arguments that mount the folders.
-        mount_overlays: words to put before bubblewrap's command; empty without overlays.
-        copy_layer: words to put before the supervisor's command; empty if overlays show the layer.
+        mount_overlays: command that mounts the overlays and then runs bubblewrap; empty without overlays.
+        copy_layer: command that copies the layer and then runs the supervisor; empty if overlays show the layer.
         current: the folder to run ``mount_overlays`` in.
         file_bytes: size limit of one file; 0: the size of the workspace.
         memory_bytes: memory that the folders use before any command runs.
@@ -104,16 +104,16 @@ class Overlays:
 
     Attributes:
         namespaces: options of ``unshare``.
-        options: options of ``mount``.
+        options: mount options of each overlay.
     """
 
     namespaces: tuple[str, ...]
     options: str
 
     def mount_command(self, size: int) -> tuple[str, ...]:
-        """Return a command prefix that mounts the current folder's overlays.
+        """Return a command that mounts overlays, then runs its arguments.
 
-        A sandbox can write ``size`` bytes to them.
+        The overlays cover the layer in the current folder. A sandbox can write ``size`` bytes to them.
         """
         unshare = shutil.which("unshare") or "unshare"
         return (unshare, *self.namespaces, "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", self.options, str(size))
@@ -155,7 +155,7 @@ def find_overlays() -> Overlays | None:
 class MountableLayer:
     """A recorded build's files, ready to be mounted into sandboxes.
 
-    With ``overlays`` they are unpacked once into the cache; without, each sandbox gets a copy.
+    With ``overlays`` the files are unpacked once into the cache. Without them, each sandbox gets a copy.
 
     Raises:
         SandboxError: the archive has another SHA-256, or cannot be unpacked.
@@ -187,8 +187,8 @@ def machine_mounts(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return bubblewrap's arguments that mount and mask the machine's files.
 
-    All of ``/usr`` and the toolchains are mounted at their own paths. Masked are the packages installed beside an
-    interpreter, and the settings of installers, which may hold credentials.
+    All of ``/usr`` and the toolchains are mounted at their own paths. Masked are Python's installed packages outside
+    ``/usr``, and the settings of installers, which may hold credentials.
     """
     prefixes = [interpreter.prefix, *(one.folder for one in toolchains if one.name == "python")]
     own = [prefix for prefix in prefixes if not prefix.is_relative_to("/usr")]
@@ -216,7 +216,7 @@ def _empty_file() -> Path:
 
 
 def bind_mounts(folder: Path) -> tuple[str, ...]:
-    """Return bubblewrap's arguments that mount a build's ``folder`` writable."""
+    """Return bubblewrap's arguments that mount a build's folder writable."""
     places = {**PARTS, "tmp": "/tmp"}  # noqa: S108 - the sandbox's own
     return tuple(part for name, place in places.items() for part in ("--bind", str(folder / name), place))
 
@@ -278,7 +278,7 @@ def sandboxed_tar(
 def unpacked_folder(layer: Layer, bubblewrap: str) -> Path:
     """Return the cache's folder with the files of ``layer``.
 
-    The layer is unpacked now if absent.
+    The layer is unpacked if it is not in the cache yet.
 
     Raises:
         SandboxError: the archive has another SHA-256, or cannot be unpacked.
@@ -294,9 +294,9 @@ def unpacked_folder(layer: Layer, bubblewrap: str) -> Path:
 
 
 def _sizes(layer: Layer) -> dict[str, int]:
-    """Return the bytes of memory for a copy, by ``PARTS``.
+    """Return how many bytes each folder's copy takes.
 
-    A tmpfs uses whole pages.
+    The keys are those of ``PARTS``. A tmpfs uses whole pages.
     """
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):
@@ -312,7 +312,7 @@ def builds_folder() -> Path:
 class BuildFolder:
     """Folders on disk that one build writes.
 
-    The files of ``layer``, which the build continues, are unpacked into them.
+    If the build continues ``layer``, they begin with its files.
 
     Raises:
         SandboxError: the disk refused, or the layer cannot be unpacked.

@@ -1,4 +1,4 @@
-"""Find a ``bwrap`` that works; build arguments of every sandbox."""
+"""Find a ``bwrap`` that works, and build its arguments."""
 
 import contextlib
 import os
@@ -103,7 +103,7 @@ def system_links() -> Iterator[str]:
 
 
 def bare_system(program: str, *capabilities: str) -> list[str]:
-    """Return bubblewrap's command for a sandbox of ``/usr`` alone."""
+    """Return bubblewrap's command for a sandbox with only ``/usr``."""
     return [
         program, *isolation(), *(part for name in capabilities for part in ("--cap-add", name)),
         "--ro-bind", "/usr", "/usr", *system_links(), "--proc", "/proc", "--dev", "/dev",
@@ -117,7 +117,7 @@ def contents(
     limits: SandboxLimits,
     writable: Sequence[str],
 ) -> list[str]:
-    """Return bubblewrap's last arguments: file systems, variables, supervisor.
+    """Return bubblewrap's last arguments: file systems and the supervisor.
 
     Args:
         tools: folder on the host with the programs of every sandbox.
@@ -139,10 +139,10 @@ def contents(
 
 
 def command_scope(environment: PreparedEnvironment, limits: SandboxLimits, *, grouped: bool, file_bytes: int) -> Scope:
-    """Return the resource limits and variables of a sandbox's commands.
+    """Return the limits and variables of a sandbox's commands.
 
-    If the sandbox is not ``grouped`` (in a control group), each process has a memory limit of its own. A file may have
-    ``file_bytes``, or if that is 0, the size of the workspace.
+    ``grouped``: a control group limits the sandbox's memory; otherwise each process has a limit of its own.
+    ``file_bytes`` is the largest size of a file; 0: the size of the workspace.
     """
     resource_limits = {
         "RLIMIT_CORE": 0,

@@ -1,4 +1,4 @@
-"""The cache folder, whose files can be made again."""
+"""The cache folder, whose files codegate can make again."""
 
 import contextlib
 import math
@@ -79,7 +79,7 @@ def own_folder(parent: Path) -> Path:
 
 @contextlib.contextmanager
 def explained_disk(what: str) -> Iterator[None]:
-    """Turn the disk's errors into SandboxError: "cannot ``what``"."""
+    """Turn an OSError in the block into SandboxError: "cannot ``what``"."""
     try:
         yield
     except OSError as error:
@@ -89,9 +89,9 @@ def explained_disk(what: str) -> Iterator[None]:
 
 
 def sweep_folders(parent: Path) -> int:
-    """Remove dead processes' folders below ``parent``; return their number.
+    """Remove the folders that dead processes left; return their number.
 
-    ``own_folder`` made them.
+    They are folders below ``parent`` that ``own_folder`` made.
     """
     found = 0
     for path in parent.glob(".*-*"):
@@ -108,7 +108,7 @@ def sweep_folders(parent: Path) -> int:
 def drop_unpacked(sha256: str) -> None:
     """Remove the unpacked copy of a layer, if any.
 
-    After an interrupted removal, the rest of the copy is not used again.
+    The copy is renamed first, so that after an interruption no sandbox uses what is left.
 
     Raises:
         SandboxError: the disk refused.

@@ -51,9 +51,9 @@ class SandboxLimits:
 
     Attributes:
         lifetime_seconds: the supervisor ends the sandbox after this long.
-        memory_bytes: all processes together where a control group is available, else each process.
-        cpus: most processor seconds per second.
-        pids: processes and threads.
+        memory_bytes: limit of all processes together; without control groups, of each process.
+        cpus: most seconds of processor time per second.
+        pids: number of processes and threads.
         disk_bytes: size of the writable tmpfs.
         open_files: descriptors per process.
     """
@@ -124,16 +124,16 @@ class Completed:
     Attributes:
         exit_code: the exit status, or None when a signal ended it.
         signal: the number of that signal, or None.
-        timed_out: the limit ``timeout_seconds`` was hit.
-        memory_exceeded: some process of the command hit the memory limit.
-        stdout: the first ``output_bytes`` bytes.
-        stderr: likewise.
-        truncated: output of either stream went over the cap; the rest was thrown away.
+        timed_out: whether the limit ``timeout_seconds`` was hit.
+        memory_exceeded: whether a process of the command hit the memory limit.
+        stdout: the first ``output_bytes`` bytes of standard output.
+        stderr: the first ``output_bytes`` bytes of standard error.
+        truncated: whether either output went over the cap; the rest was thrown away.
         records: bytes written to the records pipe, up to 16 MiB.
-        records_truncated: more than that was written.
+        records_truncated: whether more was written to it.
         wall_seconds: monotonic time from start to end.
         cpu_seconds: user plus system time of the command and its descendants that were waited for.
-        peak_memory_bytes: the largest resident size of a single process among them.
+        peak_memory_bytes: the largest resident size of one of these processes.
         unreachable: packets to addresses without a route, by the kernel's count; None if the kernel does not count.
     """
 
@@ -194,12 +194,12 @@ class Layer:
 class EnvironmentRecipe:
     """Everything from which a backend prepares an environment.
 
-    Equal recipes give interchangeable environments.
+    Environments of equal recipes are interchangeable.
 
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
         image: base image by digest; None: the backend's default.
-        beside: layers of other recorded builds, by the names of their folders below ``/opt/codegate``. They are
+        beside: layers of further recorded builds, by the names of their folders below ``/opt/codegate``. They are
             read-only, and code under test cannot import from them. They do not change the environment's identity.
         layer: the recorded build; None: a build is about to make it.
         toolchains: tools that the machine or the image must have.
@@ -239,7 +239,7 @@ class PreparedEnvironment(Protocol):
     def toolchains(self) -> tuple[tuple[str, str], ...]:
         """Return variables that locate the toolchains.
 
-        The layer's own variables are not among them.
+        They do not include the layer's own variables.
         """
         ...
 
@@ -277,7 +277,7 @@ class Description:
 
     @property
     def own_kernel(self) -> bool:
-        """Return whether the code inside never reaches the machine's kernel."""
+        """Return whether sandboxes have a kernel apart from the machine's."""
         return self.tier in OWN_KERNEL
 
 
@@ -288,7 +288,7 @@ class Sandbox(Protocol):
     """
 
     def put(self, files: tuple[SandboxFile, ...]) -> None:
-        """Write ``files`` below the workspace, replacing what is there.
+        """Write ``files`` below the workspace, over existing ones.
 
         Raises:
             FilesRefused: the files themselves are at fault; some may have been written.
@@ -299,7 +299,7 @@ class Sandbox(Protocol):
     def run(self, command: Command) -> Completed:
         """Run ``command`` to its end or limit; return the observations.
 
-        Its remaining processes are killed.
+        Processes that it leaves behind are killed.
 
         Raises:
             SandboxError: the supervisor could not run it. (For an unknown program it returns exit code 127 instead.)
@@ -390,7 +390,8 @@ class Backend(Protocol):
         """Start a sandbox for a recorded build.
 
         Args:
-            recipe: its image, toolchains and system packages; its layer, if any, is where the build starts from.
+            recipe: image, toolchains and system packages of the sandbox. If it has a layer, the build continues that
+                one.
             limits: the sandbox's; ``disk_bytes`` bounds all that the build writes.
 
         Raises:
@@ -404,5 +405,5 @@ class Backend(Protocol):
         ...
 
     def sweep(self) -> int:
-        """Remove what dead runs left behind; return the count."""
+        """Remove dead runs' sandboxes and files; return their number."""
         ...

@@ -1,8 +1,8 @@
 """Control groups that limit a bubblewrap sandbox in total.
 
-They limit memory, processes and processor time, by either kernel interface (cgroup v1 with one tree per controller,
-and v2). A group is made next to or below the caller's own; where the machine does not permit that, only the limits of
-each process apply.
+They limit memory, processes and processor time, by either kernel interface (cgroup v1 with one tree per controller, and
+v2). A group is made next to or below the caller's own. Where the machine forbids that, only the limits of each process
+apply.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 class GroupParents:
     """The existing control groups below which new ones are made.
 
-    ``folders`` has a folder for each controller (cgroup v1), or one for the key ``unified`` (v2).
+    ``folders`` has one folder for each controller (cgroup v1), or a single folder by the key ``unified`` (v2).
     """
 
     folders: Mapping[str, Path]
@@ -108,7 +108,7 @@ class ControlGroup:
 def find_parents() -> GroupParents | None:
     """Return the groups below which this process can make groups.
 
-    None if it can make none.
+    None if it may make no control group.
     """
     own = _own_groups()
     parents = _find_v1(own) or _find_v2(own)
@@ -151,7 +151,7 @@ def _if_there(file: Path, value: str) -> list[tuple[Path, str]]:
 
 
 def _own_groups() -> dict[str, str]:
-    """Return the path of this process's group, by controller.
+    """Return the paths of this process's control groups, by controller.
 
     The key "" stands for cgroup v2; see proc(5).
     """
@@ -174,10 +174,10 @@ def _find_v1(own: Mapping[str, str]) -> GroupParents | None:
 
 
 def _find_v2(own: Mapping[str, str]) -> GroupParents | None:
-    """Return the nearest cgroup v2 that can limit children.
+    """Return the nearest cgroup v2 that can limit its children.
 
-    The search starts at our own group and goes up, for ``memory`` and ``pids`` in ``cgroup.subtree_control``. None if
-    no group has both.
+    The search goes up from our own group, to one whose ``cgroup.subtree_control`` lists ``memory`` and ``pids``. None
+    if there is none.
     """
     folder = _ROOT / own.get("", "/").lstrip("/")
     while folder.is_relative_to(_ROOT):

@@ -48,7 +48,7 @@ def connect(seconds: int) -> "APIClient":
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn docker's errors into SandboxError: "could not ``what``"."""
+    """Turn docker's errors into SandboxError "could not ``what``"."""
     from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
     from requests.exceptions import RequestException  # noqa: PLC0415
 
@@ -93,9 +93,9 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return a container runtime's known kind, else ``name``.
+    """Return the known kind of a container runtime, else ``name``.
 
-    The runtime's program or its name shows the kind, such as ``runsc``. ``entry`` is Docker's record of the runtime.
+    A kind is known by the runtime's program or name, such as ``runsc``. ``entry`` is Docker's record of the runtime.
     """
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):

@@ -165,7 +165,7 @@ class DockerBackend(Backend):
     ) -> tuple[str, SandboxSession]:
         """Start a container; return its id and session.
 
-        ``given`` is written into the container before its start.
+        The entries ``given`` are unpacked into the container before its start.
         """
         with self._fleet.starting():
             with explained("start a sandbox"):

@@ -78,7 +78,8 @@ def container_configuration(
 ) -> dict[str, Any]:
     """Return the request that creates a container, for Docker's API.
 
-    With ``quota`` the storage driver limits the disk usage.
+    With ``quota`` the storage driver limits the disk usage. ``runtime`` is the container runtime; None: the daemon's
+    default.
     """
     from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
 
@@ -128,7 +129,7 @@ def container_configuration(
 
 
 def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
-    """Return the supervisor's search path, without folders of the build."""
+    """Return the supervisor's ``PATH`` variable, without a build's folders."""
     path = dict(environment.toolchains).get("PATH")
     if path is None:
         return ()  # the daemon has a usual one

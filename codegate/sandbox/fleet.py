@@ -16,7 +16,7 @@ from codegate.sandbox.stream import SupervisorStream
 
 
 class Member(Enclosure):
-    """One sandbox's process, container or machine in a fleet."""
+    """The process, container or machine of a fleet's sandbox."""
 
     def __init__(self, fleet: "Fleet") -> None:
         self._fleet = fleet
@@ -47,9 +47,9 @@ class Member(Enclosure):
 
 
 class Fleet:
-    """All sandboxes of one backend, removed by ``removers`` threads.
+    """The sandboxes of one backend. Thread-safe.
 
-    Thread-safe.
+    ``removers`` is the number of threads that remove sandboxes in the background.
     """
 
     def __init__(self, name: str, removers: int) -> None:
@@ -62,9 +62,7 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Make ``Fleet.close`` wait for the ``with`` block.
-
-        The block starts a sandbox.
+        """Mark the block as a start, for which ``close`` waits.
 
         Raises:
             SandboxClosed: the backend was closed.
@@ -81,12 +79,12 @@ class Fleet:
                 self._changed.notify_all()
 
     def add(self, member: Member) -> None:
-        """Register an unstarted sandbox, for ``Fleet.close`` to remove."""
+        """Register a sandbox before its start; ``close`` removes it."""
         with self._changed:
             self._members.add(member)
 
     def open(self, member: Member, connection: SocketConnection, scope: Scope, limits: SandboxLimits) -> SandboxSession:
-        """Return a started sandbox's session, registered for ``Fleet.close``."""
+        """Return the session of a started sandbox; ``close`` ends it."""
         try:
             session = SandboxSession(SupervisorStream(connection), member, scope, limits)
         except BaseException:
@@ -111,10 +109,10 @@ class Fleet:
             return done
 
     def close(self, seconds: float) -> None:
-        """Refuse new starts and remove all members.
+        """Refuse new starts and remove all sandboxes.
 
-        It waits at most ``seconds`` for starts under way, and as long for the removals. A second call returns at once:
-        it may come from a signal handler while the first call waits for a daemon.
+        It waits at most ``seconds`` for starts under way, and as long for the removals. A second call returns at once,
+        because it may come from a signal handler while the first call waits for a daemon.
         """
         with self._changed:
             if self._closed:

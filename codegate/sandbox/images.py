@@ -40,7 +40,7 @@ def base_image_name(python: str) -> str:
 def is_available(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
-    An official image is pulled if absent. With CODEGATE_BASE_IMAGE set, the answer is no.
+    An official image is pulled if absent. Always False if CODEGATE_BASE_IMAGE is set, which replaces that image.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False
@@ -56,7 +56,7 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for, if any; the code that reads the suite checks that it may.
+    ``named`` is the image that a suite asks for; its reader has checked that it may. None: the default for ``python``.
 
     Raises:
         NotInstalled: the image's registry does not have it.
@@ -81,12 +81,10 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> st
 
 
 def pin_image(client: "APIClient", name: str) -> str:
-    """Return a name by digest for the image ``name``.
-
-    The image is pulled if absent.
+    """Return an image's name by digest; pull it if absent.
 
     Returns:
-        ``repository@sha256:…`` as its registry has it; for an image of no registry its id, which only this daemon
+        ``repository@sha256:…`` as its registry has it. An image of no registry gives its id, which only this daemon
             knows.
 
     Raises:
@@ -103,7 +101,7 @@ def pin_image(client: "APIClient", name: str) -> str:
 
 
 def image_tag(key: str) -> str:
-    """Return the tag of codegate's image for ``key``, a SHA-256."""
+    """Return the tag of codegate's image for the SHA-256 ``key``."""
     return f"{_REPOSITORY}:{key[:24]}"
 
 
@@ -135,8 +133,8 @@ def _pulled(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     """Return the daemon's record of an image, pulled if absent.
 
     Raises:
-        NotInstalled: its registry does not have it.
-        Unreachable: it cannot be pulled. Both have ``remedy``.
+        NotInstalled: its registry does not have it. The error has ``remedy``.
+        Unreachable: it cannot be pulled. The error has ``remedy``.
     """
     from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 

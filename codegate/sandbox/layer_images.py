@@ -46,12 +46,12 @@ _TIME: Final = 1_000_000_000  # of every entry
 
 
 def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
-    """Return the id of an image: ``base`` plus Debian packages.
+    """Return the image id of ``base`` plus Debian packages.
 
-    They are installed now if no such image exists.
+    The packages are installed now if no such image exists.
 
     Raises:
-        UsageError: something is no name of a package.
+        UsageError: an entry is no name of a package.
         NotInstalled: no index has a package, or it cannot be installed; the message has apt's last lines.
         Unreachable: an index does not answer.
     """
@@ -87,7 +87,7 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
     """Return Debian package names, sorted and without duplicates.
 
     Raises:
-        UsageError: something is no name of a package.
+        UsageError: an entry is no name of a package.
     """
     if wrong := [name for name in packages if _PACKAGE.fullmatch(name) is None]:
         raise UsageError(f"{wrong[0]!r} is no name of a system package.", "Write it as `apt-get install` takes it.")
@@ -95,9 +95,9 @@ def checked_packages(packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of an image: ``base``, tools, recorded build.
+    """Return the image id of ``base``, tools and recorded build.
 
-    The image is made if absent. ``labels`` are for the container that it is made in.
+    The image is made if absent, in a container with ``labels``.
 
     Raises:
         SandboxError: the layer's archive is changed or malformed.
@@ -107,9 +107,10 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 
 
 def image_with_other_build(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
-    """Return the id of an image: ``base`` plus another build.
+    """Return the image id of ``base`` plus a further build.
 
-    The other build's files are in ``/opt/codegate/NAME``. The image is made if absent, in a container with ``labels``.
+    The files of ``layer`` are in ``/opt/codegate/NAME``, so that they replace none of other builds. The image is made
+    if absent, in a container with ``labels``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _image_with_entries(client, key, base, layer, other_build_entries(name, layer), labels)
@@ -118,10 +119,10 @@ def image_with_other_build(client: "APIClient", base: str, name: str, layer: Lay
 def _image_with_entries(
     client: "APIClient", key: str, base: str, layer: Layer, entries: Iterator[Entry], labels: dict[str, str]
 ) -> str:
-    """Return the id of an image: ``base`` plus ``entries``.
+    """Return the image id of ``base`` plus the files ``entries``.
 
-    It is made if absent; ``key`` identifies it. The entries go to the daemon as they are read, into a container with
-    ``labels`` that never starts.
+    The image is made if the daemon has none for ``key``. The entries go to the daemon as they are read, into a
+    container with ``labels`` that never starts.
     """
     if (image := made_image(client, key)) is not None:
         return image
@@ -164,9 +165,9 @@ def _cache() -> str:
 
 
 def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
-    """Yield archive entries for the tools and the sandbox's user.
+    """Yield tar entries of the tools and the writable folders.
 
-    With ``uv`` the entries are those of a new build's sandbox.
+    With ``uv``, the program of that path and a new build's folders are added.
     """
     for name in ("etc", "opt", "opt/codegate", TOOLS.lstrip("/")):
         yield _entry(name, tarfile.DIRTYPE), None
@@ -189,13 +190,13 @@ def machine_entries(tools: Tools, uv: Path | None = None) -> Iterator[Entry]:
 
 
 def layer_entries(layer: Layer) -> Iterator[Entry]:
-    """Yield a layer's archive entries, renamed to their sandbox paths."""
+    """Yield a layer's tar entries, renamed to their sandbox paths."""
     for entry, data in _renamed_entries(layer, _path_in_sandbox):
         yield _owned(entry), data
 
 
 def other_build_entries(name: str, layer: Layer) -> Iterator[Entry]:
-    """Yield another build's archive entries, below ``/opt/codegate/NAME``.
+    """Yield a further build's files, below ``/opt/codegate/NAME``.
 
     All users may read them.
     """
@@ -208,7 +209,7 @@ def other_build_entries(name: str, layer: Layer) -> Iterator[Entry]:
 
 
 def _renamed_entries(layer: Layer, place: Callable[[str], str]) -> Iterator[Entry]:
-    """Yield a layer's archive entries; ``place`` maps their names."""
+    """Yield a layer's tar entries; ``place`` maps their names."""
     for entry, data in read_layer(layer):
         entry.name = place(entry.name)
         if entry.type == tarfile.LNKTYPE:

@@ -1,7 +1,8 @@
 """Archives of recorded builds: written from sandboxes, checked when read.
 
 A repository's code wrote their content, so nothing here unpacks an archive, follows a link or trusts a name. An archive
-is a tar with two folders, ``env`` and ``tree``. Each folder comes before its content. Owners are not kept.
+is a tar with two folders, ``env`` and ``tree``. A folder's entry comes before those of its content. Owners are not
+kept.
 """
 
 import contextlib
@@ -87,9 +88,9 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
 
 
 def read_layer(layer: Layer) -> Iterator[Entry]:
-    """Yield the members of a layer's archive.
+    """Yield the entries of a layer's archive.
 
-    Use them only after the last one: the SHA-256 is checked at the end.
+    Use them only once all are read, because the SHA-256 is checked at the end.
 
     Raises:
         SandboxError: the archive is missing, changed or malformed.
@@ -129,7 +130,7 @@ def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 class _HashingReader:
-    """Reads a tar to its end, computing its SHA-256."""
+    """A reader that computes the SHA-256 of all it reads."""
 
     def __init__(self, source: Source) -> None:
         self.sha256 = hashlib.sha256()
@@ -174,7 +175,7 @@ def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
 
 
 def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``, each one checked first.
+    """Yield ``entries``; check each one before.
 
     Raises:
         SandboxError: an entry is not below ``env`` or ``tree``, is a duplicate, comes before its folder, is a hard link
@@ -208,10 +209,10 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 
 
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
-    """Yield one folder's entries of the archive, below ``root``.
+    """Yield the archive's entries of one folder, named below ``root``.
 
-    The paths ``left_out`` are skipped. Their bytes go to the file ``spare``, because an entry that is kept may be a
-    hard link to one of them.
+    ``members`` are the tar entries of the folder. Those at or below the paths ``left_out`` are skipped. The skipped
+    bytes go to the file ``spare``, because a later entry may be a hard link to one of these files.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them

@@ -1,7 +1,7 @@
 """The process that owns a sandbox, and whether it lives.
 
-A run removes the leftovers of dead runs and never those of a live one. So an owner is named by the machine's boot, its
-process id namespace, its process id and its start time, which no later process shares.
+A run removes the leftovers of dead runs and never those of a live one. So an owner is identified by the machine's boot,
+its process id namespace, its process id and its start time. No later process has all four.
 """
 
 import os
@@ -37,7 +37,7 @@ class Owner:
     def known_dead(self) -> bool:
         """Return whether the process has certainly ended.
 
-        False for a process of another boot or namespace: it cannot be looked up here.
+        False for a process of another boot or namespace, which cannot be looked up here.
         """
         here = current_owner()
         if (self.boot, self.namespace) != (here.boot, here.namespace):
@@ -55,7 +55,10 @@ def workflow_job(environment: Mapping[str, str]) -> str:
 
 
 def is_dead_owner(text: str) -> bool:
-    """Return whether ``text`` is an ``Owner`` that has certainly ended."""
+    """Return whether ``text`` names a process that has certainly ended.
+
+    ``text`` is the ``str`` of an ``Owner``; any other text gives False.
+    """
     owner = parse_owner(text)
     return owner is not None and owner.known_dead
 
@@ -63,7 +66,7 @@ def is_dead_owner(text: str) -> bool:
 def parse_owner(text: str) -> Owner | None:
     """Return the ``Owner`` whose ``str`` is ``text``, or None.
 
-    File names have underscores in place of its colons.
+    Colons may be replaced by underscores, as in file names.
     """
     parts = text.replace("_", ":").split(":")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts[1:]):

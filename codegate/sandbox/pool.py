@@ -48,12 +48,12 @@ class Lease:
 class SandboxPool:
     """Keeps sandboxes ready for recently requested environments and limits.
 
-    Requests alternate, so the pool drops an environment only after a while without a request. It discards a sandbox
+    Requests alternate, so the pool drops an environment only after several requests for others. It discards a sandbox
     that has waited for half of its lifetime.
 
     Args:
         backend: makes the sandboxes; the pool does not close it.
-        ahead: how many to keep ready; 0 starts each on request.
+        ahead: how many to keep ready; 0: each starts on request.
     """
 
     def __init__(self, backend: Backend, ahead: int) -> None:

@@ -1,7 +1,7 @@
 """The host's end of a command's relay.
 
-The sandbox has no network. The supervisor's stream carries each connection to one of the relay's ports on the
-sandbox's loopback, byte for byte, to a function on the host.
+A sandbox has no network. Programs in it connect to the relay's ports on the sandbox's loopback. The supervisor's stream
+carries the bytes of each connection to a function on the host.
 """
 
 import contextlib
@@ -67,9 +67,9 @@ class _Connection:
     Attributes:
         number: the supervisor's number of the connection.
         end: our socket.
-        unread: bytes from inside that are not written to ``end`` yet.
-        closed_inside: no more bytes come from inside.
-        ahead: how many bytes were sent that the sandbox has not read.
+        unread: bytes from the sandbox that are not yet written to ``end``.
+        closed_inside: whether the sandbox sends no more bytes.
+        ahead: how many bytes were sent that the program inside has not read.
     """
 
     number: int
@@ -90,7 +90,7 @@ def carry_connections(stream: "SupervisorStream", relay: Relay, limit: int, dead
     The reply has at most ``limit`` bytes and must come before the monotonic time ``deadline``.
 
     Raises:
-        StreamBroken: the stream ended, or what came is not the next signed message.
+        StreamBroken: the stream ended, or a message is not the next signed one.
     """
     with selectors.DefaultSelector() as selector:
         pump = _Pump(stream, relay, selector, deadline)

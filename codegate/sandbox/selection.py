@@ -60,7 +60,7 @@ def check_choice(text: str) -> Choice:
 def select_backend(choice: Choice, run_id: str) -> Backend:
     """Return the backend that ``choice`` names.
 
-    For ``auto`` that is the first of our own that works here.
+    ``auto`` takes the first of our own that works here.
 
     Raises:
         UsageError: there is no such choice, or the daemon has no such runtime.
@@ -84,8 +84,8 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
 def close_soon(backend: Backend) -> None:
     """Close a backend of an interrupted command, without waiting long.
 
-    Its sandboxes end at once. Their files may take a minute to remove: what is left when the process exits is removed
-    by the next ``sweep``.
+    Its sandboxes end at once, but their files may take a minute to remove. The next ``sweep`` removes what is left when
+    the process exits.
     """
     end = threading.Thread(target=backend.close, name="codegate-stop", daemon=True)
     end.start()

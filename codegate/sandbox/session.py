@@ -110,7 +110,7 @@ class Scope:
     Attributes:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
         environment: variables of every command, on top of ``ENVIRONMENT``.
-        near_limit: a failed command that used so many bytes exceeded the memory limit; None: the kernel reports it.
+        near_limit: bytes at which a failed command counts as out of memory; None: only the kernel's reports count.
         interpreter: the project's own Python; empty: the supervisor's.
     """
 
@@ -135,7 +135,7 @@ def scope_of(
 
 
 class SandboxSession(Sandbox):
-    """A ``Sandbox`` that is controlled through its supervisor's stream.
+    """A ``Sandbox`` that its supervisor's stream controls.
 
     Raises:
         SandboxError: the supervisor did not start, or its Python is too old.

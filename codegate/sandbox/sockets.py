@@ -51,7 +51,7 @@ class SocketConnection:
         return b"".join(parts)
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Wait; return the ready sockets of ``selector``.
+        """Wait for a socket of ``selector``; return the ready ones.
 
         ``selector`` has to include this connection.
 
@@ -111,7 +111,7 @@ class AttachedConnection(SocketConnection):
         return data
 
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
-        """Wait; return the ready sockets of ``selector``.
+        """Wait for a socket of ``selector``; return the ready ones.
 
         This connection counts as ready if it has buffered output.
         """
@@ -126,7 +126,7 @@ class AttachedConnection(SocketConnection):
 
 
 def _read_ahead(raw: Any) -> int:
-    """Return how many bytes TLS has decrypted but not delivered.
+    """Return how many decrypted bytes TLS holds back.
 
     They do not make the descriptor readable.
     """

@@ -1,6 +1,7 @@
 """The host's end of a supervisor's stream.
 
-``supervisor_host.py`` describes the wire format. Until its signature is checked, a message may be from the code inside.
+``supervisor_host.py`` describes the wire format. The code inside may have forged a message until its signature is
+checked.
 """
 
 import contextlib
@@ -80,7 +81,7 @@ class Reply:
 
 
 class SupervisorStream:
-    """Requests to a supervisor and its signed replies, in turn."""
+    """Sends requests to a supervisor and checks its signed replies."""
 
     def __init__(self, connection: SocketConnection) -> None:
         self._connection = connection
@@ -88,7 +89,9 @@ class SupervisorStream:
         self._sequence = 0
 
     def start(self, hello: dict[str, Any], timeout: float) -> Reply:
-        """Send the supervisor's program and settings (``hello``); return the reply.
+        """Send the supervisor its program and settings; return its reply.
+
+        ``hello`` are the settings.
 
         Raises:
             StreamBroken: the supervisor did not start in ``timeout`` seconds.
@@ -108,7 +111,7 @@ class SupervisorStream:
         ``relay`` serves the command's connections.
 
         Raises:
-            StreamBroken: the stream ended, or what came is not the next signed message.
+            StreamBroken: the stream ended, or a message is not the next signed one.
         """
         deadline = time.monotonic() + timeout
         self.send(header, blob, deadline)
@@ -131,7 +134,7 @@ class SupervisorStream:
     def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
         """Return the sockets of ``selector`` that are ready.
 
-        This stream has to be one of them.
+        ``selector`` has to include this stream.
 
         Raises:
             StreamBroken: no socket was ready before ``deadline``.
@@ -152,7 +155,7 @@ class SupervisorStream:
         """Return the supervisor's next message, of at most ``limit`` bytes.
 
         Raises:
-            StreamBroken: the stream ended, or what came is not the next signed message.
+            StreamBroken: the stream ended, or the message is not the next signed one.
         """
         with _explained():
             prefix = self._connection.receive(_FRAME.size, deadline)

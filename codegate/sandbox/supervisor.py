@@ -43,7 +43,8 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 2
 def harden(filters: dict[str, str]) -> dict[str, bool]:
     """Protect the supervisor for good; return which steps worked.
 
-    Processes of the same user cannot read ``/proc/1`` any more, and the system call filter is installed.
+    Processes of the same user can no longer read ``/proc/1``, and the system call filter is installed. ``filters`` has
+    the filter of each architecture.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     done = {
@@ -66,7 +67,10 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
 
 
 class Capture:
-    """Reads a pipe to its end, keeping ``cap`` bytes."""
+    """Reads a pipe to its end, keeping its first bytes.
+
+    It keeps ``cap`` bytes; over ``flood`` bytes the pipe is flooded.
+    """
 
     def __init__(self, cap: int, flood: int) -> None:
         self.reader, self.writer = os.pipe()
@@ -75,7 +79,7 @@ class Capture:
         self.kept, self.seen, self.open = bytearray(), 0, True
 
     def pull(self) -> bool:
-        """Read once; return whether more may be waiting."""
+        """Read the pipe once; return whether more may be waiting."""
         try:
             data = os.read(self.reader, CHUNK)
         except BlockingIOError:
@@ -90,12 +94,12 @@ class Capture:
 
     @property
     def flooded(self) -> bool:
-        """Return whether the output goes far over the cap."""
+        """Return whether more than ``flood`` bytes came."""
         return self.seen > self.flood
 
     @property
     def truncated(self) -> bool:
-        """Return whether more came than was kept."""
+        """Return whether more bytes came than were kept."""
         return self.seen > self.cap
 
 
@@ -126,7 +130,7 @@ class ProcessUsage:
 
 
 def out_of_memory_kills() -> int:
-    """Return the control group's out-of-memory kills; 0 if unknown."""
+    """Return the number of out-of-memory kills; 0 if unknown."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         try:
             with open(path, "rb") as file:
@@ -141,7 +145,8 @@ def out_of_memory_kills() -> int:
 def unreachable() -> int | None:
     """Return the number of packets without a route, or None.
 
-    In a sandbox without a network, every connection and look-up to the outside counts, of any process.
+    In a sandbox without a network, each connection or look-up to an outside address counts, whichever process makes it.
+    None if the kernel does not count.
     """
     found = None
     for path, name in (("/proc/self/net/snmp", b"OutNoRoutes"), ("/proc/self/net/snmp6", b"Ip6OutNoRoutes")):
@@ -192,7 +197,7 @@ def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> N
 
 
 class CommandRun:
-    """One command, until all of its processes are gone."""
+    """A command and its descendants, until all have ended."""
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, ProcessUsage()
@@ -228,11 +233,11 @@ class CommandRun:
     def watch(self, wake: int) -> tuple[int | None, bool]:
         """Serve the pipes until the command ends or must end.
 
-        It must end when it floods its output or is out of time, or when the host says so. ``wake`` is the pipe that the
-        SIGCHLD handler writes to.
+        It must end when it floods its output, when its time is up, or when the host says so. ``wake`` is the pipe that
+        the SIGCHLD handler writes to.
 
         Returns:
-            the command's status, if it ended by itself, and whether time was up.
+            the command's status, or None if it did not end by itself; and whether its time was up.
         """
         poll = select.poll()
         poll.register(wake, select.POLLIN)
@@ -286,7 +291,7 @@ class CommandRun:
     def end(self) -> int | None:
         """Kill and reap all other processes; return the command's status.
 
-        Only the supervisor stays. The status is None if the command was reaped before.
+        None if ``watch`` has returned the status before.
         """
         if self.relay is not None:
             self.relay.close()
@@ -343,7 +348,7 @@ class CommandRun:
 
 
 def drain(descriptor: int) -> None:
-    """Empty the non-blocking pipe that the SIGCHLD handler writes to."""
+    """Empty the pipe that the SIGCHLD handler writes to."""
     with suppress(BlockingIOError):
         while os.read(descriptor, CHUNK):
             pass

@@ -104,7 +104,7 @@ class Writer:
         return current
 
     def write(self, path: bytes, mode: str, data: memoryview, append: bool) -> None:
-        """Write a file over the old one, or append."""
+        """Write a file, replacing an existing one, or append."""
         parts = segments(path)
         folder, name = self.enter(parts[:-1]), parts[-1]
         flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

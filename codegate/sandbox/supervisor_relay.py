@@ -23,7 +23,7 @@ TAKEN_BYTES = 1 << 20  # what was read of it is reported so often
 
 
 class RelayedConnection:
-    """A connection from inside, with unsent bytes of the host."""
+    """A connection from a program inside to the host."""
 
     def __init__(self, number: int, end: Any) -> None:
         self.number, self.end = number, end

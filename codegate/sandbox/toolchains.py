@@ -50,9 +50,9 @@ class MachineToolchain:
     Attributes:
         name: see ``Toolchain``.
         version: the tool's own, in full.
-        folder: contains all of its files.
-        programs: its folder for ``PATH``.
-        extra: files elsewhere that it reads.
+        folder: the folder with all of its files.
+        programs: the folder to add to ``PATH``.
+        extra: files outside ``folder`` that it reads.
         variables: further variables that locate it.
     """
 
@@ -82,7 +82,8 @@ def find_interpreter(minor: str) -> Interpreter | None:
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
     """Return the newest installed toolchain that fits ``wanted``, or None.
 
-    The version may be a beginning (``3.13``, ``22``); an empty one means the first toolchain on ``PATH``.
+    The wanted version may be only the first parts of one (``3.13``, ``22``). With an empty version, the first toolchain
+    on ``PATH`` is returned.
     """
     found = (one for one in _installed(wanted) if fits(one.version, wanted.version))
     return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)
@@ -91,7 +92,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
     """Return the wanted toolchains, and one of each other kind.
 
-    The others are the first ones on ``PATH``, if any.
+    Of a kind that is not wanted, the first one on ``PATH`` is returned, if any.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.
@@ -273,7 +274,7 @@ def _rust(program: Path) -> MachineToolchain | None:
 def _of_unknown_kind(name: str, program: Path) -> MachineToolchain | None:
     """Return a toolchain of a kind that ``_KINDS`` lacks.
 
-    None outside ``/usr``, because only there a sandbox has all files that the program may need.
+    None for a program outside ``/usr``: a sandbox may lack files that it needs.
     """
     version = _VERSION.search(_printed([str(program), "--version"]))
     own = program.resolve()

@@ -83,7 +83,7 @@ def tools_for(machine: str | None = None) -> Tools:
 def uv_program(machine: str) -> Path:
     """Return the path of ``uv`` for a processor architecture.
 
-    For another machine than this one, it is installed from a wheel.
+    For an architecture other than this machine's, a wheel of it is installed.
     """
     from uv import find_uv_bin  # noqa: PLC0415 - only recorded builds need it
 
@@ -93,9 +93,9 @@ def uv_program(machine: str) -> Path:
 
 
 def index_environment() -> dict[str, str]:
-    """Return the caller's variables for package indexes, credentials included.
+    """Return the caller's variables for package indexes, with credentials.
 
-    Give them to programs on the host alone. ``run_program`` hides credentials in addresses that programs print.
+    Give them only to programs on the host. ``run_program`` hides credentials in addresses that programs print.
     """
     kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
     for name, uvs in _UV_NAMES.items():

@@ -49,7 +49,7 @@ def listed_bytes(listing: bytes) -> int:
 class WatchedSandbox(Sandbox):
     """A ``Sandbox`` that ends when it writes too much.
 
-    ``limit`` is in bytes; ``written`` measures them, or raises SandboxError.
+    ``written`` returns the bytes written so far, or raises SandboxError; more than ``limit`` bytes are too much.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int]) -> None:
@@ -122,7 +122,7 @@ class WatchedSandbox(Sandbox):
 class WatchedBuild(WatchedSandbox, BuildSandbox):
     """A ``BuildSandbox`` that ends when it writes too much.
 
-    ``built`` opens tars of ``/opt/env`` and the workspace, see ``layers.freeze``; they are read one after the other.
+    ``built`` opens tars of ``/opt/env`` and the workspace, which ``layers.freeze`` reads one after the other.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int], built: BuiltFolders) -> None:

@@ -1,8 +1,7 @@
 """Checks that every backend must pass.
 
 ``preflight`` is the part that each run repeats. Each check opens its own sandbox, uses or attacks it as a real command
-would, and raises ``ConformanceFailure`` with its evidence. A new backend is finished when it passes ``CHECKS`` and
-``BUILD_CHECKS``.
+would, and raises ``ConformanceFailure`` with the evidence. A new backend has to pass ``CHECKS`` and ``BUILD_CHECKS``.
 """
 
 from types import ModuleType

@@ -91,7 +91,7 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 
 
 def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
-    """Return a sandbox for a new build, which continues ``layer``."""
+    """Return a build sandbox; it continues ``layer``, if given."""
     recipe = EnvironmentRecipe(subject.recipe.python, layer=layer)
     return contextlib.closing(subject.backend.open_build(recipe, BUILD_LIMITS))
 
@@ -100,7 +100,7 @@ def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[Bu
 def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
     """Run a Python program as a build; yield its layer.
 
-    The build continues ``layer``, if given.
+    ``layer`` is an earlier build to continue; None: a new one.
     """
     with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
@@ -117,7 +117,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 @contextlib.contextmanager
 def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Yield a sandbox with a layer's files and tracked files."""
+    """Yield a sandbox with a layer's and the tracked files."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox
@@ -200,7 +200,7 @@ def frozen_build(subject: Subject) -> None:
 
 
 def layer_files(subject: Subject) -> None:
-    """Check that a sandbox has the layer's and tracked files."""
+    """Check that a sandbox has all files of its build."""
     with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
         seen = answer(python(sandbox, _LOOK))
         ran = sandbox.run(
@@ -249,7 +249,7 @@ shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
 
 
 def hidden_other_layers(subject: Subject) -> None:
-    """Check that a sandbox sees no archive or other layer."""
+    """Check that a sandbox sees no other layer's files."""
     mark = secrets.token_hex(8)
     program = f"open('/workspace/{mark}', 'w').write('x'); open('/opt/env/{mark}', 'w').write('x')"
     search = """
@@ -270,7 +270,7 @@ print(json.dumps(sorted(found)))
 
 
 def continued_build(subject: Subject) -> None:
-    """Check that a continued build has the old layer's files."""
+    """Check that a continued build keeps the earlier build's files."""
     more = """
 import os
 assert "GIVEN" not in os.environ, "the layer's variables are those of its tests"
@@ -287,7 +287,7 @@ open("/opt/env/more", "w").write("x")
 
 
 def refused_archives(subject: Subject) -> None:
-    """Check that changed and hostile archives write nothing."""
+    """Check that altered and hostile archives are refused without effect."""
     with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())
@@ -317,6 +317,6 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
 
 
 def preflight_on_layer(subject: Subject) -> None:
-    """Check that a sandbox on a layer passes the preflight."""
+    """Check that sandboxes of recorded builds pass the preflight."""
     with built(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))

@@ -6,7 +6,7 @@ from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE, variables_of
 
 
 def exit_statuses(subject: Subject) -> None:
-    """Check that exit codes distinguish how a command ended."""
+    """Check the results of exits, signals and failed starts."""
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
         for code in (0, 1, 3, 255):
@@ -35,7 +35,7 @@ def streams(subject: Subject) -> None:
 
 
 def output_caps(subject: Subject) -> None:
-    """Check that long output is cut and floods are killed."""
+    """Check that long output is cut and endless output killed."""
     write = "import os\nfor _ in range({}): os.write({}, b'x' * 65536)"
     with subject.sandbox() as sandbox:
         for descriptor in (1, 2):
@@ -52,7 +52,7 @@ def output_caps(subject: Subject) -> None:
 
 
 def background_output(subject: Subject) -> None:
-    """Check that a background process with output delays no result."""
+    """Check that background processes with open output delay no result."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)

@@ -1,4 +1,4 @@
-"""Checks that files arrive unchanged, and inside the workspace only."""
+"""Checks that files arrive unchanged, and only in the workspace."""
 
 import json
 from hashlib import sha256
@@ -85,7 +85,7 @@ def refused_names(subject: Subject) -> None:
 def many_files(subject: Subject) -> None:
     """Check that a sandbox takes thousands of files.
 
-    Too many bytes are refused; on a disk without a limit they end the sandbox instead.
+    Files larger than the disk are refused. Where the disk has no limit, they end the sandbox.
     """
     files = tuple(SandboxFile(f"many/{n % 50}/{n}.txt", str(n).encode()) for n in range(3000))
     count = "import json, os; print(json.dumps(sum(len(names) for _, _, names in os.walk('many'))))"

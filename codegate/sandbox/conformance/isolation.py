@@ -94,7 +94,7 @@ print(json.dumps(made))
 
 
 def walls_and_limits(subject: Subject) -> None:
-    """Check that the preflight passes, and that escapes are refused."""
+    """Check that the preflight passes and forbidden calls are refused."""
     preflight(subject.backend, subject.environment)
     with subject.sandbox() as sandbox:
         calls = read_walls(sandbox)["calls"]
@@ -103,16 +103,16 @@ def walls_and_limits(subject: Subject) -> None:
 
 
 def other_conventions(subject: Subject) -> None:
-    """Check that old calling conventions do not bypass ``seccomp.filters``.
+    """Check that x32 and 32-bit system calls are filtered too.
 
-    No system call makes a namespace, either.
+    No call makes a namespace, either.
     """
     made = subject.probe(_CONVENTIONS)
     expect(made == [], "no call by another convention", made)
 
 
 def own_loopback(subject: Subject) -> None:
-    """Check that programs inside can connect over the loopback."""
+    """Check that programs in a sandbox can connect over loopback."""
     program = """
 import json, socket
 said = []
@@ -130,7 +130,10 @@ print(json.dumps(said))
 
 
 def counts_outside_connections(subject: Subject) -> None:
-    """Check that connections to the outside alone are counted."""
+    """Check that only connections to outside addresses are counted.
+
+    ``Completed.unreachable`` counts two of them, and none on loopback. It is None if the kernel does not count.
+    """
     away = """
 import socket
 for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),

@@ -52,7 +52,7 @@ print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and i
 
 
 def time_limit(subject: Subject) -> None:
-    """Check that the time limit kills command and daemons."""
+    """Check that the time limit kills a command's daemons too."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
         expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
@@ -70,7 +70,10 @@ def daemons(subject: Subject) -> None:
 
 
 def stopped_and_ended_processes(subject: Subject) -> None:
-    """Check that stopped processes die, and ended ones cost nothing."""
+    """Check that stopped processes are killed and ended ones reaped.
+
+    A process that stops itself dies at the timeout, and 400 short-lived processes run although 48 may exist at once.
+    """
     orphans = (
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
     )
@@ -91,7 +94,7 @@ def lifetime(subject: Subject) -> None:
 
 
 def concurrent_use(subject: Subject) -> None:
-    """Check that four sandboxes at once do not mix data."""
+    """Check that four concurrent sandboxes see only their own files."""
 
     def work(number: int) -> bytes:
         with subject.sandbox() as sandbox:
@@ -109,7 +112,7 @@ def concurrent_use(subject: Subject) -> None:
 
 
 def closing(subject: Subject) -> None:
-    """Check that ``close`` in another thread ends a call."""
+    """Check that ``close`` in another thread ends a running call."""
     with subject.sandbox() as sandbox:
         timer = threading.Timer(0.3, sandbox.close)
         timer.start()
@@ -123,7 +126,7 @@ def closing(subject: Subject) -> None:
 
 
 def killed_codegate(subject: Subject) -> None:
-    """Check that codegate's death ends its sandboxes, and no others."""
+    """Check that a killed codegate's sandboxes end, and no others."""
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
     layer = subject.recipe.required_layer
@@ -148,7 +151,7 @@ def killed_codegate(subject: Subject) -> None:
 def hold() -> None:
     """Run ``sleep`` in a sandbox until killed.
 
-    This is the second process of ``killed_codegate``.
+    ``killed_codegate`` starts this as its second process.
     """
     name, version, sha256, archive, mark = json.load(sys.stdin)
     backend = select_backend(name, "conformance")
@@ -161,7 +164,7 @@ def hold() -> None:
 def _running(mark: str) -> bool:
     """Return whether this machine runs ``sleep MARK``.
 
-    It never does if the sandbox is on a remote daemon.
+    Always False if the sandbox is on a remote daemon.
     """
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):

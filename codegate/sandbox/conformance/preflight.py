@@ -1,9 +1,8 @@
-"""Verify a sandbox from inside before anything untrusted starts.
+"""Verify a sandbox from inside before it runs untrusted code.
 
-This is done once per run and kind of environment. A backend can be misconfigured in ways that no unit test of ours can
-see: a daemon with its own defaults, a kernel without a filter, a proxy that adds a network, a runtime that accepts a
-limit and forgets it. So a small program inspects the isolation and runs into every limit, and the run goes on only if
-each of them holds.
+This is done once per run and kind of environment. A backend can be misconfigured in ways that no unit test can see: a
+daemon with its own defaults, a kernel without a filter, a proxy that adds a network, a runtime that ignores a limit. So
+a small program inspects the isolation and uses up every limit. The run goes on only if each of them holds.
 """
 
 import json
@@ -79,7 +78,7 @@ class Assurance(Strict):
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return a key: names of backend, engine, runtime, and environment.
+        """Return backend, engine, runtime and environment, as a key.
 
         Of two assurances with equal keys the later one counts.
         """
@@ -87,7 +86,7 @@ class Assurance(Strict):
 
 
 def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
-    """Check a sandbox's isolation and limits; return the findings.
+    """Check a sandbox's isolation and limits; return the results.
 
     Raises:
         SandboxError: the isolation has a gap, a limit is not enforced, or the probe could not run.
@@ -122,10 +121,10 @@ def read_walls(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def wall_findings(seen: dict[str, Any], description: Description, own: Collection[str] = ()) -> tuple[WallCheck, ...]:
-    """Return one finding for each isolation property.
+    """Return one result for each isolation property.
 
     Args:
-        seen: the facts of ``probe.walls``.
+        seen: the facts that ``probe.walls`` printed.
         description: the backend's.
         own: names of the variables that the build and its toolchains set.
     """
@@ -156,7 +155,7 @@ def wall_findings(seen: dict[str, Any], description: Description, own: Collectio
 
 
 def limit_findings(seen: dict[str, Any], description: Description) -> tuple[WallCheck, ...]:
-    """Return one finding for each limit that the probe tested."""
+    """Return one result for each limit that ``probe.limits`` tested."""
     opened, why = seen["descriptors"]
     verdicts: dict[str, tuple[bool, object]] = {
         "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
@@ -176,7 +175,7 @@ def limit_findings(seen: dict[str, Any], description: Description) -> tuple[Wall
 
 
 def _limits(sandbox: Sandbox, description: Description) -> Iterator[WallCheck]:
-    """Test every limit except the disk's.
+    """Test every limit except the disk's; yield the results.
 
     Limits that may end the sandbox come last.
     """

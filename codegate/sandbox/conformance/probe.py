@@ -58,7 +58,7 @@ BLOCK = 1 << 18
 
 
 def refused(action: Callable[[], Any]) -> str:
-    """Call ``action``; return its error's name, "" on success."""
+    """Call ``action``; return its error's name, or "" on success."""
     try:
         action()
     except OSError as error:
@@ -84,7 +84,7 @@ def open_for_writing(path: str) -> None:
 
 
 def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
-    """Make a system call; return its error's name, or ""."""
+    """Make system call ``number``; return its error's name, or ""."""
     ctypes.set_errno(0)
     result = libc.syscall(number, argument, 0, 0, 0, 0, 0)
     return errno.errorcode.get(ctypes.get_errno(), "?") if result == -1 else ""
@@ -179,7 +179,7 @@ def descriptors(most: int) -> list[Any]:
 def fill_disk(folder: str, most: int, seconds: float = 0) -> list[Any]:
     """Write ``most`` bytes or until refused; return [bytes, error].
 
-    If nothing is refused, the files stay for ``seconds``.
+    If the disk takes all bytes, the files stay for ``seconds``.
     """
     names: list[str] = []
     total, reason = 0, ""
@@ -218,9 +218,9 @@ def grow(folder: str, size: int) -> str:
 
 
 def limits(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Use up each resource; return what was reached, by name.
+    """Use up each resource; return the amounts reached, by name.
 
-    ``wanted`` has, by name, the amount at which to stop; for ``disk`` and ``inodes`` by folder.
+    ``wanted`` has, by name, the amount at which to stop. ``disk`` and ``inodes`` have one amount for each folder.
     """
     return {
         "processes": processes(wanted["processes"]),
@@ -239,10 +239,12 @@ def taken(size: int) -> bytearray:
 
 
 def memory(wanted: dict[str, Any]) -> list[Any]:
-    """Take ``bytes`` of memory in each of ``processes`` at once.
+    """Fork processes that hold memory all at the same time.
+
+    ``wanted`` has the number of ``processes``, and the ``bytes`` of each.
 
     Returns:
-        how many processes could, and the exit status of each.
+        the number of processes that got their memory, and the exit status of each.
     """
     ready, tell = os.pipe()
     wait, release = os.pipe()

@@ -15,7 +15,7 @@ _CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connectio
 
 
 def relayed_bytes(subject: Subject) -> None:
-    """Check that half-closed connections carry megabytes both ways at once."""
+    """Check that six connections carry megabytes both ways at once."""
     program = (
         "import threading, hashlib\n"
         "def once(n, found):\n"
@@ -44,7 +44,7 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 
 def relay_ends(subject: Subject) -> None:
-    """Check that the host can end just the command."""
+    """Check that ``Relay.end`` kills the command and keeps the sandbox."""
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
     with contextlib.closing(Relay({RELAY_PORT: lambda _: relay.end()})) as relay, subject.sandbox() as sandbox:
         begun = time.monotonic()
@@ -54,7 +54,7 @@ def relay_ends(subject: Subject) -> None:
 
 
 def relay_flood(subject: Subject) -> None:
-    """Check that hundreds of unread connections harm nothing."""
+    """Check that a sandbox survives hundreds of connections nobody reads."""
     program = (
         "ends = []\n"
         "for n in range(400):\n"
@@ -77,7 +77,11 @@ def relay_flood(subject: Subject) -> None:
 
 
 def relay_drops_late_bytes(subject: Subject) -> None:
-    """Check that bytes after the host's close open no connection."""
+    """Check that late bytes on a closed connection are dropped.
+
+    The host closes each of 40 connections while the program still sends. It must not see a late byte as another
+    connection.
+    """
     program = (
         "import time\n"
         "for _ in range(40):\n"
@@ -107,7 +111,7 @@ def relay_slow_reader(subject: Subject) -> None:
 
 
 def relay_closed_output(subject: Subject) -> None:
-    """Check that the relay serves a command without standard error."""
+    """Check that the relay serves commands without standard error."""
     program = (
         "import os, time\n"
         "os.close(2); time.sleep(0.2); got = 0\n"

@@ -28,7 +28,8 @@ def memory_of_the_watcher(subject: Subject) -> None:
 def full_disk(subject: Subject) -> None:
     """Check that a sandbox stays usable with a full disk.
 
-    The next command is not reported as out of memory. Without a disk quota, the sandbox ends and the result says why.
+    The next command is not reported as out of memory. Without a disk limit, the sandbox ends and the result gives the
+    reason.
     """
     fill = "file = open('/workspace/fill', 'wb', buffering=0)\nwhile True: file.write(bytes(65536))"
     with subject.sandbox() as sandbox:

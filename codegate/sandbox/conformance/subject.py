@@ -27,12 +27,7 @@ class ConformanceFailure(AssertionError):
 
 @dataclass(frozen=True)
 class Subject:
-    """A backend under examination.
-
-    Attributes:
-        backend: the backend.
-        recipe: what it prepares the environment from.
-    """
+    """The backend to check, and the recipe of its environment."""
 
     backend: Backend
     recipe: EnvironmentRecipe

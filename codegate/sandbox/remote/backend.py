@@ -106,7 +106,7 @@ class MachineProvider(Protocol):
         ...
 
     def rented(self) -> Iterator[tuple[str, str]]:
-        """Yield id and owner of each machine of codegate.
+        """Yield id and owner of each machine that codegate rents.
 
         The owner is the value of the label ``OWNER_LABEL``.
         """
@@ -124,11 +124,11 @@ class RemoteEnvironment:
     Attributes:
         identity: SHA-256 of its sources.
         archive: a tar file.
-        beside: names of other builds that are in it, too.
+        beside: names of further recorded builds in the archive.
         image: name of the base image.
         packages: Debian packages to install in it.
         layer: the recorded build; None: the environment of a new build.
-        toolchains: none; a machine's toolchains are found without variables.
+        toolchains: always empty; a machine's toolchains are found without variables.
     """
 
     identity: str
@@ -308,17 +308,17 @@ class _Rented(Member):
 
 
 def e2b(run_id: str, option: str | None) -> RemoteBackend:
-    """Return the backend for E2B; its extra is ``[e2b]``.
+    """Return the backend for E2B, whose extra is ``[e2b]``.
 
-    Raises UsageError if there is an ``option``, or no SDK or key.
+    Raises UsageError if the SDK or its key is missing, or for an ``option``, as E2B has none.
     """
     return _backend(run_id, option, "e2b", "E2B", "E2B_API_KEY")
 
 
 def modal(run_id: str, option: str | None) -> RemoteBackend:
-    """Return the backend for Modal; its extra is ``[modal]``.
+    """Return the backend for Modal, whose extra is ``[modal]``.
 
-    Raises UsageError if there is an ``option``, or no SDK or key.
+    Raises UsageError if the SDK or its key is missing, or for an ``option``, as Modal has none.
     """
     return _backend(run_id, option, "modal", "Modal", "MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET")
 
@@ -326,10 +326,11 @@ def modal(run_id: str, option: str | None) -> RemoteBackend:
 def _backend(run_id: str, option: str | None, package: str, title: str, *variables: str) -> RemoteBackend:
     """Return the backend of the provider ``title``.
 
-    ``package`` is the name of the SDK, the extra, the choice and the file in this folder.
+    ``package`` is the name of the SDK, the extra, the choice and the file in this folder. ``variables`` are the
+    environment variables that hold the key.
 
     Raises:
-        UsageError: the SDK or a variable with its key is missing, or there is an option.
+        UsageError: the SDK or a variable is missing, or there is an ``option``.
     """
     if option is not None:
         raise UsageError(f"the sandbox {package} takes no option.", f"Choose {package}.")

@@ -1,4 +1,4 @@
-"""Pack files for rented machines; fetch what builds made.
+"""Pack files for rented machines, and fetch what builds made.
 
 A machine serves one sandbox, so the sandbox writes to its folders directly.
 """
@@ -31,13 +31,13 @@ SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/
 
 
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:
-    """Write the archive of an environment that machines unpack.
+    """Write an environment's archive, which rented machines unpack.
 
     Args:
         target: the archive.
         tools: programs and files of every sandbox.
-        beside: layers of other recorded builds, by the names of their folders.
-        layer: the recorded build, or the one that a new build starts from.
+        beside: layers of further recorded builds, by the names of their folders.
+        layer: the recorded build, or the one that a new build continues.
         uv: the path of ``uv``, for a new build.
 
     Raises:
@@ -72,7 +72,7 @@ def upload_seconds(archive: Path) -> int:
 
 
 def disk_meter(carrier: Carrier) -> Callable[[], int]:
-    """Return a function that measures the bytes the sandbox wrote.
+    """Return a function that measures the bytes a sandbox wrote.
 
     Bytes from before this call do not count.
 

@@ -1,6 +1,6 @@
 """Carry a supervisor's byte stream as lines of text.
 
-Providers' SDKs carry text alone. ``link.py`` is the other end.
+Providers' SDKs carry only text. ``link.py`` is the other end.
 """
 
 import base64
@@ -56,7 +56,8 @@ class Machine(Protocol):
 class Carrier:
     """Carries a stream between a socket and ``link.py``.
 
-    It uses two threads; the supervisor's stream is on the socket ``connection``.
+    It uses two threads. The supervisor's stream is on the socket ``connection``. ``wanted`` is the first line of
+    ``link.py``'s input.
     """
 
     def __init__(self, machine: Machine, wanted: Mapping[str, object]) -> None:
@@ -104,7 +105,7 @@ class Carrier:
         return self._memory
 
     def post_mortem(self) -> str:
-        """Return why the stream ended; "" if unknown."""
+        """Return in one sentence why the stream ended."""
         words = self._errors.decode("utf-8", "replace").strip()[-1000:] or self._failure
         return f"The machine says: {words}" if words else "The machine went away."
 
@@ -176,6 +177,6 @@ def _lines(parts: Iterator[str]) -> Iterator[str]:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message of an SDK's error, in one line."""
+    """Return an SDK error's kind and message, in one line."""
     text = " ".join(str(error).split())[:500].rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -48,7 +48,7 @@ def masks(names: Iterable[str]) -> Iterator[str]:
 
 
 class Group:
-    """A control group (cgroups(7)); none if ``memory`` is None."""
+    """A control group (cgroups(7)); without ``memory``, none is made."""
 
     def __init__(self, memory: int | None, pids: int) -> None:
         self.folders: list[str] = []
@@ -110,9 +110,9 @@ def write_kernel_file(path: str, text: str) -> None:
 
 
 def fill_placeholders(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
-    """Yield ``argv`` with its placeholders replaced, for this machine.
+    """Yield ``argv`` with this machine's values for its placeholders.
 
-    The values are arguments that hide the ``names`` of ``/proc`` and show ``group``, and the path of Python.
+    They are the arguments that hide ``names`` of ``/proc`` and show ``group``, and the path of Python.
     """
     for part in argv:
         if part == MASKED:
@@ -125,7 +125,7 @@ def fill_placeholders(argv: Iterable[str], names: Iterable[str], group: Group) -
 
 
 def print_stream(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
-    """Print all of ``source``: lines of ``kind`` and base64."""
+    """Print all of ``source`` as lines: ``kind``, then base64."""
     while True:
         data = os.read(source.fileno(), CHUNK)
         if not data:
@@ -137,7 +137,7 @@ def print_stream(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
 
 
 def run_beside(argv: list[str], lock: threading.Lock) -> None:
-    """Run a program beside the sandbox and print its output."""
+    """Run a program outside the sandbox; print its output."""
     with contextlib.suppress(OSError):
         program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if program.stdout is not None:
