@@ -85,7 +85,7 @@ def problems_of(cohort: Cohort) -> str:
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the pass rate as text; beside a floor with interval."""
+    """Return the pass rate as text, with interval beside floors."""
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (round_without_crossing(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))
