@@ -10,7 +10,7 @@ from codegate.grading.controls.copies import Copies
 from codegate.grading.controls.flips import find_flips, mark_tests
 from codegate.grading.grade import FailureClass, Grade, OwnTests, Regressions, TestResult
 from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
-from codegate.grading.sandboxes import Once, RunCount, Sandboxes, base_images, counted_runs
+from codegate.grading.sandboxes import RunCount, Sandboxes, SharedCache, base_images, counted_runs
 from codegate.grading.shown_tests import find_regressions, run_full_test_suite, run_own_tests, run_public_tests
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.grading.testrun import run_hidden_tests, run_tests
@@ -21,11 +21,11 @@ __all__ = [
     "Copies",
     "FailureClass",
     "Grade",
-    "Once",
     "OwnTests",
     "Regressions",
     "RunCount",
     "Sandboxes",
+    "SharedCache",
     "TestReport",
     "TestResult",
     "TestSelection",

@@ -133,7 +133,7 @@ def reaches_out(crash: Crash) -> bool:
     return crash.errno in UNREACHABLE or _NO_LOOK_UP in crash.causes
 
 
-def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
+def was_refused(crash: Crash, behaviour: Behaviour) -> bool:
     """Return whether the sandbox refused an action, which raised ``crash``.
 
     Such actions are a connection without a route, the use of a forbidden file that the exception names, and use of

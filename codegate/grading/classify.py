@@ -4,7 +4,7 @@ import errno
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from codegate.grading.behaviour import unsafe_because
+from codegate.grading.behaviour import was_refused
 from codegate.grading.grade import FailureClass, TestResult
 from codegate.grading.records import Crash
 from codegate.grading.testreport import CollectionError, TestReport
@@ -92,7 +92,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
     # An assertion counts even if it failed while another exception was handled.
     if is_assertion(crash):
         return "logic_error"
-    if unsafe_because(crash, report.behaviour):
+    if was_refused(crash, report.behaviour):
         return "unsafe_operation"
     if "PermissionError" in parents or crash.errno in _DENIED:
         return "permission_denied"

@@ -58,7 +58,7 @@ class TestResult(Strict):
         return self.status in {"failed", "error"}
 
 
-def worst(first: TestResult | None, second: TestResult) -> TestResult:
+def worse_result(first: TestResult | None, second: TestResult) -> TestResult:
     """Return the worse of two results of one test id."""
     order = ("error", "failed", "missing", "skipped", "passed")
     return second if first is None else min(first, second, key=lambda result: order.index(result.status))

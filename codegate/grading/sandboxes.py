@@ -81,7 +81,7 @@ def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) ->
         into.cpu_seconds += cpu_seconds
 
 
-class Once(Generic[_Key, _Value]):
+class SharedCache(Generic[_Key, _Value]):
     """Caches values by key; concurrent callers wait for one computation.
 
     An error reaches every caller that waits for it, and is not cached. At most ``most`` values are kept: the last used.
@@ -133,11 +133,11 @@ class Sandboxes:
         self._environments = dict(environments or {})
         self._tree = tree
         self._pool = SandboxPool(backend, ahead)
-        self._recipes: Once[tuple[str, ...], EnvironmentRecipe] = Once()
-        self._prepared: Once[tuple[str, ...], PreparedEnvironment] = Once()
-        self._packages: Once[tuple[str, ...], Built | None] = Once()
-        self._pythons: Once[tuple[str, ...], str] = Once()
-        self.originals: Once[tuple[str, ...], OriginalTests] = Once(_MOST_SEARCHED)
+        self._recipes: SharedCache[tuple[str, ...], EnvironmentRecipe] = SharedCache()
+        self._prepared: SharedCache[tuple[str, ...], PreparedEnvironment] = SharedCache()
+        self._packages: SharedCache[tuple[str, ...], Built | None] = SharedCache()
+        self._pythons: SharedCache[tuple[str, ...], str] = SharedCache()
+        self.originals: SharedCache[tuple[str, ...], OriginalTests] = SharedCache(_MOST_SEARCHED)
         self._checking = threading.Lock()
         self._assurances: dict[tuple[object, ...], Assurance] = {}
 
@@ -154,12 +154,12 @@ class Sandboxes:
 
         ``built`` is the recipe of a build that was just made. Raises SandboxError if the build failed.
         """
-        self.learn(environment)
+        self.register(environment)
         if built is not None:
             self._recipes.get(manifest_key(environment.manifest), lambda: built)
         return self._recipe(environment.manifest)
 
-    def python(self, environment: EnvironmentManifest) -> str:
+    def agent_python(self, environment: EnvironmentManifest) -> str:
         """Return the minor version of the Python that runs agents.
 
         This Python is beside the environment's own, so no recipe names it: it is the image's, or this machine's under
@@ -175,7 +175,7 @@ class Sandboxes:
             raise SandboxError(f"environment {environment.id} does not say which Python agents run on.")
         return done.stdout.decode().strip()
 
-    def learn(self, environment: Environment) -> None:
+    def register(self, environment: Environment) -> None:
         """Register an environment, to be built when it is needed."""
         self._environments[environment.id] = environment
 

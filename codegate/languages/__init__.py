@@ -52,7 +52,7 @@ class SourceFile:
     def declarations(self, place: str = "") -> list[Declaration]:
         """Return the file's declarations.
 
-        ``place``, such as a module's dotted path, is put before names in signatures.
+        ``place``, such as a module's dotted path, precedes names in signatures.
         """
         found = self.reader.declarations(self.root, self.path, place)
         return [each for each in found if _NAME.fullmatch(each.name)]
@@ -82,7 +82,10 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
 
 
 def path_for_imports(path: str) -> str | None:
-    """Return the path that imports of ``path`` use, or None."""
+    """Return the path by which other files import ``path``.
+
+    None if its language is unknown, or imports files by another name than their path.
+    """
     reader = _readers().get(PurePosixPath(path).suffix)
     return reader.module(path) if reader is not None and reader.module is not None else None
 

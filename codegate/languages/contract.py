@@ -29,7 +29,7 @@ def is_test_data(path: str) -> bool:
 class FileRules:
     """One language's rules for which files are tests, by path.
 
-    ``tree`` is the repository. Most rules also classify paths that are not in it.
+    ``tree`` is the repository. Most rules can also classify a path that the repository lacks.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -59,18 +59,18 @@ class FileRules:
         return False
 
     def is_product(self, folder: str) -> bool:
-        """Return whether product code imports a folder named like tests."""
+        """Return whether a folder named like tests has product code."""
         return False
 
     def is_package(self, folder: str) -> bool:
-        """Return whether a folder named like others' files is code.
+        """Return whether a folder has source code despite its name.
 
-        Such names are those of documentation, of third-party code and of what a build writes.
+        The name is one that folders of documentation, third-party code or build output usually have.
         """
         return False
 
     def is_module(self, path: str) -> bool:
-        """Return whether a file named like configuration is code."""
+        """Return whether a file named like configuration is source."""
         return False
 
 
@@ -88,16 +88,17 @@ class LanguagePack:
         readers: readers of the names that files declare and use, with their grammars.
         controls: the ``codegate.languages.controls.TestSyntax`` of test files; empty: no problem has controls.
         lines: by suffix of a test file, its ``codegate.languages.lines.Dialect``; empty: no examples.
-        alone: runners whose test files cannot hold copies of tests: a failing test leaves the others' status unknown.
+        alone: runners whose test files cannot hold copies of tests, because after one failing test the status of the
+            others is unknown.
         untyped: by suffix of a test file, a first line that turns off type checks, because inserted calls have no
             types.
         compiled: suffixes of the files that ``codegate.grading.grader`` compiles one by one, before any code runs.
-        varies: conditions that runs of its tests can vary: ``clock``, ``isolation`` (each test in its own process),
-            ``load``, ``order``, ``random`` (by repetition), ``seed`` (of hashes, which decides for example the order of
-            Python's sets), ``timezone``.
+        varies: conditions that can differ between runs of its tests: ``clock``, ``isolation`` (each test in its own
+            process), ``load``, ``order``, ``random`` (by repetition), ``seed`` (of hashes, which decides for example
+            the order of Python's sets), ``timezone``.
         parameters: the character that begins the parameters in a test's id; empty: ids have no parameters.
-        same_layout: function that returns whether two versions of a file differ in layout and comments alone; None:
-            compare syntax trees.
+        same_layout: function that returns whether two versions of a file differ only in layout and comments; None:
+            syntax trees are compared.
     """
 
     name: str

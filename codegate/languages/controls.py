@@ -1,10 +1,10 @@
 """Find a file's tests and replacements for their literals.
 
-A *flip* replaces one literal, name or operator in a test. Nothing here analyses whether the test depends on it: the
-grader runs the flipped test on the reference fix and keeps the flip if the test fails. A literal belongs to a *class*,
-a fixed set of similar literals; the others in that set are its replacements. So a patch cannot tell from a value
-whether it is the original. A flip is *weak* if a patch can tell: it changes an operator (``==`` to ``!=``), or an older
-version of the test reveals the original literal.
+A *flip* replaces one literal, name or operator in a test. Whether the test depends on it is not analysed: the grader
+runs the flipped test on the reference fix, and keeps the flip if the test fails. A literal belongs to a *class*, a
+fixed set of similar literals; the other members are its replacements. So a patch cannot tell from a value whether it is
+the original. A flip is *weak* if a patch can tell: it changes an operator (``==`` to ``!=``), or an older version of
+the test reveals the original literal.
 """
 
 import re
@@ -49,7 +49,7 @@ class Site(Strict):
     Its start and end are in bytes of the file.
 
     Attributes:
-        row: changing it may affect one row of a table only, not all of them.
+        row: its change may affect a single row of a table.
         value: it is a literal or a name, not an operator; ``texts`` are the other members of its class.
         name: an id of the site, the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
@@ -77,9 +77,9 @@ class EditableTest(Strict):
         name: the test's name in the runner's ids, without file and parameters; ``HOLE`` stands for parts known only at
             run time.
         span: start and end in bytes, decorators and annotations included.
-        word: byte at which to insert a random word into the test's name, and the text to insert, with ``$word$`` in
-            place of the word.
-        marks: bytes at which to insert marks, and the text of each: a call of ``$mark$`` with ``$token$``.
+        word: where to insert a random word into the test's name (a byte), and the text to insert, in which ``$word$``
+            stands for the word.
+        marks: where to insert marks (bytes), and the text of each: a call of ``$mark$`` with ``$token$``.
         sites: places that have replacements.
         alone: the file cannot hold copies of the test.
     """
@@ -98,7 +98,7 @@ class EditableTest(Strict):
         return self.name.rpartition("::")[2]
 
     def may_be(self, name: str) -> bool:
-        """Return whether a run may report this test under ``name``."""
+        """Return whether a run may report this test as ``name``."""
         patterns = ("*".join(map(escape, one.split(HOLE))) for one in (self.name, f"{self.name} > {HOLE}"))
         return any(fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -108,9 +108,10 @@ class TestNodes:
     """The syntax nodes of one test.
 
     Attributes:
-        name_node: the node of the test's name.
+        node: the whole test, without ``before``.
+        name_node: the test's name.
         alone: the file cannot hold copies of the test.
-        before: nodes in front of the test that belong to it, such as attributes.
+        before: nodes in front of ``node`` that belong to the test, such as attributes.
     """
 
     name: str
@@ -141,7 +142,7 @@ class TestSyntax(ABC):
         """Yield nodes that may be tests, in file order."""
 
     def mark(self, statement: "Node", data: bytes) -> str:  # noqa: ARG002
-        """Return the mark to insert after ``statement``; "": none.
+        """Return the mark to insert after ``statement``, or "".
 
         ``data`` is the content of the file.
         """
@@ -164,12 +165,12 @@ class TestSyntax(ABC):
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return other names in the table column of ``node``."""
+        """Return names in its table column that may replace ``node``."""
         return ()
 
     @abstractmethod
     def toggled(self, node: "Node") -> Sequence[str]:
-        """Return opposites of ``node``, such as ``!=`` for ``==``."""
+        """Return opposites of an operator, such as ``!=`` for ``==``."""
 
     @abstractmethod
     def is_fixed(self, node: "Node", test: TestNodes) -> bool:
@@ -180,24 +181,24 @@ class TestSyntax(ABC):
         return any(one.type == self.leaving for one in _inside(statement, self.functions))
 
     def is_row(self, node: "Node", test: TestNodes) -> bool:
-        """Return whether changing ``node`` may affect one table row only."""
+        """Return whether replacing ``node`` may affect one table row only."""
         return node.start_byte < test.statements[0].start_byte
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether the test searches other texts for this literal."""
+        """Return whether the test looks for this literal in texts."""
 
 
 def opposites(*pairs: tuple[str, str]) -> dict[str, str]:
-    """Return a table of opposite texts, such as ``==``: ``!=``.
+    """Return each operator's opposite, such as ``!=`` for ``==``.
 
-    It has all comparison operators, and ``pairs``, in both directions.
+    The table has all comparison operators, and ``pairs``, in both directions.
     """
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
 
 def editable_tests(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[EditableTest]:
-    """Return a file's tests, without those that share a name."""
+    """Return a file's tests, except those that share a name."""
     found: dict[str, list[TestNodes]] = {}
     for test in syntax.tests(root):
         found.setdefault(test.name, []).append(test)
@@ -244,7 +245,7 @@ def with_known_sites(
     """Return ``units`` with each site's field ``known`` set.
 
     A site is known if an older version of its test reveals the original text. The older version is the test of the same
-    name, or else the removed test with the most tokens in common.
+    name, or else the removed test with the most tokens in common. ``older`` are the tests of the older file.
     """
     texts = {unit.name: frozenset(_TOKEN.findall(older_data, *unit.span)) for unit in older}
     names = {unit.name for unit in units}
@@ -327,9 +328,9 @@ def _core(place: int) -> int:
 
 
 def _words(body: str, words: Sequence[str]) -> list[str]:
-    """Return copies of ``body``, each with another last word.
+    """Return copies of ``body`` with other last words.
 
-    The words come from ``words``; the result is empty unless the last word of ``body`` is among them.
+    The words come from ``words``. Empty if the last word of ``body`` is not one of them.
     """
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:

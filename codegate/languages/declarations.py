@@ -30,7 +30,7 @@ class Declaration:
     """A name that a file declares.
 
     Attributes:
-        signature: one line that says how to use it: without a body, and with plain defaults only.
+        signature: one line that shows how to use it, without a body and with plain defaults only.
         kind: ``field``: a type's declaration lists it; ``attribute``: code sets it on an object; ``import``: the file
             re-exports it; ``key``: code only reads it, such as an option in JavaScript.
         owner: the types around it, dotted; empty at the top of the file.
@@ -59,7 +59,7 @@ class Uses:
 
     Attributes:
         words: all names except those of keyword arguments.
-        members: names looked up in something else: ``x.name``, ``import {name}``.
+        members: names after a dot, or imported from a module: ``x.name``, ``import {name}``.
         keywords: names of keyword arguments, and of keys in objects and structs.
         called: names of functions and methods that are called.
         texts: the beginnings of string literals.
@@ -85,7 +85,7 @@ class NameReader:
 
     Attributes:
         grammars: by suffix of a file's name.
-        uses: query of syntax trees. Its captures have the names of the fields of ``Uses``; one more, ``modules``,
+        uses: query of syntax trees. Its captures are called like the fields of ``Uses``; one more, ``modules``,
             captures names that do not count as ``words``.
         declarations: function that returns a tree's declarations; it gets the root, the file's path, and a prefix for
             names in signatures.
@@ -142,7 +142,7 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
     return re.sub(r",? (?=[)\]])", "", re.sub(r"(?<=[(\[]) ", "", line))
 
 
-def marks(node: "Node", end: "Node | None") -> str:
+def modifiers(node: "Node", end: "Node | None") -> str:
     """Return a declaration's modifiers, such as ``public static``.
 
     They are the short children of ``node`` before ``end``.

@@ -54,11 +54,11 @@ class PathClassifier:
 
     @classmethod
     def of(cls, tree: Tree) -> "PathClassifier":
-        """Return a classifier that knows ``tree``'s test configuration."""
+        """Return a classifier for the paths of ``tree``."""
         return cls(tree, tuple(language.files(tree) for language in languages()))
 
     def classify(self, path: str) -> PathClass:
-        """Return the class of ``path``, which the tree may lack."""
+        """Return the class of ``path``; the tree may lack it."""
         folder, _, name = path.rpartition("/")
         top = path.partition("/")[0] if folder else ""
         ours = () if top in _CI_FOLDERS else self.rules

@@ -1,7 +1,7 @@
 """Read tests as lines: the statements up to a check.
 
 A line has the statements that one execution of a test function runs, in order. A function has a line for each row of
-its tables (each set of arguments) and each subtest. A step of a line is a statement, or the expressions that an
+its tables (each set of arguments) and for each subtest. A step of a line is a statement, or the expressions that an
 assertion checks. A probe is a generated test that runs a line and records the values of these expressions.
 """
 
@@ -58,15 +58,15 @@ class Step:
 class Line:
     """What one execution of a test runs, statement by statement.
 
-    A probe may run a copy of a line that has other literals.
+    A probe may run a copy of a line, with other literals.
 
     Attributes:
         test: name or titles of the test function.
-        replaced: how many of the test's literals the copy replaces.
-        renamed: by replacement, the test's own word or number.
-        replaced_lines: by line of a text in the test, the line that replaces it.
-        renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
-        own: the test's own steps, without the probe's replacements.
+        replaced: how many of the test's literals differ in the copy.
+        renamed: by word or number of the copy, the test's own one.
+        replaced_lines: by line of a text in the test, the copy's line.
+        renumbered: 1 if numbers differ in the copy, 2 if numbers in texts do.
+        own: in a copy, the test's own steps.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
@@ -103,7 +103,7 @@ def joined(context: str, code: str) -> str:
 
 
 class RenderedExample(NamedTuple):
-    """An example's code, expression, and values before and after."""
+    """An example's code, expression, and values without and with fix."""
 
     code: str
     expression: str
@@ -113,7 +113,7 @@ class RenderedExample(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect(ABC):
-    """How one language's tests are read, and probes written. Stateless.
+    """How to read one language's tests and write probes. Stateless.
 
     Attributes:
         fence: language of a Markdown code block.
@@ -150,7 +150,7 @@ class Dialect(ABC):
         return not self.parse(decode(source)).has_error
 
     def function(self, test: str) -> str:
-        """Return a test's function, from its id without file."""
+        """Return the function's name in a test id without file."""
         return test.rpartition("::")[2]
 
     def source(self, path: str, tree: Tree) -> str:
@@ -168,9 +168,9 @@ class Dialect(ABC):
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield a ``Line`` for each execution of a test.
 
-        The tests are in ``source``, and ``tests`` are their ids without files. ``base`` is the file before the fix;
-        table rows that are not in it are preferred. ``beside`` are the texts of other test files, whose asserting
-        functions are followed.
+        The tests are in ``source``, and ``tests`` are their ids without files. ``base`` is the file's text before the
+        fix; if tables have rows that it lacks, only these are read. ``beside`` are the texts of other test files, whose
+        asserting functions are read too.
         """
 
     @abstractmethod
@@ -208,7 +208,7 @@ class Dialect(ABC):
     def definitions_of(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
         """Return the source of the ``nodes`` that define ``names``.
 
-        Definitions that they use are included.
+        Nodes that define names used in these are included.
         """
         shown: list[Node] = []
         wanted, before = set(names), -1
@@ -232,14 +232,14 @@ class Dialect(ABC):
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         """Return, by path, texts of test files that run ``probes``.
 
-        ``source`` is the text of the test file at ``path``; the probes replace its tests, or run ``beside`` them. Each
-        key of ``probes`` becomes part of the name of a generated test, which runs the line.
+        ``source`` is the text of the test file at ``path``. The probes replace its tests; if ``beside``, the tests
+        stay. ``probes`` has lines by name; a name becomes part of the generated test's name.
         """
 
     def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:  # noqa: ARG002
-        """Return, by path, texts of test files with only ``probes``.
+        """Return, by path, test files with nothing but ``probes``.
 
-        Imports and definitions are only those that a reader of the example sees. ``base`` is the text of the file
+        They have only imports and definitions that a reader of the example sees. ``base`` is the text of the file
         before the fix. Dialects with ``apart`` override this.
         """
         return self.files(path, source, probes)
@@ -258,16 +258,16 @@ class Dialect(ABC):
         return self.used(line.text) - (own - defined)
 
     def surroundings(self, source: str, line: Line) -> list[str] | None:
-        """Return imports and definitions that a line needs.
+        """Return the imports and definitions that a line needs.
 
         None if it uses an unknown name.
         """
         return self.context(source, self.undefined_names(source, line))
 
     def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Describe the fixtures that a line uses, by name.
+        """Return descriptions of the fixtures that a line uses.
 
-        None if one cannot be described.
+        They are by name. None if one cannot be described.
         """
         return {}
 
@@ -296,13 +296,13 @@ class Dialect(ABC):
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return ``steps`` without code that ``expression`` does not need."""
+        """Return ``steps`` without those that ``expression`` does not need."""
         return steps
 
     def rejected_probes(self, path: str, source: str, message: str) -> frozenset[str]:
-        """Return the probes that a compiler's ``message`` rejects.
+        """Return the names of probes that a compiler rejects.
 
-        ``source`` is the text of their test file ``path``.
+        ``message`` is the compiler's, and ``source`` is the text of the probes' test file ``path``.
         """
         place = re.compile(self.place.format(re.escape(path.rpartition("/")[2])), re.MULTILINE | re.DOTALL)
         head, lines, found = re.compile(rf".*\b{self.probe}(\w+)\("), source.splitlines(), set[str]()
@@ -313,7 +313,10 @@ class Dialect(ABC):
 
 
 def dialect_of(path: str) -> Dialect | None:
-    """Return the dialect of a test file, or None."""
+    """Return the ``Dialect`` that reads a test file, or None.
+
+    None if codegate cannot read the statements of tests with this suffix. The file itself is not read.
+    """
     language = path_language(path)
     if language is None or not language.lines:
         return None

@@ -43,11 +43,11 @@ _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
 class SearchError(Exception):
-    """A search did not finish because of its texts."""
+    """A search ended early because of its files."""
 
 
 class SearchUnavailable(Exception):
-    """This machine cannot search now, whatever the texts."""
+    """This machine cannot search any files now."""
 
 
 def search_tests(
@@ -63,7 +63,7 @@ def search_tests(
     more than 1 MiB are ignored.
 
     Raises:
-        SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
+        SearchError: a file has more than 1 MiB, or the search exceeded its limit of CPU time or 2 GiB of memory.
         SearchUnavailable: no search began.
     """
     if not controls_of(runner) or not texts:
@@ -85,7 +85,7 @@ def search_tests(
     except OSError as error:
         broken = str(error)
     if not answer.startswith(_BEGUN):
-        why = _words(answer.removeprefix(_FAILED)) or _words(_SERVER.last_words()) or broken
+        why = _words(answer.removeprefix(_FAILED)) or _words(_SERVER.error_output()) or broken
         raise SearchUnavailable(f"no search of tests began: {why}")
     del answer[: len(_BEGUN)]
     if len(answer) > _MAX_RECORDS:
@@ -130,7 +130,7 @@ class _Server:
                 raise
         return own
 
-    def last_words(self) -> bytes:
+    def error_output(self) -> bytes:
         """Return the end of the server's unread error output."""
         with self._lock:
             output = self._process.stderr.read() if self._process is not None and self._process.stderr else None

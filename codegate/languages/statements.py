@@ -26,7 +26,7 @@ class Branch:
 
     Attributes:
         bound: steps in front of the body, such as assignments of the row's values.
-        body: source of the statements inside; empty: there are none.
+        body: source of the statements inside; empty if there are none.
     """
 
     bound: tuple[Step, ...]
@@ -56,8 +56,8 @@ class StatementReader(ABC):
     def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | Sequence[Branch | Step] | None":
         """Return a statement as a step or as branches.
 
-        ``before`` are the steps that lead to it. Each branch becomes a line of its own; a step beside branches stays in
-        the current line. None: the statement is left out.
+        ``before`` are the steps that lead to it. Each branch becomes a line of its own; a step in the same sequence
+        stays in the current line. None: the statement is left out.
         """
 
     @abstractmethod
@@ -73,7 +73,7 @@ class StatementReader(ABC):
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return ``table``; if it is a name, return its value.
+        """Return ``table``, or the value of the variable ``table``.
 
         The value is the last one that the steps ``before`` assign.
         """
@@ -81,7 +81,7 @@ class StatementReader(ABC):
         return self.last_value(text_of(table), before) if is_name else table
 
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
-        """Return a step with the ``checked`` expressions of an assertion."""
+        """Return the step of an assertion that checks expressions."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
 
 
@@ -160,13 +160,16 @@ def _uncommented(steps: Iterable[Step], reader: StatementReader) -> tuple[Step, 
 
 
 def whole_call(statement: "Node") -> "Node | None":
-    """Return the call that is the whole statement, or None."""
+    """Return the call that a statement consists of, or None."""
     whole = statement.type in {"expression_statement", "return_statement"} and statement.named_children
     return call_in(statement.named_children[0]) if whole else None
 
 
 def call_in(value: "Node") -> "Node | None":
-    """Return an expression's call, without ``await``, or None."""
+    """Return the call that an expression is, or None.
+
+    ``await``, brackets and unary operators around it are left out.
+    """
     while value.type in _AROUND_CALLS and value.named_children:
         value = value.named_children[0]
     return value if value.type in {"call", "call_expression"} else None
@@ -205,7 +208,7 @@ def appears(text: str, base: str) -> bool:
 def new_rows(rows: "Iterable[Node]", base: str) -> "list[Node]":
     """Return the table rows that ``base`` lacks, at most 60.
 
-    If it has all of them, return the first 60.
+    If ``base`` has all rows, return the first 60.
     """
     given = list(rows)
     return ([row for row in given if is_new(row, base)] or given)[:_MAX_ROWS]
@@ -216,7 +219,7 @@ def asserting_functions(
 ) -> "dict[str, Node]":
     """Return the functions that assert, directly or through others.
 
-    ``asserts`` returns whether a function asserts itself, and ``calls`` the names that it calls.
+    ``asserts`` tells whether a function contains an assertion, and ``calls`` returns the names that it calls.
     """
     found = {name: node for name, node in functions.items() if asserts(node)}
     while more := {

@@ -89,7 +89,7 @@ def statement_text(node: "Node") -> str:
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the descendant at a path of field names."""
+    """Return the descendant at a path of fields, or None."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
@@ -147,7 +147,10 @@ def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tup
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
-    """Return a node's source, with the nodes in ``edits`` replaced."""
+    """Return a node's source with some nodes replaced.
+
+    ``edits`` has the new text by node.
+    """
     data, start = node.text or b"", node.start_byte
     places = ((inner.start_byte - start, inner.end_byte - start, text) for inner, text in edits.items())
     written = ((begin, end, text.encode("utf-8", "replace")) for begin, end, text in places)
@@ -175,7 +178,7 @@ def compiles(source: bytes) -> bool:
 
 
 def parse_python(source: bytes) -> ast.Module | None:
-    """Return Python's own syntax tree of ``source``; None: syntax error."""
+    """Return the tree by Python's own parser; None: syntax error."""
     return _read_quietly(lambda: ast.parse(source))
 
 

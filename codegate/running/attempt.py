@@ -18,10 +18,10 @@ from codegate.candidates import Provider, redactor_for
 from codegate.candidates.gateway import check_dollars_left
 from codegate.grading import (
     Grade,
-    Once,
     OwnTests,
     Regressions,
     Sandboxes,
+    SharedCache,
     find_regressions,
     grade,
     run_full_test_suite,
@@ -189,7 +189,7 @@ class Attempts:
         self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
         self._known: set[str] = set()
-        self._passing: Once[str, frozenset[str] | Fault] = Once()
+        self._passing: SharedCache[str, frozenset[str] | Fault] = SharedCache()
         self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
         self._show = cached_contexts(setup.suite, self.base)
         self.limit: CallLimitReached | None = None
@@ -300,7 +300,7 @@ class Attempts:
         paid = self._setup.journal.paid_answers(*job.key, self._redactor)
         if paid.empty:
             with_retries(partial(check_dollars_left, job.candidate, paid), self._stop)
-        python = self._sandboxes.python(job.problem.environment)
+        python = self._sandboxes.agent_python(job.problem.environment)
         attempt = partial(agent_attempt, *what, python, self._open_for_agent, make, paid)
         return with_retries(attempt, self._stop, "agent")
 

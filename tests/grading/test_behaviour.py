@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import Behaviour
-from codegate.grading.behaviour import merge_behaviour, observed_behaviour, unsafe_because
+from codegate.grading.behaviour import merge_behaviour, observed_behaviour, was_refused
 from codegate.grading.drivers import driver_source
 from codegate.grading.records import Crash, read_records
 from codegate.running import Outcome
@@ -308,7 +308,7 @@ def test_what_is_seen_from_outside_needs_no_hook() -> None:
     refused = Crash(exception="Error", message="EACCES: denied, open '/etc/shadow'", errno=errno.EACCES)
     seen = observed_behaviour((), (refused,), completed())
     assert (seen.counts, seen.details) == ({"files": 1}, {"files": ("use /etc/shadow",)})
-    assert unsafe_because(refused, seen)
+    assert was_refused(refused, seen)
     for message, number in (("open '/etc/shadow'", None), ("open 'data/etc/shadow'", errno.EACCES)):
         assert not observed_behaviour(
             (), (Crash(exception="Error", message=message, errno=number),), completed()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codegate.grading import Once, RunCount, counted_runs, grader, mark_tests, run_hidden_tests
+from codegate.grading import RunCount, SharedCache, counted_runs, grader, mark_tests, run_hidden_tests
 from codegate.grading.controls.copies import Copies, OriginalTests, SiteFlip, make_copies, read_originals
 from codegate.grading.controls.flips import cached_originals
 from codegate.grading.controls.verdict import (
@@ -402,7 +402,7 @@ def test_a_machine_that_cannot_read_tests_costs_no_problem_its_controls(monkeypa
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(searching._SERVER, "connect", refuse)
-    no_sandboxes: Any = SimpleNamespace(originals=Once())
+    no_sandboxes: Any = SimpleNamespace(originals=SharedCache())
     world = World(no_sandboxes)
     for look in (partial(mark_tests, tree({TESTS: TEST}), (TESTS,), "pytest"), world.validated):
         with pytest.raises(SandboxError, match=r"Resource temporarily unavailable\. Lower"):

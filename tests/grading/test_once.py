@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codegate.grading.sandboxes import Once
+from codegate.grading.sandboxes import SharedCache
 
 
 def test_a_failure_is_told_to_those_who_wait_and_not_kept() -> None:
-    once, begun, tries = Once[str, int](), threading.Barrier(2), list[int]()
+    once, begun, tries = SharedCache[str, int](), threading.Barrier(2), list[int]()
 
     def fail() -> int:
         tries.append(1)
@@ -31,7 +31,7 @@ def test_a_failure_is_told_to_those_who_wait_and_not_kept() -> None:
 
 @pytest.mark.parametrize(("asked", "made"), [("abab", "ab"), ("abca", "abca"), ("abacab", "abcb")])
 def test_the_ones_that_were_asked_for_last_are_kept(asked: str, made: str) -> None:
-    once, found = Once[str, None](most=2), list[str]()
+    once, found = SharedCache[str, None](most=2), list[str]()
     for key in asked:
         once.get(key, lambda key=key: found.append(key))  # type: ignore[misc]
     assert "".join(found) == made

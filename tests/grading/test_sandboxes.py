@@ -300,7 +300,7 @@ def test_agents_run_on_the_python_beside_the_environments_own(bwrap_backend: Bub
         pytest.skip("there is one Python on this machine")
     own = recorded("another-python", "touch made", python=others[-1])
     with closing(sandboxes_of(bwrap_backend, own)) as sandboxes:
-        assert sandboxes.python(own.manifest) == running
+        assert sandboxes.agent_python(own.manifest) == running
         with sandboxes.open(own.manifest, ProblemLimits()) as sandbox:
             done = sandbox.run(Command(("{interpreter}", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")))
     assert done.stdout.decode().strip() == others[-1]

@@ -78,5 +78,5 @@ def sandboxes_of(backend: Backend, *environments: Environment, ahead: int = 0) -
     """Return sandboxes that know ``environments``; the caller closes them."""
     found = Sandboxes(backend, {}, ahead)
     for environment in environments:
-        found.learn(environment)
+        found.register(environment)
     return found

@@ -148,7 +148,7 @@ def test_words_of_a_search_are_none_of_the_server(serve: Callable[[str], None]) 
     printing = "import sys; from codegate.languages import searching"
     serve(f"{printing}; searching.find = lambda *_: sys.stderr.write('x' * 9000) and []")
     assert search_tests({"b.test.js": JAVASCRIPT}, "node") == b""
-    assert searching._SERVER.last_words() == b""
+    assert searching._SERVER.error_output() == b""
 
 
 def test_a_search_that_crashes_is_ended_by_its_text(serve: Callable[[str], None]) -> None:

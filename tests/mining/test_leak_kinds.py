@@ -105,7 +105,7 @@ def search(
     one = driver["LeakSearch"](json.loads(json.dumps(wanted)), str(workspace))
     for file in sorted(folder.rglob("*")):
         if file.is_file() and (not str(file).startswith(f"{folder}/usr/") or one.wants(str(file.parent), file.name)):
-            one.look(str(file), file.stat().st_size)
+            one.search_file(str(file), file.stat().st_size)
     assert not one.unpacker.unread
     inside = audit_tree(tree, tests, sources)
     return LeakAudit(

@@ -106,9 +106,8 @@ def _decoded(files: Mapping[str, bytes]) -> dict[str, str]:
 class SiteFlip:
     """A change of a test: one site gets another text.
 
-    Attributes:
-        number: index of the new text in ``site.texts``.
-        ends: index of the statement at which the changed test fails with the reference fix; -1: unknown.
+    ``number`` is the index of the new text in ``site.texts``. ``ends`` is the index of the statement at which the
+    changed test fails with the reference fix; -1 if unknown.
     """
 
     site: Site

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from codegate.grading.controls.copies import Copies, Flips, OriginalTests, SiteFlip, TestKey, make_copies
-from codegate.grading.grade import TestResult, worst
+from codegate.grading.grade import TestResult, worse_result
 from codegate.grading.records import Crash
 from codegate.grading.testreport import TestReport
 from codegate.languages.controls import BLOCK, EditableTest, Site
@@ -94,7 +94,7 @@ def separate_copies(made: Copies, report: TestReport, originals: OriginalTests) 
         result = result.model_copy(update={"id": name})
         if _fails_by_copies(test, made, report):
             result = TestResult(id=name, status="passed", seconds=result.seconds)
-        results[name] = worst(results.get(name), result)
+        results[name] = worse_result(results.get(name), result)
         if reached:
             place = max(reached, key=lambda one: len(made.passed(one, left)))
             passed[name], unit = made.passed(place, left), reached[place]

@@ -23,8 +23,8 @@ from codegate.grading.drivers.leak_texts_driver import (
     LARGEST_COMPILED,
     KnownAnswer,
     Unpacker,
-    is_after,
     lines_of,
+    looks_fixed,
 )
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
@@ -165,14 +165,14 @@ class LeakSearch:
         home = folder[: -len("/__pycache__")] if folder.endswith("/__pycache__") else folder
         return stem not in COMMON or os.path.basename(home) in self.folders
 
-    def look(self, path: str, size: int) -> None:
+    def search_file(self, path: str, size: int) -> None:
         """Search a file for the fix and the hidden tests.
 
         An archive's members are searched, too.
         """
         own = path[len(self.workspace) :] if path.startswith(self.workspace) else ""
         if own in self.base:
-            self.look_at_own(path, own)
+            self.search_tree_file(path, own)
             return
         layered = path.startswith(LAYER) and not path.startswith(SYSTEM)
         if (OBJECT.match(path) or PLACES.match(path)) and (not layered or self.has_blob(path)):
@@ -182,13 +182,13 @@ class LeakSearch:
             return
         if foreign or path.endswith(ARCHIVES):
             for name, data in self.unpacker.texts(path, read_start(path, LARGEST_ARCHIVE), foreign):
-                self.look_at(name, data, foreign)
+                self.search_content(name, data, foreign)
         elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
-            self.look_at(path, read_start(path), False)
+            self.search_content(path, read_start(path), False)
         if layered or foreign:
             self.look_for_release(path)
             if not path.endswith((".pyc", *ARCHIVES)):
-                self.look_at_compiled(path)
+                self.search_binary(path)
 
     def look_for_release(self, path: str) -> None:
         """Record ``path`` if it belongs to an installed project release."""
@@ -221,7 +221,7 @@ class LeakSearch:
         # It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
         # without the file is of another time than the fix.
         copies = [
-            os.path.isfile(copy) and is_after(lines_of(read_start(copy)), added, removed)
+            os.path.isfile(copy) and looks_fixed(lines_of(read_start(copy)), added, removed)
             for path, added, removed in self.answer.changed
             for place in set(self.releases.values())
             for copy in (os.path.join(place, path), os.path.join(place, "src", path))
@@ -229,7 +229,7 @@ class LeakSearch:
         ]
         return any(copies) or (bool(self.releases) and not copies)
 
-    def look_at_compiled(self, path: str) -> None:
+    def search_binary(self, path: str) -> None:
         """Search a binary file for the fix's and tests' names."""
         data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
@@ -247,7 +247,7 @@ class LeakSearch:
             return any(bytes.fromhex(blob) in data for blob in self.blobs)
         return path[-41:].replace("/", "") in self.blobs
 
-    def look_at(self, name: str, data: bytes, foreign: bool) -> None:
+    def search_content(self, name: str, data: bytes, foreign: bool) -> None:
         """Search the content of a file outside the base tree.
 
         ``foreign``: search it whatever its suffix, also for names of tests.
@@ -264,7 +264,7 @@ class LeakSearch:
         if foreign:
             self.note("hidden_files", 1, name, self.answer.find_test_name(name, data))
 
-    def look_at_own(self, path: str, own: str) -> None:
+    def search_tree_file(self, path: str, own: str) -> None:
         """Search a file of the base tree.
 
         ``path`` is where it is in the sandbox, ``own`` its path in the tree.
@@ -272,7 +272,7 @@ class LeakSearch:
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):
             if name != own or OBJECT.match(path):
-                self.look_at(name, data, True)
+                self.search_content(name, data, True)
                 continue
             if name.endswith(".pyc"):
                 self.look_at_byte_code(path, data)
@@ -333,7 +333,7 @@ def main() -> None:
     SYSTEM += toolchains()
     search = LeakSearch(wanted, os.getcwd())
     for path, size in reachable_files(search.wants, lambda text: search.note("objects", 1, "/", text)):
-        search.look(path, size)
+        search.search_file(path, size)
     if search.unpacker.unread:
         search.note("fix_lines", 1, search.unpacker.unread[0], "is more than can be unpacked")
     own = search.has_release()

@@ -53,7 +53,7 @@ def squeezed(data: bytes) -> bytes:
     return data.translate(None, b" \t\r\n\f\v'\"`\\")
 
 
-def patched(data: bytes) -> bytes:
+def after_patch(data: bytes) -> bytes:
     """Return a patch's text after the change; other text unchanged."""
     if b"@@ -" not in data:
         return data
@@ -61,7 +61,7 @@ def patched(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
-def is_after(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
+def looks_fixed(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
     """Return whether a file's lines look like the fixed version.
 
     They have at least half of the lines ``added`` by the fix or, if it added none, at most half of those ``removed``.
@@ -111,17 +111,17 @@ class Unpacker:
                 for entry in archive.infolist()[:MOST_MEMBERS]:
                     if self.wants(entry.filename, entry.file_size, every):
                         with archive.open(entry) as member:
-                            yield entry.filename, self.take(member, entry.filename)
+                            yield entry.filename, self.read_member(member, entry.filename)
         elif is_tar(data):
             for name, start, size in tar_members(data):
                 if self.wants(name, size, every):
-                    yield name, self.take(io.BytesIO(data[start : start + size]), name)
+                    yield name, self.read_member(io.BytesIO(data[start : start + size]), name)
         elif data[:1] == b"x":
             yield "", zlib.decompressobj().decompress(data, LARGEST_TEXT)
         else:
             opened: Any = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}[data[:2]]
             with opened(io.BytesIO(data)) as stream:
-                yield "", self.take(stream, ARCHIVES[-1])
+                yield "", self.read_member(stream, ARCHIVES[-1])
 
     def wants(self, name: str, size: int, every: bool) -> bool:
         stem = name.rpartition("/")[2].partition(".")[0]
@@ -130,7 +130,7 @@ class Unpacker:
             return False
         return size <= (LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT)
 
-    def take(self, stream: Any, name: str) -> bytes:
+    def read_member(self, stream: Any, name: str) -> bytes:
         """Read an archive member, within the bytes that are left.
 
         Their number is the attribute ``left``. When it reaches 0, ``name`` is added to the attribute ``unread``.
@@ -204,7 +204,7 @@ class KnownAnswer:
         The number counts the fix's lines or changed places that are in the file; 0: the file lacks the fix. The text
         describes the finding.
         """
-        lines = lines_of(patched(data))
+        lines = lines_of(after_patch(data))
         shared = len(lines & self.fix)
         if shared >= max(2, (len(self.fix) + 1) // 2):
             return shared, "has %d of the %d distinctive lines of the fix" % (shared, len(self.fix))
@@ -218,7 +218,7 @@ class KnownAnswer:
             if "/" not in changed or not ("/" + path.replace("!", "/")).endswith("/" + changed):
                 continue
             found = len(lines & added)
-            if not is_after(lines, added, removed):
+            if not looks_fixed(lines, added, removed):
                 continue
             if added:
                 return found, "is %s with %d of the %d lines of the fix" % (changed, found, len(added))
@@ -233,7 +233,7 @@ class KnownAnswer:
         """
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
-        after = squeezed(patched(data)) if self.runs and b"@@ -" in data else b""
+        after = squeezed(after_patch(data)) if self.runs and b"@@ -" in data else b""
         for run in self.runs:
             missed += run not in text and run not in after
             if missed > most:

@@ -29,7 +29,7 @@ def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
     return {test: phase.text for test, found in phases.items() if (phase := first_failure(found)) and phase.text}
 
 
-def passes_at_times(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
+def passes_sometimes(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
     """Return whether a test passed in some repetitions only.
 
     ``status`` returns the status of one repetition.
@@ -86,6 +86,6 @@ def runner_report(
         unsteady=frozenset(
             test
             for test, found in phases.items()
-            if repeated and passes_at_times(status_of, [(phase,) for phase in found])
+            if repeated and passes_sometimes(status_of, [(phase,) for phase in found])
         ),
     )

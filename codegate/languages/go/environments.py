@@ -17,7 +17,7 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
 class GoSupport(LanguageSupport):
-    """What mining has to know about Go."""
+    """What mining needs to know about Go."""
 
     @override
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:

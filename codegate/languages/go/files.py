@@ -20,7 +20,7 @@ _CONFIGURATION: Final = re.compile(r"\.(golangci|goreleaser|mockery|testcoverage
 class GoFiles(FileRules):
     """Classifies Go files.
 
-    A ``_test.go`` file is a test, or test support if it declares no test (``export_test.go``); ``testdata/`` is
+    A ``_test.go`` file is a test, or test support if it declares no test (``export_test.go``). ``testdata/`` is test
     support, and so are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere, such as
     ``internal/…test``, are source: other modules, or the product, may import them. Generated code is source, because
     nothing compiles without it; vendored code is not.

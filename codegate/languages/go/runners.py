@@ -42,12 +42,12 @@ _WITHDRAWN: Final = frozenset({
 
 
 class Go(Runner):
-    """Runs one program for each package folder.
+    """Runs one test program for each package folder.
 
-    Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and the name that Go
-    gives, subtests included (``cache/lru_test.go::TestEvict/empty``). Another order of tests is Go's ``-shuffle``, with
-    the hash seed. To isolate a subtest, its whole test is run alone. The options of the project's own ``go test``
-    count, such as ``-race`` and ``-tags``.
+    Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and Go's name of the
+    test or subtest (``cache/lru_test.go::TestEvict/empty``). Another order is made by Go's ``-shuffle``, with the hash
+    seed. A subtest that has to be isolated runs with its whole test. Options of the project's own ``go test``, such as
+    ``-race`` and ``-tags``, are used.
     """
 
     @override
@@ -84,9 +84,9 @@ class Go(Runner):
 
 
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the project's options in its command ``go test``.
+    """Return the options of the project's ``go test`` command.
 
-    Those of the compiler are ``build_options``, those of the test program ``test_options``.
+    ``build_options`` are for the compiler, ``test_options`` for the test program.
     """
     starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
     words = list(command[starts[0] + 2 :] if starts else ())
@@ -115,7 +115,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
     """Return, by path, Go files that define the mark function.
 
-    It writes to the descriptor ``pipe``. Each package among the test ``files`` needs a file.
+    There is one for each package among the test ``files``. The function writes to the descriptor ``pipe``.
     """
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip

@@ -60,7 +60,7 @@ class GoReader(TypedReader):
             return self._condition(statement)
         if call is not None and call.type == "call_expression":
             arguments = arguments_of(call)
-            if guarded := _guarded(function, arguments):
+            if guarded := _recovering_code(function, arguments):
                 return Step(guarded)
             if (helper := self.helpers.get(function)) is not None:
                 return self.read_helper_call(helper, call, before)
@@ -99,7 +99,7 @@ class GoReader(TypedReader):
         return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
 
     def _condition(self, statement: "Node") -> Step:
-        """Return a step with the values in an ``if`` condition."""
+        """Return a step that checks an ``if`` condition's values."""
         condition = field(statement, "condition")
         calls = [node for node in walk(statement) if node.type == "call_expression"]
         inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
@@ -245,7 +245,7 @@ def _asserts(call: "Node") -> bool:
     return bool(_ASSERTING.fullmatch(name) or (alone and _METHOD.fullmatch(name)))
 
 
-def _guarded(function: str, arguments: list["Node"]) -> str:
+def _recovering_code(function: str, arguments: list["Node"]) -> str:
     """Return code that runs ``assert.Panics``'s argument and recovers.
 
     "" if ``function`` is another one.

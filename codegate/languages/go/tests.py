@@ -125,13 +125,13 @@ class GoDialect(Dialect):
             if name in names:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
                 reader = GoReader("go", base, helpers, frozenset(subtests), {**types, **struct_types(node)})
-                for steps in lines_through(reader, _in_turn(field(node, "body"))[1:-1], shared):
+                for steps in lines_through(reader, _without_goroutines(field(node, "body"))[1:-1], shared):
                     yield Line(name, self._without_tables(steps))
 
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Return the steps without variables that no later step reads.
 
-        Such variables are tables whose rows were copied into the steps. Values that a call makes stay.
+        Such variables are tables whose rows were copied into the steps. Variables with the value of a call stay.
         """
         kept: list[Step] = []
         used: set[str] = set()
@@ -260,8 +260,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".go": GoDialect("go", "go", (".go",))
 """Dialects by the suffix of a test file."""
 
 
-def _in_turn(body: "Node | None") -> str:
-    """Return a function body; its goroutines become plain calls."""
+def _without_goroutines(body: "Node | None") -> str:
+    """Return a function's body with plain calls instead of goroutines."""
     edits, groups = dict["Node", str](), _GROUP.findall(text_of(body))
     waits = re.compile(rf"(?:defer )?(?:{'|'.join(groups)})\.(?:Add\(.*\)|Done\(\)|Wait\(\))")
     for node in walk(body) if groups else ():

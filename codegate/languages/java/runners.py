@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from typing_extensions import override
 
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult, file_of, worst
+from codegate.grading.grade import TestResult, file_of, worse_result
 from codegate.grading.records import Crash
 from codegate.grading.runners.contract import Runner, RunnerReport, grouped
 from codegate.grading.testreport import CollectionError, TestSelection
@@ -85,9 +85,9 @@ class BuildTool(Runner):
             if file is not None:
                 test = f"{file}::{'.'.join(filter(None, (inner.replace('$', '.'), method.removesuffix('()'))))}"
                 known = result.model_copy(
-                    update={"id": test, "message": _message(result), "exception": _raised(result)}
+                    update={"id": test, "message": _message(result), "exception": _exception_of(result)}
                 )
-                results[test] = worst(results.get(test), known)
+                results[test] = worse_result(results.get(test), known)
         ignores_failures = bool(copies.variants)
         unexplained = status and (ignores_failures or not any(result.failed for result in results.values()))
         if unexplained or (ignores_failures and _CRASH in said):
@@ -99,7 +99,7 @@ class BuildTool(Runner):
         return RunnerReport(results, (*broken, *errors), crashes, texts=texts, status=status, forged=forged)
 
     def _options(self, words: list[str]) -> Iterator[str]:
-        """Yield a command's options that codegate does not set itself."""
+        """Yield a command's options, except those that codegate sets."""
         left = iter(words)
         for word in left:
             values = [next(left)] if word in self.valued else []
@@ -145,7 +145,7 @@ class Maven(BuildTool):
 class Gradle(BuildTool):
     """Runs Gradle's task ``test``, once for each class.
 
-    If a virtual machine crashes, its report may still have passed tests.
+    The report of a virtual machine that crashed may still have passed tests.
     """
 
     program = "gradle"
@@ -177,18 +177,18 @@ def _module(file: str) -> str:
 
 
 def _class(file: str) -> str:
-    """Return a file's class as ``org/shop/CartTest``, or ""."""
+    """Return a test file's class as ``org/shop/CartTest``, or ""."""
     found = _PLACE.fullmatch(file)
     return found[2] if found else ""
 
 
 def _top_package(file: str) -> str:
-    """Return a file's package, two names at most, as ``org.shop.``."""
+    """Return the first names of a file's package: ``org.shop.``."""
     return "".join(f"{name}." for name in _class(file).split("/")[:-1][:2]) or "."
 
 
-def _raised(result: TestResult) -> str | None:
-    """Return a failed test's exception; one name for all assertions."""
+def _exception_of(result: TestResult) -> str | None:
+    """Return a failed test's exception; one for all assertions."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 

@@ -33,7 +33,7 @@ class JavaReader(TypedReader):
         if statement.type == "block" and self._asserts(statement):
             return [Branch((), text_of(statement)[1:-1])]
         if statement.type.startswith("try_") and self._asserts(statement):
-            return _guarded(statement)
+            return _try_body(statement)
         if statement.type == "enhanced_for_statement" and self._asserts(statement):
             return list(self._rows(statement, before))
         if statement.type == "local_variable_declaration":
@@ -104,7 +104,7 @@ class JavaReader(TypedReader):
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
         """Yield each row of a parameterized test, as assignments.
 
-        Rows that the file before the fix lacks are preferred. ``sources`` has the methods that ``@MethodSource`` may
+        If the file before the fix lacks some rows, only these. ``sources`` has the methods that ``@MethodSource`` may
         name.
         """
         named = self.parameters(method)
@@ -133,7 +133,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return the expressions to record in an assertion's argument."""
+        """Return the expressions in an assertion's argument to record."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
@@ -177,7 +177,7 @@ def _thrown(call: "Node | None") -> tuple[Step, ...]:
 
 
 def _raising(statements: "list[Node]") -> tuple[Step, ...]:
-    """Return statements as steps; the last one should raise."""
+    """Return statements as steps; the last should raise an error."""
     listed = [node for node in statements if "comment" not in node.type]
     if not listed:
         return ()
@@ -192,7 +192,7 @@ def _raising(statements: "list[Node]") -> tuple[Step, ...]:
     return (*before, Step(checked=(text_of(value),), raises=True, panics=True))
 
 
-def _guarded(statement: "Node") -> "list[Branch | Step] | None":
+def _try_body(statement: "Node") -> "list[Branch | Step] | None":
     """Return the body of a ``try`` as one branch.
 
     A body that calls ``fail`` ends before that call, and its last statement should raise.

@@ -148,7 +148,7 @@ class JavaDialect(Dialect):
     def literals(self, node: "Node") -> Iterator["Node"]:
         # Names of tests and explanations of failures are left out.
         for inner in walk(node):
-            if inner.type in _LITERALS and not any(map(_says, ancestors(inner))):
+            if inner.type in _LITERALS and not any(map(_is_description, ancestors(inner))):
                 yield inner
 
     @override
@@ -178,7 +178,7 @@ class JavaDialect(Dialect):
             return {path: source}
         annotation = "@org.junit.jupiter.api.Test" if "org.junit.jupiter" in source else ""
         annotation = "@org.junit.Test" if not annotation and _OLD.search(source) else annotation
-        edits = {} if beside else dict(_silenced(root))
+        edits = {} if beside else dict(_edits_without_tests(root))
         parts = [self._probe(f"{annotation} public void {self.probe}{name}()", line) for name, line in probes.items()]
         edits[body.children[-1]] = "\n".join(["", *parts, _HELPERS, "}"])
         return {path: edited(root, edits)}
@@ -204,7 +204,7 @@ class JavaDialect(Dialect):
         members = [member for node in root.named_children for member in children_of(node, "body")]
         shown = self.definitions_of(members, names)
         wanted = names.union(*(self.used(text) for text in shown))
-        return [*(text for each in imports if _imports(text := text_of(each)) in wanted), *shown]
+        return [*(text for each in imports if _imported_class(text := text_of(each)) in wanted), *shown]
 
     @override
     def value(self, kind: str, text: str) -> str:
@@ -215,19 +215,19 @@ DIALECTS: Final[Mapping[str, Dialect]] = {".java": JavaDialect("java", "java", (
 """Dialects by the suffix of a test file."""
 
 
-def _imports(text: str) -> str:
+def _imported_class(text: str) -> str:
     """Return an import's class name; "" for the JDK's classes."""
     return "" if re.match(r"import java\.", text) else text.rstrip(" ;").rpartition(".")[2]
 
 
-def _says(node: "Node") -> bool:
+def _is_description(node: "Node") -> bool:
     """Return whether a node's texts only describe tests or failures."""
     if node.type == "annotation":
         return not text_of(field(node, "name")).endswith(("ValueSource", "CsvSource"))
     return call_name(node) == "fail"
 
 
-def _silenced(root: "Node") -> "Iterator[tuple[Node, str]]":
+def _edits_without_tests(root: "Node") -> "Iterator[tuple[Node, str]]":
     """Yield edits that turn a file's tests into ordinary methods."""
     old = "TestCase" in text_of(root)
     for node in walk(root):

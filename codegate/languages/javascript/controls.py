@@ -57,7 +57,7 @@ class JavaScriptTestSyntax(TestSyntax):
             node, led = stack.pop()
             names = _names(node)
             if not names:
-                stack += [(one, HOLE if _is_apart(one) else led) for one in reversed(node.named_children)]
+                stack += [(one, HOLE if _may_be_shared(one) else led) for one in reversed(node.named_children)]
                 continue
             given = arguments_of(node)
             functions = [one for one in given if one.type in _FUNCTIONS]
@@ -108,13 +108,13 @@ class JavaScriptTestSyntax(TestSyntax):
             return [one for one in _OTHERS if one != text]
         if parent.type == "binary_expression" and not node.is_named:
             return [_TOGGLES[text]] if text in _TOGGLES else []
-        if node.type == "member_expression" and text.endswith(".not") and _is_expected(node):
+        if node.type == "member_expression" and text.endswith(".not") and _is_expectation(node):
             return [text_of(field(node, "object"))]
         if node.type == "property_identifier" and parent.parent is not None and parent.parent.type == "call_expression":
             owner = text_of(field(parent, "object"))
             if text in _TOGGLES and re.search(r"(?i)(assert|strict)$", owner):
                 return [_TOGGLES[text]]
-            if ".not" not in owner and field(parent.parent, "function") == parent and _is_expected(parent):
+            if ".not" not in owner and field(parent.parent, "function") == parent and _is_expectation(parent):
                 return [f"not.{text}"]
         return []
 
@@ -143,7 +143,7 @@ def _is_title(node: "Node") -> bool:
     return added or node.type in _TEXTS | _VALUES
 
 
-def _is_expected(node: "Node") -> bool:
+def _is_expectation(node: "Node") -> bool:
     """Return whether ``.member`` belongs to a chain after ``expect(...)``."""
     called = False
     inner: Node | None = field(node, "object")
@@ -156,7 +156,7 @@ def _is_expected(node: "Node") -> bool:
 def _names(node: "Node") -> list[str]:
     """Return the names in a call: ``it``, ``each``.
 
-    There are none if the call declares neither a test nor a group.
+    Empty if the call declares neither a test nor a group.
     """
     listed = field(node, "arguments")
     if node.type != "call_expression" or listed is None or listed.type != "arguments":
@@ -170,19 +170,19 @@ def _names(node: "Node") -> list[str]:
     return names if names[0] in _TESTS | _GROUPS and _MODIFIERS.issuperset(names[1:]) else []
 
 
-def _is_apart(node: "Node") -> bool:
-    """Return whether several callers may call a function.
+def _may_be_shared(node: "Node") -> bool:
+    """Return whether a function may have several callers.
 
-    Then the titles of the groups around its tests are unknown.
+    Then it is unknown in which groups its tests run.
     """
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 
 
 def title_of(node: "Node", *, is_table: bool) -> str:
-    """Return a title, with ``HOLE`` for parts known at runtime.
+    """Return a title, with ``HOLE`` for parts unknown before runs.
 
-    With ``is_table``, ``%s`` and the like become ``HOLE`` too.
+    If ``is_table``, placeholders such as ``%s`` become ``HOLE`` too.
     """
     parts, stack = [], [node]
     while stack:

@@ -1,13 +1,13 @@
 """Read the names in JavaScript and TypeScript.
 
-A module declares its exports; a member is declared without its object, because its type is unknown.
+A module declares its exports. A member is declared without its object, because the object's type is unknown.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from codegate.languages.declarations import Declaration, Kind, NameReader, header, marks
+from codegate.languages.declarations import Declaration, Kind, NameReader, header, modifiers
 from codegate.languages.syntax import children_of, field, scoped, text_of, walk
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _short(node: "Node | None") -> str:
 def _exports(statement: "Node") -> Iterator[_Export]:
     before, node = list[str](), statement
     while (inner := field(node, "declaration") or _ambient(node)) is not None:
-        before.append(marks(node, inner))
+        before.append(modifiers(node, inner))
         node = inner
     if node == statement:
         whole = field(statement, "value") or next(iter(statement.named_children), None)
@@ -90,7 +90,7 @@ def _exports(statement: "Node") -> Iterator[_Export]:
                 yield _Export(name, f"export {name}", field(each, "name"))
         return
     listed = [each for each in node.named_children if each.type == "variable_declarator"] or [node]
-    before.append(marks(node, field(node, "name") if listed[0] == node else listed[0]))
+    before.append(modifiers(node, field(node, "name") if listed[0] == node else listed[0]))
     for each in listed:
         at = field(each, "name")
         names = [at] if at is not None and at.type in _NAMES else walk(at)
@@ -116,7 +116,7 @@ def _whole(value: "Node | None") -> Iterator[_Export]:
 def _member(name: str, value: "Node | None", kind: Kind, owner: str = "") -> Declaration:
     if value is None or value.type not in _FUNCTIONS:
         return _declaration(name, f"property {name}", kind, owner, bare=True)
-    before = f"{marks(value, field(value, 'name'))} " if value.type in _MEMBERS else ""
+    before = f"{modifiers(value, field(value, 'name'))} " if value.type in _MEMBERS else ""
     return _declaration(name, f"{before.lstrip()}{name}{_shape(value)}", kind, owner, bare=True)
 
 

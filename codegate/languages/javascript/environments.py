@@ -22,7 +22,7 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 
 
 class JavaScriptSupport(LanguageSupport):
-    """What mining has to know about JavaScript and TypeScript."""
+    """What mining needs to know about JavaScript and TypeScript."""
 
     parts = True
 

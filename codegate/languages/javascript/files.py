@@ -63,14 +63,14 @@ class JavaScriptFiles(FileRules):
         return "docs" if _MEASUREMENT.fullmatch(name) else None
 
     def _is_output(self, folders: list[str]) -> bool:
-        """Return whether a folder is what a package's build writes."""
+        """Return whether one of the folders has build output."""
         above = ("/".join(folders[:at]) for at, folder in enumerate(folders) if folder in _OUTPUT_FOLDERS)
         return any(f"{each}/{_MANIFEST}" in self.tree or not self.is_package(each) for each in above)
 
     def _is_for_a_tool(self, path: str) -> bool:
-        """Return whether it is outside of a package's code.
+        """Return whether a file is configuration of a tool.
 
-        If it is inside, a manifest beside it or one with its name tells that it is a tool's.
+        It is if it is outside a package's code, if a manifest is in its folder, or if a manifest above has its name.
         """
         folder, _, name = path.rpartition("/")
         beside = f"{folder}/{_MANIFEST}" in self.tree
@@ -83,7 +83,7 @@ class JavaScriptFiles(FileRules):
         return bool(src and self._manifests(f"{above}/src"[1:]))
 
     def _manifests(self, path: str) -> list[bytes]:
-        """Return the text of each manifest in the folders above."""
+        """Return the ``package.json`` files in the folders above a path."""
         names = [_MANIFEST, *(f"{folder}/{_MANIFEST}" for folder in parent_folders(path))]
         return [self.tree[name].data for name in names if name in self.tree]
 

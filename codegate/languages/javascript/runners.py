@@ -29,7 +29,7 @@ class JavaScript(Runner):
     which passes when all of them pass.
 
     Attributes:
-        reporter: the program inside the framework that reports each test.
+        reporter: the program that runs inside the framework and reports each test.
         forces_exit: see ``Runner``.
     """
 

@@ -48,13 +48,13 @@ class JavaScriptReader(StatementReader):
                 step for pair in zip(parameters(helper), arguments_of(call), strict=False) for step in _bindings(*pair)
             ]
             return [_branch(bound, None, call, body)] if is_new(statement, self.base) else None
-        found = _assertion(statement) or _request(statement, before)
+        found = _assertion(statement) or _request_step(statement, before)
         if found is not None:
             return found
         if statement.type == "try_statement" and field(statement, "handler") is None:
             return [Branch((), unwrapped(text_of(field(statement, "body"))))]
         inside = (inner for inner in walk(statement) if inner.type == "expression_statement")
-        if not any(_assertion(inner) or _request(inner, before) for inner in inside):
+        if not any(_assertion(inner) or _request_step(inner, before) for inner in inside):
             text = statement_text(statement)
             return Step(re.sub(r"^return\b\s*", "", text)) if text.strip("; ") else None
         return list(self.rows(statement, before)) or None
@@ -121,7 +121,10 @@ def asserting_functions(root: "Node") -> "dict[str, Node]":
 
 
 def role_of(call: "Node | None") -> str:
-    """Return a call's role: test, group, hook, other or ""."""
+    """Return a call's role: ``test``, ``group``, ``hook`` or ``other``.
+
+    ``other`` is a call that declares no test that runs; "" is a call that is no declaration.
+    """
     if call is None:
         return ""
     name, _, modifier = text_of(field(call, "function")).partition("(")[0].partition(".")
@@ -165,7 +168,7 @@ def unwrapped(body: str) -> str:
 
 
 def _assertion(statement: "Node") -> Step | None:
-    """Return the values that an assertion checks, as a step."""
+    """Return the values that an assertion checks as a step."""
     value = statement.named_children[0] if statement.named_children else None
     if value is None or statement.type not in {"expression_statement", "return_statement"}:
         return None
@@ -190,8 +193,12 @@ def _assertion(statement: "Node") -> Step | None:
     return None
 
 
-def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
-    """Return a supertest request and its checked parts, or None."""
+def _request_step(statement: "Node", before: tuple[Step, ...]) -> Step | None:
+    """Return the step of a supertest request, or None.
+
+    The step assigns the request, without its ``expect`` calls, to a variable; its checked parts are what these calls
+    check. None if ``statement`` checks nothing. ``before`` are the steps so far, which number the variable.
+    """
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None
     value, checked = field(declared, "value"), list[str]()
     call = call_in(value) if value is not None else whole_call(statement)
@@ -204,7 +211,7 @@ def _request(statement: "Node", before: tuple[Step, ...]) -> Step | None:
 def _without_expectations(node: "Node", response: str, checked: list[str]) -> str:
     """Return a call chain without its ``.expect(…)`` calls.
 
-    What they check of the response is added to ``checked``.
+    The parts of the response that they check are added to ``checked``.
     """
     inner = field(node, "function") or field(node, "object")
     if node.type not in {"call_expression", "member_expression"} or inner is None:
@@ -246,7 +253,7 @@ def _checks(values: "list[Node]", *, raises: bool) -> Step:
 
 
 def _result(function: "Node") -> str:
-    """Return the one expression of a function's body, else ""."""
+    """Return the only expression in a function's body, or ""."""
     body = field(function, "body")
     if body is None or body.type != "statement_block":
         return text_of(body)
@@ -256,7 +263,7 @@ def _result(function: "Node") -> str:
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
-    """Return variables, table and body of a loop or ``forEach``."""
+    """Return variables, table and body of a loop, or Nones."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = whole_call(statement)

@@ -223,7 +223,7 @@ class JavaScriptDialect(Dialect):
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
         """Return the names that a top-level statement declares or sets.
 
-        A plain assignment counts for names that are not ``declared`` only. Statements that declare tests have none.
+        Empty if it declares tests. A name that is assigned, but not declared, counts only if it is not in ``declared``.
         """
         if role_of(whole_call(statement)) or declares_tests(statement):
             return frozenset()
@@ -303,7 +303,7 @@ def _inner_names(statement: "Node") -> set[str]:
 
 
 def _names_test(fragment: "Node") -> bool:
-    """Return whether a text names a test or a group."""
+    """Return whether a text is a test's or group's title."""
     string = fragment.parent
     arguments = string.parent if string is not None else None
     first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import override
 
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import TestResult, TestStatus, worst
+from codegate.grading.grade import TestResult, TestStatus, worse_result
 from codegate.grading.records import End, Record, read_frames
 from codegate.grading.runners.contract import Runner, RunnerReport
 from codegate.grading.testreport import CollectionError, TestSelection
@@ -33,8 +33,8 @@ class JUnit(Runner):
     """Runs the project's command once for all files.
 
     A test's id is the path in its ``file`` attribute, else its ``classname``, then ``::`` and its name. Tests with
-    equal ids count as one, which passes when all of them pass. A command's results do not count if it reports no test,
-    or fails although none of its tests does.
+    equal ids count as one, which passes when all of them pass. No result counts if the command reports no test, or
+    fails although none of its tests does.
     """
 
     @override
@@ -57,7 +57,7 @@ class JUnit(Runner):
         found, status, broken, forged = read_reports(completed.records, token)
         results: dict[str, TestResult] = {}
         for result in found:
-            results[result.id] = worst(results.get(result.id), result)
+            results[result.id] = worse_result(results.get(result.id), result)
         failing = any(result.failed for result in found)
         if not broken and (not found or (status and not failing)):
             return RunnerReport(results={}, status=None, forged=forged)
@@ -65,9 +65,10 @@ class JUnit(Runner):
 
 
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
-    """Return tests, status, broken files, and whether records were forged.
+    """Return tests, exit status, unreadable reports, and a forgery flag.
 
-    More than 50,000 tests count as none, without a status.
+    The flag tells whether records were forged. The status is None if no record has it. With more than 50,000 tests,
+    tests and unreadable reports are empty and the status is None.
     """
     reports, status, forged = read_frames(records, token, _RECORD.validate_json)
     found: list[TestResult] = []
@@ -102,7 +103,7 @@ def read_report(data: bytes) -> Iterator[TestResult]:
 
 
 def _result(case: XmlElement) -> TestResult:
-    status, exception, message = _said(case.attributes), "", ""
+    status, exception, message = _status(case.attributes), "", ""
     for inner in case.below():
         if inner.name in {"failure", "error"}:
             status = "failed" if inner.name == "failure" and status != "error" else "error"
@@ -119,8 +120,8 @@ def _result(case: XmlElement) -> TestResult:
     )
 
 
-def _said(attributes: dict[str, str]) -> TestStatus:
-    """Return a test's status by its attributes ``status`` and ``result``."""
+def _status(attributes: dict[str, str]) -> TestStatus:
+    """Return the status that a test's attributes give."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 

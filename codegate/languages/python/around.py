@@ -24,7 +24,7 @@ def functions(module: "Node") -> Iterator[tuple[str, "Node"]]:
 def definitions(node: "Node", names: tuple[str, ...] = ()) -> Iterator[tuple[str, "Node"]]:
     """Yield classes, methods and functions, by dotted names.
 
-    ``names`` are those of the classes around ``node``. Functions inside functions are left out.
+    ``names`` are the names of the classes around ``node``. Functions inside functions are left out.
     """
     for each in node.named_children:
         inner = undecorated(each)
@@ -71,7 +71,7 @@ def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[st
 def mocks_of(test: "Node") -> "dict[str, Node] | None":
     """Return, by parameter, the ``patch`` decorator that sets it.
 
-    None: other decorators may set parameters too.
+    None if other decorators may set parameters too.
     """
     around = class_of(test)
     above = _giving(around) if around is not None else []
@@ -112,7 +112,7 @@ def class_of(test: "Node") -> "Node | None":
 
 
 def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
-    """Yield assignments for fixtures that only return a plain value."""
+    """Yield assignments that replace fixtures with a plain value."""
     for node in filter(is_fixture, module.named_children):
         inner = undecorated(node)
         body = [each for each in statements_of(inner) if not is_docstring(each)]

@@ -28,7 +28,7 @@ _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|co
 class PythonTestSyntax(TestSyntax):
     """Finds functions and methods that may be tests.
 
-    The runner decides which of them are tests.
+    The test runner decides which are.
     """
 
     literals: ClassVar = {"string": "text", "integer": "number", "float": "number", "true": "truth", "false": "truth"}

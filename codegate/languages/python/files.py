@@ -92,7 +92,7 @@ class PythonFiles(FileRules):
 
     @cached_property
     def _imports(self) -> dict[str, frozenset[str]]:
-        """Return, by top folder, the names that its sources import."""
+        """Return, by top folder, the names that source files import."""
         imports: dict[str, set[str]] = {}
         for path, file in self.tree.items():
             *folders, name = path.split("/")

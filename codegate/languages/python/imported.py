@@ -1,6 +1,6 @@
 """Copy a test's imported asserting helpers into its file.
 
-They are functions that the file imports, and methods of base classes.
+Helpers are functions that the file imports, and methods of base classes.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from codegate.languages.python.around import definitions, methods_of
 from codegate.languages.python.names import definitions_for, free_names, import_origins, imported, undecorated
-from codegate.languages.python.statements import asserts, can_be_written_out, dedented, shifted
+from codegate.languages.python.statements import asserts, can_be_inlined, dedented, shifted
 from codegate.languages.syntax import children_of, decode, field, parse, spliced, text_of
 from codegate.suite import Tree
 
@@ -45,7 +45,7 @@ class _File:
 
 @dataclass
 class _Sources:
-    """A tree's files, and how many lookups are left."""
+    """A tree's files, and the number of lookups left."""
 
     files: dict[str, _File]
     lookups: int = _MAX_LOOKUPS
@@ -92,8 +92,8 @@ class _Module:
     ) -> "Iterator[tuple[_Module, Node]]":
         """Yield a class's methods, then those of its base classes.
 
-        ``steps`` limits the levels of base classes. ``seen`` has the classes that were followed, with the steps then
-        left.
+        ``steps`` limits the levels of base classes. ``seen`` has the classes that were visited, with the levels that
+        were left then.
         """
         if seen.get(around, -1) >= steps:
             return
@@ -105,9 +105,9 @@ class _Module:
             yield from found[0].methods(found[1], seen, steps - 1) if found is not None else ()
 
     def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
-        """Yield each helper with the node to write it into.
+        """Yield each helper behind its place and module.
 
-        The node comes first, then the helper's module, then the helper.
+        The place is the node into which the helper is written: a class body or the whole file.
         """
         for around in map(undecorated, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
@@ -116,7 +116,7 @@ class _Module:
         yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
 
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
-        """Yield each name that a helper uses, with its import."""
+        """Yield each name that a helper uses, and its import."""
         for name in sorted(free_names(parse(dedented(helper), "python"))) if self.name else ():
             text, *others = definitions_for(self.root, frozenset({name})) or [""]
             plain = text.startswith(("import ", "from ")) and not (text.startswith("from .") or others)
@@ -135,7 +135,7 @@ def with_helpers(path: str, tree: Tree) -> str:
         name, around = text_of(field(helper, "name")), helper.parent
         new = (place, name) not in seen and around not in (None, place) and f"{name}(" in text_of(place)
         seen.add((place, name))  # it hides those of base classes
-        plain = can_be_written_out(helper) and not text_of(around).startswith("@") and "super()" not in text_of(helper)
+        plain = can_be_inlined(helper) and not text_of(around).startswith("@") and "super()" not in text_of(helper)
         if new and plain and asserts(helper):
             here = (each for each in module.imports(helper) if definitions_for(test.root, frozenset({each[0]})) is None)
             imports = {**dict(here), **imports}

@@ -58,9 +58,10 @@ def free_names(root: "Node") -> frozenset[str]:
 
 
 def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
-    """Return the imports and definitions that ``needed`` names need.
+    """Return the imports and definitions that define ``needed``.
 
-    None: a name is not defined in the module. ``import *`` may define any name.
+    Definitions of the names that these use are included. None if a name is not defined in the module; ``import *`` may
+    define any name.
     """
     shown: list[str] = []
     made = {
@@ -158,7 +159,7 @@ def _own_names(node: "Node", scope: "Node") -> set[str]:
 def _is_not_read(node: "Node", outer: "Node") -> bool:
     """Return whether an identifier reads no variable.
 
-    It may be the name of an attribute, a keyword argument or a definition, or be assigned to. ``outer`` is its parent.
+    It may name an attribute, a keyword argument or a definition, or be assigned to. ``outer`` is its parent.
     """
     if outer.type == "attribute":
         return field(outer, "attribute") == node

@@ -17,7 +17,7 @@ from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import Runner, RunnerReport
-from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_at_times, result_of, texts_of
+from codegate.grading.runners.results import Phases, crashes_of, first_failure, passes_sometimes, result_of, texts_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -69,7 +69,7 @@ class Pytest(Runner):
             forged=records.forged,
             receipts=receipts_of(phases),
             texts=texts_of(phases),
-            unsteady=frozenset(test for test, found in repetitions.items() if passes_at_times(_status, found)),
+            unsteady=frozenset(test for test, found in repetitions.items() if passes_sometimes(_status, found)),
             attempted=records.attempted,
         )
 
@@ -141,7 +141,7 @@ class Django(Pytest):
 
 @dataclass(frozen=True)
 class _Call:
-    """A project's test command, taken apart.
+    """A project's test command, split into its parts.
 
     Attributes:
         program: the runner's name in the command; empty: the command does not name it.

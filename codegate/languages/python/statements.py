@@ -47,7 +47,7 @@ class PythonReader(StatementReader):
                 return [*([branch] if is_new(statement, self.base) else ()), *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
         if statement.type in _BLOCKS and self._asserts(statement):
-            return [*self._branches(statement, before), *self._plain(statement)]
+            return [*self._branches(statement, before), *self._assigning_block(statement)]
         return Step(dedented(statement))
 
     def _asserts(self, node: "Node") -> bool:
@@ -56,7 +56,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each loop row or block."""
+        """Yield a branch for each table row or inner block."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -71,8 +71,8 @@ class PythonReader(StatementReader):
         else:
             yield Branch((Step(header),), dedented(body))
 
-    def _plain(self, statement: "Node") -> Iterator[Step]:
-        """Yield a ``with`` block without assertions, if it assigns names."""
+    def _assigning_block(self, statement: "Node") -> Iterator[Step]:
+        """Yield a ``with`` block that assigns names, without assertions."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
@@ -120,7 +120,7 @@ def elements(table: "Node | None") -> "list[Node]":
 
 
 def bindings(target: "Node", value: "Node") -> "Iterator[Step]":
-    """Yield assignments of ``value`` to the names in ``target``."""
+    """Yield steps that assign ``value`` to the names in ``target``."""
     names, values = target.named_children, elements(value) if value.type != "dictionary" else []
     if target.type in {"pattern_list", "tuple_pattern", "list_pattern"} and len(names) == len(values):
         for name, part in zip(names, values, strict=True):
@@ -145,7 +145,7 @@ def dedented(node: "Node") -> str:
 def as_value(node: "Node") -> str:
     """Return an expression's source, for the right side of ``=``.
 
-    It is put into brackets if it would not parse without them.
+    It gets brackets if it does not parse without them.
     """
     text = dedented(node)
     whole = parse(f"_ = {text}", "python")
@@ -169,7 +169,7 @@ def shifted(text: str, by: int) -> str:
 
 
 def parameters_of(function: "Node") -> "dict[str, Node | None] | None":
-    """Return a function's parameters with their defaults.
+    """Return a function's parameters by name, with their defaults.
 
     ``**`` parameters are left out. None if the function has ``*`` parameters.
     """
@@ -228,7 +228,7 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
         yield Branch((*steps, Step(checked=(dedented(value),), raises=True, panics=panics)), "")
 
 
-def can_be_written_out(helper: "Node") -> bool:
+def can_be_inlined(helper: "Node") -> bool:
     """Return whether a function's body can replace its calls."""
     leaving = any(node.type in {"return_statement", "yield"} for node in walk(helper))
     return helper.type == "function_definition" and not leaving and parameters_of(helper) is not None
@@ -237,7 +237,7 @@ def can_be_written_out(helper: "Node") -> bool:
 def _helped(helper: "Node", call: "Node") -> Branch | None:
     parameters, body, given = parameters_of(helper), field(helper, "body"), arguments_of(call)
     starred = any(node.type in _SPLATS for node in given)
-    if parameters is None or body is None or starred or not can_be_written_out(helper):
+    if parameters is None or body is None or starred or not can_be_inlined(helper):
         return None
     names = [name for name in parameters if name not in {"self", "cls"}]
     values = {name: as_value(default) for name, default in parameters.items() if default is not None}
@@ -258,7 +258,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the expressions to record in an ``assert`` statement."""
+    """Yield the expressions in an ``assert`` whose values to record."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -282,7 +282,7 @@ def _sides(test: "Node") -> Iterator[str]:
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
     """Yield the source of nodes that are not literals.
 
-    In front of a call of ``len`` comes its argument.
+    A call of ``len`` follows its argument.
     """
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":

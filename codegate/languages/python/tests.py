@@ -1,6 +1,6 @@
 """Read Python's tests as lines (see ``lines``).
 
-A function's lines include its fixtures, a method's lines the set-up of its class.
+A function's lines include its fixtures; a method's lines include the set-up of its class.
 """
 
 import re
@@ -156,7 +156,7 @@ class PythonDialect(Dialect):
     def _values(self, module: "Node", text: str, own: frozenset[str]) -> tuple[Step, ...]:
         """Return the module's value assignments that ``text`` needs.
 
-        ``own`` are the names that the code defines itself. Values that helper functions read are left out.
+        ``own`` are the names that ``text`` defines itself. Values that helper functions read are left out.
         """
         helpers = (part for part in definitions_for(module, self.used(text) - own) or () if part.startswith(_DEFINES))
         read = frozenset[str]().union(*map(self.used, helpers))
@@ -195,15 +195,15 @@ class PythonDialect(Dialect):
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
         # Probes of methods stand in a copy of their class without set-up.
         tests = dict(functions(self.parse(source)))
-        heads = {name: _head(line.frame, tests[line.frame], None) for name, line in probes.items()}
+        heads = {name: _class_head(line.frame, tests[line.frame], None) for name, line in probes.items()}
         return {path: _file(source if beside else _without_tests(source), heads, self._probes(source, probes))}
 
     @override
     def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
         # Classes are as the base has them.
         tests = dict(functions(self.parse(source)))
-        head_of = cache(lambda frame: _head(frame, tests[frame], base))
-        needed_by = cache(partial(self._around, source, base))
+        head_of = cache(lambda frame: _class_head(frame, tests[frame], base))
+        needed_by = cache(partial(self._head_definitions, source, base))
         heads, around = dict[str, str](), dict[str, list[str]]()
         for name, line in probes.items():
             marks, plain = (
@@ -230,11 +230,11 @@ class PythonDialect(Dialect):
             if not self.parse(text).has_error and takes(text.encode("utf-8", "replace"))
         }  # fmt: skip
 
-    def _around(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
+    def _head_definitions(self, source: str, base: str, head: str, *marks: str) -> list[str] | None:
         """Return the definitions that a probe's class and decorators need.
 
-        ``source`` and ``base`` are the test file with and without the fix, ``head`` is the class's source, ``marks``
-        are the decorators. None if readers of the example do not have one of the definitions.
+        ``source`` and ``base`` are the test file with and without the fix. ``head`` is the class's source, and
+        ``marks`` are the decorators. None if a reader of the example lacks one of the definitions.
         """
         needed = list[str]()
         for name in sorted(self.used(f"{head}\n    pass") if head else ()):
@@ -353,9 +353,9 @@ def _file(begin: str, heads: Mapping[str, str], probes: Mapping[str, str]) -> st
 
 
 def _own_names(around: "Node") -> "dict[Node, str]":
-    """Return, by node, the local name that replaces ``self.x``.
+    """Return local names that replace attributes of ``self``.
 
-    The nodes are uses of attributes in the class ``around``.
+    Keys are the nodes in the class ``around`` that use an attribute.
     """
     methods = methods_of(around)
     staying = {own for own, node in methods.items() if not (own in _SETUPS or own.startswith("test") or asserts(node))}
@@ -373,10 +373,10 @@ def _own_names(around: "Node") -> "dict[Node, str]":
     return {node: name for node, (_, name) in uses.items() if name in made}
 
 
-def _head(frame: str, test: "Node", base: str | None) -> str:
+def _class_head(frame: str, test: "Node", base: str | None) -> str:
     """Return a test's class as source, without tests and set-up.
 
-    With ``base``, the test file's text before the fix, it is the class as it was there. "" for a function.
+    "" for a function. ``base`` is the test file's text before the fix: if given, the class is as it was there.
     """
     around, owner = class_of(test), frame.rpartition(".")[0]
     if around is None:

@@ -36,7 +36,7 @@ _STATEMENTS: Final = ("_statement", "_declaration", "_item", "_definition")
 class RustTestSyntax(TestSyntax):
     """Finds the test functions of a file and its modules.
 
-    An attribute of a test may hold a row of arguments.
+    A test's attribute may hold a row of arguments.
     """
 
     literals: ClassVar = {

@@ -66,7 +66,7 @@ def functions(root: "Node") -> "Iterator[tuple[Node, tuple[str, ...]]]":
 
 
 def attributes(node: "Node") -> "list[Node]":
-    """Return the attributes of an item, which stand before it."""
+    """Return the attributes that stand before an item."""
     found, before = [], node.prev_named_sibling
     while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
         found += [before] if before.type == "attribute_item" else []
@@ -75,7 +75,7 @@ def attributes(node: "Node") -> "list[Node]":
 
 
 def is_for_tests(node: "Node") -> bool:
-    """Return whether an item is compiled for tests only."""
+    """Return whether an item is compiled only for tests."""
     return any("test" in text_of(each) for each in attributes(node))
 
 

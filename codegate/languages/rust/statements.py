@@ -116,7 +116,7 @@ class RustReader(TypedReader):
 
 
 def _method_assertion(call: "Node") -> Step | None:
-    """Return a step for ``x.assert…()``, or None for other calls."""
+    """Return a step for ``x.assert…()``; None for other calls."""
     # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
     if call_name(call).startswith("assert"):
         checked = unfailing(call)
@@ -128,9 +128,9 @@ def _method_assertion(call: "Node") -> Step | None:
 
 
 def call_name(node: "Node") -> str:
-    """Return the name of the called function, or "".
+    """Return the called function's or method's name, or "".
 
-    It is the last part of a path or of a method call.
+    It is the last part of a path.
     """
     function = field(node, "function") if node.type == "call_expression" else None
     return text_of(field(function, "field") or field(function, "name") or function)
@@ -156,13 +156,13 @@ def asserts(node: "Node") -> bool:
 
 
 def unfailing(node: "Node") -> str:
-    """Return code with ``?`` replaced by ``.unwrap()``, which panics."""
+    """Return code with ``.unwrap()``, which panics, in place of ``?``."""
     marks = [child for inner in walk(node) if inner.type == "try_expression" for child in inner.children[-1:]]
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return the expressions to record in a condition."""
+    """Return the expressions in a condition whose values to record."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]

@@ -123,7 +123,7 @@ def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
         if old is not None and when is not None:
             found[name] = RecordedBuild(old.environments[name], recipe_of(old.environments[name]), when)
     for one in found.values():
-        sandboxes.learn(one.environment)
+        sandboxes.register(one.environment)
     return list(found.values())
 
 

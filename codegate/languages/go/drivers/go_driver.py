@@ -56,8 +56,8 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
 
 
-def declared(workspace: str, files: list[str]) -> dict[str, str]:
-    """Return, by test, which of ``files`` declares it."""
+def declaring_files(workspace: str, files: list[str]) -> dict[str, str]:
+    """Return, by test, the one of ``files`` that declares it."""
     found: dict[str, str] = {}
     for file in files:
         with open(os.path.join(workspace, file), encoding="utf-8", errors="replace") as source:
@@ -79,7 +79,7 @@ def has_main(folder: str) -> bool:
 
 
 class Run:
-    """Starts the test program; collects passed tests and crashes.
+    """Runs the test program; collects passed tests and crashes.
 
     Attributes:
         files: by test, the file that declares it.
@@ -96,7 +96,7 @@ class Run:
         self.passed: list[str] = []
         self.crashed = False
 
-    def of(self, names: list[str]) -> tuple[int, Listener, list[str]]:
+    def run_once(self, names: list[str]) -> tuple[int, Listener, list[str]]:
         argv = [self.argv[0], "-test.run=^(%s)$" % "|".join(names), *self.argv[1:]]
         listener = Listener(self.printer, self.variants)
         status, receipts = listen(argv, self.folder, self.variables, listener, self.settings)
@@ -105,15 +105,15 @@ class Run:
         self.passed += [name for name in names if name in listener.results and name not in failed]
         return status, listener, receipts
 
-    def group(self, names: list[str]) -> bool:
-        """Run the tests ``names`` together; return whether any failed."""
+    def run_together(self, names: list[str]) -> bool:
+        """Run tests in one process; return whether any failed."""
         # If the process crashes, another one runs the rest. A process that fails though none of its tests does proves
         # nothing: a test may be reported as passed before its goroutine panics.
         failed = False
         for _ in range(MAX_RUNS + len(self.variants)):
             if not names:
                 return failed
-            status, listener, receipts = self.of(names)
+            status, listener, receipts = self.run_once(names)
             failed = failed or status != 0
             outcomes = {outcome for found in listener.results.values() for outcome, _ in found}
             if status != 0 and listener.started and not listener.running() and "failed" not in outcomes:
@@ -123,7 +123,7 @@ class Run:
             unclear = {name.partition("/")[0] for name in listener.running()} - panicked if panicked else set()
             broken = self.send_results(listener, status, receipts, unclear)
             for name in sorted(unclear):
-                failed = self.group([name]) or failed
+                failed = self.run_together([name]) or failed
             if status != 0 and not listener.started:
                 found = FATAL.search(listener.last)
                 text = listener.last[found.start() if found else -1000 :][:2000]
@@ -140,7 +140,7 @@ class Run:
         sys.exit(3)
 
     def send_results(self, listener: Listener, status: int, receipts: list[str], unclear: set[str]) -> set[str]:
-        """Send a process's test results; return its unfinished top-level tests.
+        """Send a process's results; return its unfinished top-level tests.
 
         Unfinished tests were running when the process crashed. ``unclear`` tests may have been ended by another test's
         panic, so their results are not sent. The ``receipts`` (tokens of the marks that ran) go with the first result.
@@ -183,8 +183,8 @@ def build_failure(words: str) -> dict[str, Any]:
 def outdated_tests(words: str, settings: dict[str, Any], workspace: str) -> list[str]:
     """Return outdated test files that break a package's build.
 
-    They are paths in ``workspace``. ``words`` is the compiler's output. Return none if another file has an error too,
-    or if a file may matter to other tests.
+    ``words`` is the compiler's output. Empty if another file has an error too, or if other tests may need one of them.
+    Paths include ``workspace``.
     """
     folder = os.path.join(workspace, settings["folder"])
     files = {os.path.join(folder, os.path.basename(file)) for file in PLACE.findall(words)}
@@ -207,7 +207,10 @@ def module_of(workspace: str, folder: str) -> str:
 
 
 def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
-    """Write ``texts`` into ``folder``; return the compiler's option for them."""
+    """Write ``texts`` into ``folder``; return the compiler's option.
+
+    The option makes the compiler see them at their paths in ``workspace``.
+    """
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
@@ -221,7 +224,7 @@ def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
 def compile_tests(program: str, settings: dict[str, Any], workspace: str, variables: dict[str, str]) -> bytes:
     """Compile the package's tests; return the compiler's output.
 
-    ``program`` is the path of the test program, which exists afterwards if that worked.
+    If that works, the test program is at the path ``program``.
     """
     folder = settings["folder"]
     module = module_of(workspace, folder)
@@ -274,16 +277,16 @@ def main() -> None:
             channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))
         channel.send(kind="end", status=2)
         sys.exit(2)
-    run.files = declared(workspace, files)
+    run.files = declaring_files(workspace, files)
     alone = [name for name in run.files if name in settings["isolated"]]
     groups = [[name] for name in alone] + [[name for name in run.files if name not in alone]]
     failed = False
     for group in groups * settings["repeat"]:
-        failed = run.group(group) or failed
+        failed = run.run_together(group) or failed
     if run.variants and run.passed and (run.crashed or has_main(os.path.join(workspace, folder))):
         # Copies fail, so the exit status says nothing about the tests that passed; it does when they run without them.
         run.printer.left = 0
-        if run.of(run.passed)[0] != 0:
+        if run.run_once(run.passed)[0] != 0:
             sys.exit(3)  # no end is announced
     channel.send(kind="end", status=int(failed))
     sys.exit(int(failed))

@@ -1,7 +1,7 @@
-"""Follow a Go test process by output and mark tokens.
+"""Follow a Go test process: its output and mark tokens.
 
-Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: every line of the framework's
-begins with the byte 0x16), so that a test's output is not mistaken for a result. Tokens of marks (receipts) come
+Tests report in the framing that ``go test -json`` uses itself (``-test.v=test2json``: each line that the framework
+writes begins with the byte 0x16). So a test's own output is not mistaken for a result. Tokens of marks (receipts) come
 through a pipe.
 """
 
@@ -46,9 +46,9 @@ class Printer:
 
 
 class Listener:
-    """Reads one test process's output: which tests ran, and how.
+    """Reads a test process's output: which tests ran, and how.
 
-    It records the begin, end, result and output of each test, and prints the output except that of altered copies and
+    It records the begin, end, result and output of each test. It prints the output, except that of altered copies and
     of tests that have copies.
     """
 
@@ -97,7 +97,7 @@ class Listener:
             self.printer.print(b"".join(shown) + b"\n")
 
     def is_variant(self, name: str) -> bool:
-        """Return whether a test has copies, or is one."""
+        """Return whether a test is a copy or has copies."""
         return not self.variants.isdisjoint(WORD.findall(name))
 
     def note(self, line: bytes) -> None:
@@ -114,7 +114,7 @@ class Listener:
         return {name for name, found in self.results.items() for outcome, _ in found if outcome == "failed"}
 
     def panicked(self) -> set[str]:
-        """Return the tests that failed by a panic."""
+        """Return the top-level tests that failed by a panic."""
         return {name.partition("/")[0] for name in self.failed() if FATAL.search(self.said.get(name, ""))}
 
 
@@ -129,8 +129,8 @@ class Receipts:
         self.tokens: set[str] = set()
         self.rest = b""
 
-    def begun(self) -> None:
-        """Close our end for writing, after the test process started."""
+    def close_writer(self) -> None:
+        """Close this process's writing end of the pipe."""
         # The process has its own by now.
         os.close(self.pipe)
 
@@ -162,7 +162,7 @@ def listen(
         argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True, pass_fds=(pipe,),
     )  # fmt: skip
-    receipts.begun()
+    receipts.close_writer()
     stream = process.stdout.fileno() if process.stdout else -1
     streams = [stream, receipts.reading]
     heard = time.monotonic()

@@ -67,8 +67,8 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
     """Return a program's options in a command line.
 
-    The program is the first of ``programs`` in ``words``; None if there is none. Only options in ``valued`` (with a
-    value) or that match ``plain`` (without one) are returned.
+    The program is the first of ``programs`` in ``words``; None if there is none. Other options than those in ``valued``
+    (with a value) and those that match ``plain`` (without one) are left out.
     """
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:
@@ -87,7 +87,7 @@ def options_after(words: list[str], programs: set[str], valued: set[str], plain:
 
 
 def opts_options(path: str) -> list[str]:
-    """Return supported options in a ``mocha.opts`` (before version 8)."""
+    """Return the supported options in mocha's old file ``mocha.opts``."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("#")]
@@ -102,25 +102,25 @@ class Launcher:
 
     Attributes:
         node: the path of Node.
-        folder: has our own files.
+        folder: the folder of codegate's reporter.
         workspace: the project's folder.
-        found: command lines that may run the project's tests, as words.
+        command_lines: command lines that may run the project's tests, as words.
     """
 
     def __init__(self, settings: dict[str, Any], node: str, folder: str, workspace: str) -> None:
         self.settings, self.node, self.folder, self.workspace = settings, node, folder, workspace
-        self.found = scripts(workspace, settings["command"])
+        self.command_lines = scripts(workspace, settings["command"])
         self.reporter = os.path.join(folder, settings["reporter"])
 
     def first_options(self, programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str]:
-        """Return ``options_after`` of the first command line with a program."""
-        every = (options_after(words, programs, valued, plain) for words in self.found)
+        """Return a program's options in the first fitting command line."""
+        every = (options_after(words, programs, valued, plain) for words in self.command_lines)
         return next((options for options in every if options is not None), [])
 
     def node_options(self) -> list[str]:
-        """Return Node's options where a command line starts the framework."""
+        """Return Node's options in the command line with the framework."""
         runner = self.settings["runner"]
-        for words in self.found:
+        for words in self.command_lines:
             runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
             if not runs:
                 continue
@@ -134,7 +134,7 @@ class Launcher:
         return []
 
     def mocha_command(self) -> list[str]:
-        """Return mocha's command line, Node's options first."""
+        """Return mocha's command line; Node's options come first."""
         # Mocha reads no configuration of its own, which could add test files.
         version = version_of("mocha")
         given = self.first_options(MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
@@ -256,7 +256,7 @@ class LineRelay:
 
     Attributes:
         finished: the framework reported its end.
-        spoken: the reporter sent a line before that.
+        spoken: the reporter sent a line before the end.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:
@@ -281,7 +281,7 @@ class LineRelay:
 
 
 def write_and_close(descriptor: int, data: bytes) -> None:
-    """Write ``data`` to a pipe, whose reader may end early."""
+    """Write ``data`` to a pipe whose reader may stop early."""
     with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
         pipe.write(data)
 

@@ -3,7 +3,7 @@
 These are uses of the network, files, processes and programs. The driver of a Python test runner executes this text
 before the repository can be imported. ``begin`` installs an audit hook (PEP 578), which the interpreter calls before
 the operation itself and which cannot be removed again; ``finish`` reports the events that were not reported yet. The
-first event of each kind is reported at once, so that a process which is killed for it has left its record.
+first event of each kind is reported at once, so that it is recorded even if the process is killed for it.
 
 It is evidence and no proof. The hook is in the process that it watches: native code, a child process, or Python code
 that looks for these very objects goes unnoticed, and links are not followed. Nothing is refused here; the sandbox does
@@ -124,8 +124,8 @@ class Watcher:
             self.open = self.open and not last
             self.lock.release()
 
-    def full(self, path: Any) -> str:
-        """Return ``path`` as an absolute path without ``..``."""
+    def absolute_path(self, path: Any) -> str:
+        """Return ``path`` as an absolute path, or "" if impossible."""
         # A path below the process's own root folder in /proc becomes the path that it leads to. Empty: the folder is
         # gone.
         text = event_text(path)
@@ -140,7 +140,7 @@ class Watcher:
                 return text[len("/proc/%s/root" % name) :]
         return text
 
-    def forbidden(self, path: str) -> bool:
+    def is_forbidden(self, path: str) -> bool:
         """Return whether reading ``path`` is an event to record."""
         if path.startswith(self.fast):  # an interpreter may lie in a home folder
             return path.endswith(SOCKETS)
@@ -154,7 +154,7 @@ class Watcher:
             return not path.startswith(DEVICES)
         return path.startswith(SECRET) or path in ("/root", "/home", "/run", "/var/run") or path.endswith(SOCKETS)
 
-    def writable(self, path: str) -> bool:
+    def is_writable(self, path: str) -> bool:
         own = ("/proc/self/", "/proc/thread-self/", "/proc/%d/" % self.process)
         return (path + "/").startswith(self.roots) or path.startswith((*DEVICES, *own))
 
@@ -166,37 +166,37 @@ class Watcher:
                 return
         elif not isinstance(path, (str, bytes)):
             return  # a descriptor
-        self.look(path, flags & self.changing)
+        self.record_use(path, flags & self.changing)
 
-    def look(self, path: Any, changing: int) -> None:
-        """Record the use of a path, if that is forbidden.
+    def record_use(self, path: Any, changing: int) -> None:
+        """Record the use of a path if that is unusual.
 
         ``changing`` is not 0 if the use is a write.
         """
         # It is noted only if it is an event.
-        place = self.full(path)
+        place = self.absolute_path(path)
         if not place:
             return
-        if self.forbidden(place):
+        if self.is_forbidden(place):
             self.note("files", ("write " if changing else "read ") + place)
-        elif changing and not self.writable(place):
+        elif changing and not self.is_writable(place):
             self.note("writes", "write " + place)
 
     def on_read(self, args: Any) -> None:
         if args and isinstance(args[0], (str, bytes)):
-            self.look(args[0], 0)
+            self.record_use(args[0], 0)
 
     def on_change(self, args: Any) -> None:
         for path in args[:2]:  # relative ones may be meant from another folder
             if isinstance(path, (str, bytes)) and event_text(path)[:1] == "/":
-                self.look(path, 1)
+                self.record_use(path, 1)
 
     def on_address(self, args: Any, verb: str = "connect") -> None:
         if len(args) < 2 or not isinstance(args[0], _socket.socket):
             return
         family, address = _socket.socket.family.__get__(args[0]), args[1]
         if family == _socket.AF_UNIX:
-            self.on_path(address)
+            self.on_unix_socket(address)
         elif family in INTERNET and isinstance(address, tuple) and address:
             host = event_text(address[0])
             if verb == "bind" or (isinstance(address[0], (str, bytes)) and self.is_local(host)):
@@ -207,14 +207,14 @@ class Watcher:
     def on_bind(self, args: Any) -> None:
         self.on_address(args, "bind")
 
-    def on_path(self, address: Any) -> None:
-        """Record a connection to a Unix socket, local or forbidden.
+    def on_unix_socket(self, address: Any) -> None:
+        """Record a connection to a Unix socket: local or forbidden.
 
         Forbidden are sockets of container engines, and those outside of writable folders.
         """
         text = event_text(address)
-        place = self.full(text) if text[:1] not in ("", "\0") else ""
-        if not place or (self.writable(place) and not place.endswith(SOCKETS)):
+        place = self.absolute_path(text) if text[:1] not in ("", "\0") else ""
+        if not place or (self.is_writable(place) and not place.endswith(SOCKETS)):
             self.note("local", "connect a socket in the file system")
         else:
             self.note("files", "connect " + place)
@@ -252,7 +252,7 @@ def is_number(host: str) -> bool:
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
     """Record unusual actions; return a function that sends the rest.
 
-    ``packages`` is the environment's folder of packages. The driver calls the function before its last record.
+    ``packages`` is the environment's folder of packages. The driver calls the returned function before its last record.
     """
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]

@@ -1,8 +1,8 @@
 """Run one test file under pytest; report every phase.
 
 This runs inside a sandbox. pytest and its plugins are imported before the repository is on the path, so that no file of
-the repository can take their place. They are the project's own, and so are all options except those that would disturb
-a measurement. Every phase of every test is reported over a pipe. Argument 2 is the workspace.
+the repository can take their place. They are the project's own, with its own options except those that would disturb a
+measurement. Every phase of every test is reported over a pipe. Argument 2 is the workspace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import plain
-from codegate.languages.python.drivers.python_driver import Run, chain
+from codegate.languages.python.drivers.python_driver import Run, exception_chain
 
 #: What keeps an option of pytest or a plugin from disturbing a measurement, by the name that pytest keeps it under:
 #: tests elsewhere, some of them only, in another order, again, or slower. A plugin that is not there has no such name.
@@ -45,7 +45,7 @@ CALLERS = ("_pytest", "pluggy", "unittest")
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
     """``sys.path`` that keeps the standard library first.
 
-    pytest and conftest files insert folders at the beginning, whose files must not replace Python's own modules.
+    pytest and conftest files insert folders at the beginning; files in these must not replace Python's own modules.
     """
 
     def insert(self, index: Any, entry: Any) -> None:
@@ -55,7 +55,7 @@ class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript
 
 
 class OwnTestModule:
-    """Import finder: prefers the repository's ``test`` to Python's."""
+    """Import finder that prefers the repository's ``test`` module to Python's."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = roots
@@ -64,10 +64,10 @@ class OwnTestModule:
         return PathFinder.find_spec(name, self.roots) if name == "test" and path is None else None
 
 
-def original(pytest: Any, error: Any) -> Any:
+def wrapped_error(pytest: Any, error: Any) -> Any:
     """Return the error that pytest's own import error wraps."""
     wrappers = (pytest.Collector.CollectError,)
-    for candidate in chain(error):
+    for candidate in exception_chain(error):
         if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
             return candidate
     return error
@@ -93,7 +93,7 @@ def run_alone(run: Run, item: Any) -> bool:
 
 
 def make_protocol(pytest: Any, run: Run) -> object:
-    """Return the pytest plugin that runs each test first."""
+    """Return a pytest plugin that runs isolated tests in children."""
     from _pytest.runner import pytest_runtest_protocol as run_once
 
     alone, channel = frozenset(run.settings["isolated"]), run.channel
@@ -126,7 +126,7 @@ def make_recorder(pytest: Any, run: Run) -> object:
             self, early_config: Any, parser: Any, args: list[str]
         ) -> Generator[None, Any, None]:
             if settings["clock_days"] and has_time_machine():
-                run.vary["turn_clock"](settings["clock_days"])
+                run.vary["move_clock"](settings["clock_days"])
             for words in steady_options(early_config, parser, args):
                 sys.stdout.write("codegate: for the measurement, pytest's %s\n" % words)
             # Behind the standard library; before the packages, where the project may have another version.
@@ -140,7 +140,7 @@ def make_recorder(pytest: Any, run: Run) -> object:
             outcome = yield
             if outcome.excinfo is not None:
                 error = outcome.excinfo[1]
-                facts = run.explain(original(pytest, error))
+                facts = run.explain(wrapped_error(pytest, error))
                 channel.send(kind="collection_error", id=settings["file"], text=plain(error, 2000), crash=facts)
 
         def pytest_configure(self, config: Any) -> None:
@@ -161,7 +161,7 @@ def make_recorder(pytest: Any, run: Run) -> object:
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtestloop(self) -> None:
             if settings["busy"]:
-                run.vary["crowd"](settings["busy"])
+                run.vary["start_busy_processes"](settings["busy"])
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:  # noqa: ARG002
@@ -169,7 +169,7 @@ def make_recorder(pytest: Any, run: Run) -> object:
             report = outcome.get_result()
             if report.failed:
                 call = getattr(report, "call", None)
-                facts = run.explain(original(pytest, call.excinfo.value)) if call and call.excinfo else None
+                facts = run.explain(wrapped_error(pytest, call.excinfo.value)) if call and call.excinfo else None
                 text = plain(getattr(report, "longrepr", ""), 1 << 20)[-2000:]
                 channel.send(kind="collection_error", id=plain(report.nodeid, 4096), text=text, crash=facts)
 
@@ -223,7 +223,7 @@ def show_failure(failure: Any, style: Any = None) -> str:  # noqa: ARG001
 def steady_options(early_config: Any, parser: Any, args: list[str]) -> list[str]:
     """Replace options in ``args`` that disturb measurements.
 
-    Return a text for each of the project's options that changed.
+    Return a line of text for each option of the project that changed.
     """
     # Called once every plugin has declared its options, and before these are parsed for good.
     known = early_config.known_args_namespace
@@ -249,7 +249,7 @@ def folders_above(file: str) -> list[str]:
 
 
 def has_time_machine() -> bool:
-    """Return whether pytest has to load ``time_machine`` first."""
+    """Return whether the environment has ``time_machine``."""
     return importlib.util.find_spec("time_machine") is not None
 
 
@@ -258,7 +258,7 @@ def main() -> None:
     run = Run()
     settings = run.settings
     if settings["clock_days"] and not has_time_machine():
-        run.vary["turn_clock"](settings["clock_days"])
+        run.vary["move_clock"](settings["clock_days"])
     import pytest
 
     sys.path += run.roots  # for what the project's options load; the packages come first until plugins are there

@@ -25,7 +25,7 @@ def qualified(kind: Any) -> str:
     return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
 
 
-def chain(error: Any) -> list[Any]:
+def exception_chain(error: Any) -> list[Any]:
     """Return an exception and its causes or contexts, nearest first."""
     found: list[Any] = []
     while error is not None and len(found) < LONGEST_CHAIN and not any(error is known for known in found):
@@ -34,7 +34,7 @@ def chain(error: Any) -> list[Any]:
     return found
 
 
-def number_of(error: Any) -> int | None:
+def errno_of(error: Any) -> int | None:
     """Return an OSError's errno, else None."""
     try:
         number = error.errno if isinstance(error, OSError) else None
@@ -46,7 +46,7 @@ def number_of(error: Any) -> int | None:
 def absent_module(error: Any, roots: list[str]) -> str | None:
     """Return the top-level module that an ImportError misses, or None.
 
-    A module below ``roots``, the repository's import roots, does not count.
+    None too if a file below ``roots``, the repository's import roots, has its name.
     """
     try:
         name = error.name if isinstance(error, ImportError) else None
@@ -77,7 +77,7 @@ class Run:
     Attributes:
         packages: the first of the environment's folders of packages.
         roots: the command's import roots, which the driver has to add to ``sys.path``.
-        vary: the functions of ``variations_driver``; empty if the settings ask for no change.
+        vary: by name, the functions of ``variations_driver``; empty if the settings ask for no change.
         leave: the original ``os._exit``.
     """
 
@@ -97,7 +97,7 @@ class Run:
             setattr(builtins, copies["mark"], self.seen.add)
 
     def marks(self) -> list[str]:
-        """Return the tokens of marks since the last call."""
+        """Return the tokens that marks sent since the last call."""
         tokens = sorted(self.seen)
         self.seen.clear()
         return tokens
@@ -112,8 +112,8 @@ class Run:
 
         ``message`` replaces the exception's own text.
         """
-        errors = chain(error)
-        numbers = [number for number in map(number_of, errors) if number is not None]
+        errors = exception_chain(error)
+        numbers = [number for number in map(errno_of, errors) if number is not None]
         return {
             "exception": qualified(type(error)),
             "message": plain(error if message is None else message, 4000),
@@ -125,12 +125,12 @@ class Run:
         }
 
     def fail_to_load(self, place: str, error: Any) -> None:
-        """Report a file that cannot load, or a class: ``path::Class``."""
+        """Report a file or class (``path::Class``) that cannot load."""
         crash = self.explain(error)
         self.channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=crash)
 
     def load(self, part: str) -> dict[str, Any]:
-        """Execute a program of the settings; return its names."""
+        """Execute the program in the settings' ``part``; return its names."""
         room: dict[str, Any] = {}
         exec(compile(self.settings.get(part, ""), "<%s>" % part, "exec"), room)
         return room

@@ -107,7 +107,7 @@ def name_of(test: Any) -> str:
 
 
 def is_failed_import(test: Any) -> bool:
-    """Return whether a test is unittest's stand-in for failed imports."""
+    """Return whether a test only stands for a failed import."""
     return type(test).__module__ == "unittest.loader"
 
 
@@ -160,8 +160,8 @@ def flat(suite: Any) -> Any:
             yield part
 
 
-def run_own(run: Run, result: Any) -> bool:
-    """Run the file by Django's ``runtests.py``; return whether all passed."""
+def run_runtests(run: Run, result: Any) -> bool:
+    """Run the file by Django's ``runtests.py``; return its success."""
     runner = importlib.import_module("django.test.runner").DiscoverRunner
     runner.get_resultclass = lambda _: result
     own = os.path.abspath(run.settings["script"])
@@ -238,7 +238,7 @@ def main() -> None:
     sys.path[sys.path.index(run.packages) : sys.path.index(run.packages)] = run.roots
     run_file = run_unittest
     if run.settings["django"]:
-        run_file = run_own if run.settings["script"].endswith("runtests.py") else run_manage
+        run_file = run_runtests if run.settings["script"].endswith("runtests.py") else run_manage
     run.watch()
     result = make_result_class(run)
     try:

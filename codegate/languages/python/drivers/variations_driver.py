@@ -20,11 +20,11 @@ from typing import Any, Callable
 DAY = 86_400
 
 
-class Ahead:
-    """A stand-in for a function of ``time``, days ahead.
+class ShiftedFunction:
+    """A function of ``time`` whose result is days ahead.
 
-    It is an object, not a function, because a function becomes a method when a class has it as attribute, and the
-    builtin does not.
+    It is an object, not a function: a function becomes a method when it is an attribute of a class, and the builtin
+    does not.
     """
 
     def __init__(self, real: Any, replacement: Callable[..., Any]) -> None:
@@ -35,7 +35,7 @@ class Ahead:
         return self.replacement(*args, **options)
 
 
-def turn_clock(days: int) -> None:
+def move_clock(days: int) -> None:
     """Set ``time`` and ``datetime`` ``days`` days ahead.
 
     Timers, file times and the kernel's clock stay as they are. The classes of ``datetime`` are immutable and must stay
@@ -76,7 +76,7 @@ def turn_clock(days: int) -> None:
         "asctime": asctime,
     }
     for name, replacement in replacements.items():
-        setattr(time, name, Ahead(real[name], replacement))
+        setattr(time, name, ShiftedFunction(real[name], replacement))
 
     # Of a moment, not by adding days to what the real ones say: in between a zone may have changed its offset.
     utc = datetime.timezone.utc
@@ -100,7 +100,7 @@ def fork() -> int:
         return os.fork()
 
 
-def crowd(processes: int) -> None:
+def start_busy_processes(processes: int) -> None:
     """Start processes that keep this processor busy."""
     # They are not children of this process, because tests may wait for its children.
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Compile tests with Cargo; run each in its own process.
 
-These processes cannot write results to the host. A test has passed when its process ended with status 0 and libtest
-reported that one test passed: so a process that ends early has not passed, and loses no other test.
+These processes cannot write results to the host. A test has passed if its process ended with status 0 and libtest
+reported that one test passed. So a process that ends early has not passed, and other tests are not lost.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEP
 
 
 class Target:
-    """A program that Cargo builds from a package's tests."""
+    """A target of a Cargo package that may have tests."""
 
     def __init__(self, package: dict[str, Any], target: dict[str, Any]) -> None:
         self.package, self.root = package["id"], target["src_path"]
@@ -112,7 +112,7 @@ class Cargo:
         if words and words[0].startswith("+"):
             self.program.append(words.pop(0))
         self.known = words[:1] in (["test"], ["t"], ["nextest"])
-        self.options = list(of_nextest(words[2:]) if words[:1] == ["nextest"] else options(words[1:]))
+        self.options = list(nextest_options(words[2:]) if words[:1] == ["nextest"] else cargo_options(words[1:]))
         self.folder = os.path.join(workspace, settings["folder"])
         self.scratch = tempfile.mkdtemp()
         self.variables = {**os.environ, "CARGO_TERM_COLOR": "never", "CARGO_TERM_PROGRESS_WHEN": "never"}
@@ -170,7 +170,7 @@ class Cargo:
         return found[0] if status == 0 and len(found) == 1 else None, words
 
 
-def of_nextest(words: list[str]) -> Iterator[str]:
+def nextest_options(words: list[str]) -> Iterator[str]:
     """Yield nextest's options that affect compiling, in Cargo's form."""
     left = iter(words)
     for word in left:
@@ -180,7 +180,7 @@ def of_nextest(words: list[str]) -> Iterator[str]:
             yield from (word.replace("--cargo-profile", "--profile"), *values)
 
 
-def options(words: list[str]) -> Iterator[str]:
+def cargo_options(words: list[str]) -> Iterator[str]:
     """Yield ``cargo test``'s options that affect compiling."""
     left = iter(words)
     for word in left:
@@ -190,8 +190,11 @@ def options(words: list[str]) -> Iterator[str]:
             yield word
 
 
-def choose(targets: list[Target], path: str) -> list[Target]:
-    """Return a file's targets, else the nearest that name it."""
+def targets_of(targets: list[Target], path: str) -> list[Target]:
+    """Return the targets that may contain a file's tests.
+
+    They are the targets whose main file it is, else the nearest whose main file declares it as a module.
+    """
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
     nearest = max((len(target.folder) for target in above), default=0)
@@ -201,7 +204,7 @@ def choose(targets: list[Target], path: str) -> list[Target]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return a test's outcome: status and libtest's count must agree."""
+    """Return the outcome on which exit status and libtest agree."""
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
     if status == 0 and counted == ("ok", "1", "0", "0"):
@@ -209,8 +212,8 @@ def outcome_of(status: int, output: str) -> str:
     return "skipped" if status == 0 and counted == ("ok", "0", "0", "1") else "failed"
 
 
-def listed(start: dict[str, Any]) -> list[str]:
-    """Return a program's tests; none if built without libtest."""
+def list_tests(start: dict[str, Any]) -> list[str]:
+    """Return a test program's tests; empty if built without libtest."""
     argv = [*start["argv"], "--list", "--format", "terse"]
     status, output, _ = run(argv, start["folder"], start["variables"], LISTED)
     return [line[:-6] for line in output.splitlines() if line.endswith(": test")] if status == 0 else []
@@ -244,7 +247,7 @@ class Reporter:
         self.channel, self.settings, self.files, self.marks = channel, settings, files, marks
 
     def run(self, start: dict[str, Any], tests: dict[str, str]) -> bool:
-        """Run tests, ids by name; return whether none failed."""
+        """Run tests (ids by name); return whether none failed."""
         good, left = True, self.settings["output_bytes"] // 2
         for name, test in tests.items():
             has_copies = any(word in name for word in self.settings["variants"])  # or is one
@@ -268,7 +271,7 @@ class Reporter:
         return good
 
     def failure(self, status: int, output: str) -> dict[str, Any]:
-        """Return a failed test's ``Crash`` fields, from its process."""
+        """Return a failed test's ``Crash`` fields from status and output."""
         panic, section = PANIC.search(output), SECTION.search(output)
         message = panic.group(2) if panic else section.group(1).strip() if section else ""
         if ENDED.search(output) is None:
@@ -304,7 +307,7 @@ class Reporter:
             return {"exception": "BuildFailed", "parents": ["SyntaxError"]}
         return {"exception": "BuildFailed", "parents": [], "dependency": absent.group(1)}
 
-    def broken(self, file: str, words: str, crash: dict[str, Any]) -> None:
+    def report_broken(self, file: str, words: str, crash: dict[str, Any]) -> None:
         """Report why a file's tests gave no results."""
         sys.stdout.write(plain(words, 4000) + "\n")
         crash = {**crash, "message": plain(words, 1000)}
@@ -324,7 +327,7 @@ def main() -> None:
     files = {os.path.join(workspace, file): file for file in settings["files"]}
     reporter = Reporter(channel, settings, files, cargo.marks)
     targets, default, words = cargo.targets()
-    inside = {path: choose(targets, path) for path in files}
+    inside = {path: targets_of(targets, path) for path in files}
     good = True
     found: set[str] = set()
     unlisted = {"exception": "NoTests", "parents": []}
@@ -335,14 +338,14 @@ def main() -> None:
             facts = (words[words.find("\nerror") + 1 :], reporter.build_failure(words, target.crate))
             why.update((path, facts) for path, each in inside.items() if target in each)
             continue
-        placed = {name: target.file_of(name) for name in listed(start)}
+        placed = {name: target.file_of(name) for name in list_tests(start)}
         tests = {name: "%s::%s" % (files[path], inner) for name, (path, inner) in placed.items() if path in files}
         found.update(path for path, _ in placed.values())
         good = reporter.run(start, tests) and good
     missing = [path for path in files if path not in found]
     for path in missing:
         words, crash = why[path]
-        reporter.broken(files[path], words or "no test target lists a test of this file", crash)
+        reporter.report_broken(files[path], words or "no test target lists a test of this file", crash)
     status = 2 if missing else 0 if good else 1
     channel.send(kind="end", status=status)
     sys.exit(status)
