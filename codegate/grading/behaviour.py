@@ -41,8 +41,8 @@ class Behaviour(Strict):
     """The actions that tests attempted, and the limits they reached.
 
     Attributes:
-        watched: a hook counted inside every process that ran tests; otherwise only the sandbox's observations and the
-            tests' exceptions are known.
+        watched: a hook counted actions inside every process that ran tests; otherwise only the sandbox's observations
+            and the tests' exceptions are known.
         counts: attempts by kind, such as a network connection or a read of a forbidden file; a process that was killed
             may have made more.
         details: the first distinct attempts of each kind, as the process reported them; untrusted text.
@@ -56,7 +56,7 @@ class Behaviour(Strict):
 
     @property
     def notable(self) -> bool:
-        """Return whether the run did something unusual for honest code.
+        """Return whether the run did what honest code rarely does.
 
         That is: it used the network, touched forbidden files, sent signals, or reached a limit.
         """
@@ -64,7 +64,7 @@ class Behaviour(Strict):
 
     @property
     def summary(self) -> str:
-        """Return one line, ``network 3, limit: memory``, or ""."""
+        """Return a line such as ``network 3, limit: memory``, or ""."""
         parts = [
             f"{_SHOWN.get(kind, kind)} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)
         ]
@@ -74,8 +74,8 @@ class Behaviour(Strict):
 def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
     """Return the behaviour of one test process.
 
-    It comes from the process's records (``attempted``), the exceptions of failed tests, and the limits that the sandbox
-    saw.
+    It combines the records of the process's own hook (``attempted``), the exceptions of failed tests, and the limits
+    that the sandbox saw.
     """
     parts = [
         Behaviour(
@@ -134,11 +134,11 @@ def reaches_out(crash: Crash) -> bool:
 
 
 def was_refused(crash: Crash, behaviour: Behaviour) -> bool:
-    """Return whether the sandbox refused an action, which raised ``crash``.
+    """Return whether ``crash`` comes from a refusal by the sandbox.
 
-    Such actions are a connection without a route, the use of a forbidden file that the exception names, and use of
-    processes or disk space without bounds. An attempt alone is not enough: honest code, and honest tests, start
-    programs and open local connections.
+    Refused are connections without a route, use of a forbidden file that the exception names, and use of processes or
+    disk space without bounds. An attempt alone is not enough: honest code and tests start programs and open local
+    connections.
     """
     if reaches_out(crash) or crash.errno in _DISK:
         return True

@@ -26,7 +26,7 @@ def classify_failure(
     """Return the failure class and a line of evidence.
 
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
-    tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else
+    tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``), that is the class, else
     the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are the
     ``expected`` tests that did not pass; it is empty if all passed in a run that was disturbed or reached a limit.
     """
@@ -105,7 +105,7 @@ def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
 
 
 def is_assertion(crash: Crash) -> bool:
-    """Return whether an exception is an assertion that failed."""
+    """Return whether an exception is a failed assertion."""
     return not _ASSERTIONS.isdisjoint((*crash.parents, crash.exception))
 
 

@@ -41,7 +41,7 @@ TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
 class TestResult(Strict):
-    """One test's result; status ``missing``: it was never reported."""
+    """One test's result; status ``missing``: it was not reported."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
@@ -103,7 +103,7 @@ class Grade(Strict):
             limit, so that the passes prove nothing.
         applied: the patch applied; None when there was none.
         compiled: the changed files compile and the hidden test files could be imported; None before that stage.
-        tests_passed: of ``tests_total`` expected ids.
+        tests_passed: how many of the ``tests_total`` expected tests passed.
         failure: None when resolved.
         exit_code: the worst exit status of the test processes.
         stderr_class: the limit that the test processes reached, else the class of the last recognised line of their
@@ -112,9 +112,8 @@ class Grade(Strict):
         peak_memory_bytes: largest resident size of a test process.
         output: the last part of the test output, for people; untrusted text.
         suspicious: signs in the patch of an attempt to fool the grader: evidence for people, no ground for a verdict.
-        controlled: every fail-to-pass test of a patch that resolves the problem also ran with a wrong expectation, and
-            failed then; False if some test has no such control: there a forged pass is easier. None: nothing to
-            control.
+        controlled: each fail-to-pass test of a resolving patch also ran with a wrong expectation, and failed then;
+            False if some test has no such control, so that a forged pass is easier; None: there was nothing to control.
         behaviour: unusual actions of the code under test; None when no test process ran.
     """
 

@@ -42,12 +42,12 @@ _LINTED = (".py", ".pyi")
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Return the grade of ``patch``, a unified diff, on ``base``.
 
-    Apply and compile the patch, then run the hidden tests once, together with copies in which a value is changed and
-    which have to fail. If all tests passed, the tests without copies run a second time with a changed value. The patch
+    The patch is applied and compiled. Then the hidden tests run once, together with copies in which a value is changed
+    and which have to fail. If all tests pass, those without copies run a second time, with a changed value. The patch
     is untrusted text.
 
     Raises:
-        SandboxError: the sandbox or its daemon failed; there is no grade then.
+        SandboxError: the sandbox or its daemon failed, so there is no grade.
     """
     if problem.manifest.answer is not None:  # a question: predictions have only a patch, and no text
         return grade_answer(problem, patch, contains_code=bool(patch.strip()))
@@ -94,7 +94,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
 def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
     """Return the grade of an answer to a question.
 
-    It depends only on whether the answer, or an attached file, contains code; nothing is run. A blank answer is wrong.
+    Nothing is run: only whether the answer, or an attached file, contains code decides. A blank answer is wrong.
     """
     (test,) = problem.tests.expected
     failure: FailureClass | None = None
@@ -114,9 +114,9 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, unfixed: TestReport | None
 ) -> tuple[Grade, ControlAudit | None]:
-    """Return the reference fix's grade, and the tests' controls.
+    """Return the reference fix's grade, and its tests' controls.
 
-    The second value is None if no test was run. ``unfixed`` is a run of the marked tests on the base tree; None: it is
+    The controls are None if no test was run. ``unfixed`` is a run of the marked tests on the base tree; None: they are
     run here.
     """
     patch = make_patch(base, problem.fix)
@@ -151,7 +151,7 @@ class Inspection:
 def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
     """Compile and lint the changed files in a sandbox.
 
-    A Python file that the compiler cannot finish within the sandbox's limits counts as an error; an error does not
+    A Python file that the compiler cannot finish within the sandbox's limits counts as an error. An error does not
     count if the file did not compile in ``base`` either. A JavaScript or TypeScript file counts only if it compiled in
     ``base``, because only the project's own tools know what they accept; such files are not linted. ``new_modules`` are
     the top-level modules that ``changes`` add.
@@ -253,10 +253,11 @@ def _run_copies(
 
 
 def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, passing: TestReport) -> TestReport:
-    """Return the report, incomplete after an error that nothing caught.
+    """Return ``passing``, or an incomplete report after an uncaught error.
 
-    The exit status shows such an error, but not beside copies, which fail, nor if the runner forces an exit. So the
-    tests run once more without both, unless the runner reports such errors itself and there was none.
+    The exit status shows such an error, but not in a run with copies, which fail, nor if the runner forces an exit. So
+    the tests run once more without copies and forced exit, unless the runner itself reports uncaught errors and
+    reported none.
     """
     if not (passing.uncaught or find_runner(problem.manifest.runner).forces_exit):
         return passing

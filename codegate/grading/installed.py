@@ -95,8 +95,8 @@ class _Project:
     def version(self, name: str) -> str:
         """Return the project's version.
 
-        It is the first valid one of: the version in the configuration, in a module, in the newest change log entry, or
-        a placeholder. ``name`` is the project's.
+        It is the first valid version in the configuration, a module or the newest change log entry, else a placeholder.
+        ``name`` is the project's.
         """
         modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
         logs = (read_tree_text(self.tree, path)[:20_000] for path in self.tree if _CHANGES.fullmatch(path))
@@ -183,7 +183,7 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
 
 
 def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return the table at nested keys, else an empty one."""
+    """Return the table at nested keys, or an empty one."""
     for name in names:
         document = mapping(document.get(name))
     return document

@@ -1,7 +1,7 @@
 """Read the records of a test driver, strictly.
 
-The driver shares its process with the code under test, so a record may be forged. It counts only with the token, which
-only the driver got. Anything else in the channel was written by someone else, and is reported as forged.
+The driver shares its process with the code under test, so a record may be forged. A record counts only with the token,
+which only the driver got. Anything else in the pipe was written by other code, and is reported as forged.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class Crash(Record):
         message: its text, truncated.
         parents: the builtin classes that it derives from, itself included.
         causes: its class, and the classes of the exceptions that it was raised from or while handling.
-        errno: error number of the first OSError among these.
+        errno: error number of the first OSError among it and its causes.
         dependency: the top-level module that could not be imported, if the repository has none of that name.
         place: the innermost file of the workspace in its traceback, and the function; None if unknown.
     """
@@ -51,8 +51,8 @@ class Phase(Record):
     """A phase of a test: set-up, call or tear-down.
 
     Attributes:
-        receipts: the tokens of the marks that ran in it (see ``controls/copies.py``).
-        text: for a test with copies, the runner's description of its failure, which the output lacks.
+        receipts: the tokens that marks sent in it (see ``controls/copies.py``).
+        text: of a copy or a test with copies, the runner's description of its failure, which the output lacks.
     """
 
     kind: Literal["phase"]
@@ -82,7 +82,7 @@ class Uncaught(Record):
 
 
 class Attempted(Record):
-    """Actions that the process attempted since its last such record.
+    """Unusual actions of the process since its last such record.
 
     Attributes:
         counts: attempts by kind.
@@ -116,7 +116,7 @@ class Records:
         status: the exit status in the end record; None without one.
         forged: something other than the driver wrote to the pipe.
         uncaught: the framework reported an error that belongs to no test.
-        attempted: the actions of the process, in parts; empty from drivers that do not watch it.
+        attempted: unusual actions of the process; empty from drivers that do not watch it.
     """
 
     phases: dict[str, tuple[Phase, ...]]
@@ -128,7 +128,7 @@ class Records:
 
 
 def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-    """Return, by test, the mark tokens of all its phases."""
+    """Return, by test id, the mark tokens of all its phases."""
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 
@@ -152,9 +152,9 @@ def read_records(data: bytes, token: str) -> Records:
 def read_frames(data: bytes, token: str, parse: Callable[[bytes], _Read | End]) -> tuple[list[_Read], int | None, bool]:
     """Return records, exit status, and whether any line was forged.
 
-    The records are those before the end record, which has the status. A line counts as forged if it lacks the token or
-    has another form. A last line without its end is neither a record nor a forgery. ``parse`` reads a line without the
-    token, or raises a ``ValidationError``.
+    The records are those before the end record, which has the status. A line is forged if it lacks the token, or if
+    ``parse``, which reads it without the token, raises a ``ValidationError``. An unfinished last line is neither a
+    record nor a forgery.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

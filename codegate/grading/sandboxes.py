@@ -52,7 +52,7 @@ _MOST_SEARCHED: Final = 32
 
 @dataclass
 class RunCount:
-    """Number of started sandboxes and test runs, with processor seconds."""
+    """Numbers of started sandboxes and test runs, and processor seconds."""
 
     sandboxes: int = 0
     runs: int = 0
@@ -84,7 +84,7 @@ def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) ->
 class SharedCache(Generic[_Key, _Value]):
     """Caches values by key; concurrent callers wait for one computation.
 
-    An error reaches every caller that waits for it, and is not cached. At most ``most`` values are kept: the last used.
+    Its error reaches each caller that waits, and is not cached. At most ``most`` values are kept, the last used ones.
     """
 
     def __init__(self, most: float = math.inf) -> None:
@@ -118,7 +118,7 @@ class Sandboxes:
         originals: cache of the last problems' hidden test files, which ``controls/flips.py`` reads.
 
     Args:
-        ahead: how many sandboxes are started ahead of need.
+        ahead: number of sandboxes to start before they are needed.
         tree: returns the tree that an environment is built from; None: all are built from an empty one.
     """
 
@@ -145,7 +145,8 @@ class Sandboxes:
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
         """Return sandboxes for the environments of ``suite``.
 
-        ``repository`` has the suite's base commits; None: it is found. ``ahead`` sandboxes are started ahead of need.
+        ``repository`` has the suite's base commits; None: it is found. ``ahead`` sandboxes are started before they are
+        needed.
         """
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
@@ -162,8 +163,8 @@ class Sandboxes:
     def agent_python(self, environment: EnvironmentManifest) -> str:
         """Return the minor version of the Python that runs agents.
 
-        This Python is beside the environment's own, so no recipe names it: it is the image's, or this machine's under
-        bubblewrap. Raises SandboxError if no sandbox can be started.
+        It is another Python than the environment's own, so no recipe names it: it is the image's, or this machine's
+        under bubblewrap. Raises SandboxError if no sandbox can be started.
         """
         return self._pythons.get(manifest_key(environment), lambda: self._ask_python(environment))
 
@@ -203,7 +204,7 @@ class Sandboxes:
 
     @property
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return how strongly each kind of prepared environment is isolated."""
+        """Return how strongly each kind of sandbox in use isolates."""
         with self._checking:
             return tuple(self._assurances.values())
 
@@ -211,7 +212,7 @@ class Sandboxes:
     def words(self) -> str | None:
         """Return the isolation of all environments as text.
 
-        None before an environment is prepared.
+        None if no environment has been prepared yet.
         """
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
@@ -248,9 +249,9 @@ class Sandboxes:
             yield self._with_services(environment, sandbox)
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
-        """Return a sandbox for several uses.
+        """Return a sandbox for several uses, none of untrusted code.
 
-        Use it only for work that runs no untrusted code. Raises SandboxError if it cannot be started.
+        Raises SandboxError if it cannot be started.
         """
         return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 
@@ -261,8 +262,8 @@ class Sandboxes:
         """Yield a sandbox with an agent's packages, and their digest.
 
         The digest is of all installed versions; None if nothing was installed. The ids of ``packages`` are the names of
-        their folders. An MCP server that cannot be installed is left out until this object is closed. The sandbox lives
-        a little longer than ``seconds``, and is closed afterwards.
+        their folders. An MCP server that cannot be installed is left out until these sandboxes are closed. The sandbox
+        lives a little longer than ``seconds``, and is closed afterwards.
 
         Raises:
             UsageError: the agent cannot be installed.
@@ -299,7 +300,7 @@ class Sandboxes:
         self._pool.stop()
 
     def close(self) -> None:
-        """Close the sandboxes started ahead, but not the backend."""
+        """Close unused sandboxes that were started ahead; keep the backend."""
         self._pool.close()
 
 
@@ -308,11 +309,11 @@ def base_images(
 ) -> dict[str, str]:
     """Return the base images of environments, by version of Python.
 
-    Environments that name an image themselves are left out. The returned names identify the images' content. ``wanted``
-    are the images of earlier samples, which are used if available.
+    Environments that name an image themselves are left out. The names identify the images' content. ``wanted`` are the
+    images of earlier samples, which are used if available.
 
     Raises:
-        SandboxError: an image is neither on this machine nor can be pulled.
+        SandboxError: an image is not on this machine and cannot be pulled.
     """
     recipes = (recipe_of(environment) for environment in environments if environment.manifest.inputs is None)
     versions = sorted({recipe.python for recipe in recipes if recipe.image is None})
@@ -328,7 +329,7 @@ def manifest_key(environment: EnvironmentManifest) -> tuple[str, ...]:
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:
     """Return a problem's limits in the sandbox's units.
 
-    Half of the lifetime may pass while a started sandbox waits for its use; the other half is for the tests, and for
+    Half of the lifetime may pass while a started sandbox waits for its use. The other half is for the tests, and for
     set-up and inspection around them.
     """
     return SandboxLimits(

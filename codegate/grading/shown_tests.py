@@ -1,7 +1,8 @@
 """Run tests whose output a model may see.
 
 These are the public tests, the tests that the model wrote, and the repository's full suite. They do not affect grades.
-Their sandboxes do not contain the calls that a fake service expects, which are as hidden as the hidden tests.
+If a problem has a fake service, the calls that it expects are not in these sandboxes, because they are as hidden as the
+hidden tests.
 """
 
 import time
@@ -40,9 +41,10 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 
 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
-    """Count a model's passing tests, with and without its ``patch``.
+    """Count a model's own tests that pass with its ``patch``.
 
-    No hidden test is in the sandboxes. A test whose file cannot be loaded without the patch fails there.
+    Those that fail without the patch are counted too. No hidden test is in the sandboxes. A test whose file cannot be
+    loaded without the patch fails there.
 
     Raises:
         PatchError: ``patch`` or ``tests`` does not apply to ``base``.
@@ -68,8 +70,8 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
 def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
     """Return the ids of the repository's tests that reliably pass.
 
-    They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run gets half of
-    the time that an answer gets. Fail-to-pass tests and quarantined ones are left out.
+    They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run has half the
+    time limit of an answer. Fail-to-pass tests and quarantined ones are left out.
 
     Raises FilesRefused if a tree does not fit into the sandbox, and SandboxError if a sandbox failed.
     """
@@ -90,9 +92,9 @@ def find_regressions(
 ) -> Regressions | None:
     """Return which of the ``passing`` tests fail with ``patch``.
 
-    Return None if no test could be compared. ``passing`` is what ``run_full_test_suite`` returned. Only source files of
-    the patch are applied. A test that is not reported within a run's limits counts as failing, and so do all tests of a
-    run with forged results. Tests of files for which the time was too short are not compared.
+    None if no test could be compared. ``passing`` is what ``run_full_test_suite`` returned. Only source files of the
+    patch are applied. A test that is not reported within a run's limits counts as failing, and so do all tests of a run
+    with forged results. Tests of files for which the time was too short are not compared.
 
     Raises:
         PatchError: ``patch`` does not apply to ``base``.

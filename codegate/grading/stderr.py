@@ -32,7 +32,7 @@ _SIGNS: Final[dict[StderrClass, str]] = {
 def stderr_class(output: str, *, timed_out: bool = False, memory_exceeded: bool = False) -> StderrClass:
     """Return the class of a failing run's output.
 
-    If the run reached a limit, that is the class, whatever the text.
+    A limit that the run reached is the class, whatever the text.
     """
     if memory_exceeded:
         return "memory"

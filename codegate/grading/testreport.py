@@ -111,7 +111,7 @@ class ReportedTests:
         results: by test id; ids begin with the path of the test's file and ``::``.
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
-        receipts: by test id, the tokens of the marks that ran in it.
+        receipts: by test id, the tokens that its marks sent.
         texts: by id of a failed test that has copies, the runner's description of the failure.
         unsteady: ids of repeated tests of which only some repetitions passed; their result is that of the worst
             repetition.
@@ -135,8 +135,8 @@ class TestReport(ReportedTests):
         behaviour: unusual actions of the code under test.
         complete: the driver of every file sent its last record and ended with the status in it, so that no result is
             missing.
-        tampering: evidence that the run was interfered with, one line; empty when there is none.
-        unprepared: the failure of a command before the tests, because of which they did not run; empty when there is
+        tampering: a line of evidence of interference with the run; empty if there is none.
+        unprepared: the failure of a command that runs before the tests, so that these did not run; empty if there is
             none.
         output: the last part of the output, marked where it was truncated; untrusted text.
     """
@@ -161,7 +161,7 @@ class TestReport(ReportedTests):
 
     @property
     def proven(self) -> bool:
-        """Return whether passes count: the run ended undisturbed, within limits."""
+        """Return whether passes count: undisturbed and within limits."""
         return self.complete and not (self.tampering or self.timed_out or self.memory_exceeded)
 
     @property
@@ -172,7 +172,7 @@ class TestReport(ReportedTests):
 
     @property
     def summary(self) -> str:
-        """Return result counts and the output's end, for a model."""
+        """Return counts of results and the output's end, for models."""
         counts = Counter(result.status for result in self.results.values())
         head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
         return f"{head}{'; stopped at the time limit' if self.timed_out else ''}\n{self.output[-8000:]}"

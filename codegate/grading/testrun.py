@@ -59,12 +59,12 @@ def run_tests(
 ) -> TestReport:
     """Run the selected files on ``tree``; return the report.
 
-    ``opened`` opens an empty sandbox for each batch of files. The run ends early when its time is up, or when a command
+    ``opened`` opens an empty sandbox for each batch of files. The run ends early if its time is over, or if a command
     before the tests fails.
 
     Raises:
         FilesRefused: the tree does not fit into the sandbox: it is too large, or its paths conflict.
-        SandboxError: a sandbox failed; the tests' own failures are in the report.
+        SandboxError: a sandbox failed. Failures of the tests are in the report.
     """
     runner = find_runner(selection.runner)
     tree = selection.copies.apply_to(tree.overlay(installed_files(tree)))
@@ -100,10 +100,9 @@ def run_tests(
 
 
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-    """Run the hidden tests on ``tree``; return the report.
+    """Run the hidden tests on the sources in ``tree``.
 
-    ``tree`` has the sources to test. Raises FilesRefused if it does not fit into the sandbox, and SandboxError if a
-    sandbox failed.
+    Raises FilesRefused if the tree does not fit into the sandbox, and SandboxError if a sandbox failed.
     """
     opened = partial(sandboxes.open, problem.environment, problem.manifest.limits)
     return run_tests(opened, tree.overlay(problem.hidden), selection)
@@ -117,7 +116,7 @@ def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, bytes]) -> TestReport:
-    """Run, within ``seconds``, the commands that come before the tests.
+    """Run, within ``seconds``, the commands that precede the tests.
 
     Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
     environment.
@@ -220,7 +219,7 @@ def _revealed(error: CollectionError, used: Copies) -> CollectionError:
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return a report with the fake service's expectations as tests."""
+    """Return the report with the service's expectations as tests."""
     # An expectation's result replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():

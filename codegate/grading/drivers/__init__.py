@@ -43,7 +43,7 @@ def driver_command(
     ignores Python's variables, start-up files and the current folder, so that it runs nothing but the driver until the
     driver loads other code. The driver reads ``settings`` as JSON from standard input. Its arguments are the pipe's
     descriptor and ``places`` (paths, see ``Command.argv``). ``package`` is the Python package that has the driver. If
-    ``seeded``, the seed of hashes is the variable ``PYTHONHASHSEED`` in ``environment``.
+    ``seeded``, ``PYTHONHASHSEED`` in ``environment`` is the seed of hashes.
     """
     program = _program(driver, package)
     programs = (_program("seeded_driver", _OWN), program) if seeded else (program,)

@@ -1,11 +1,11 @@
 """Compile and lint changed files inside a sandbox.
 
 No code of the repository has run in the sandbox before, and the interpreter is that of the tests. The changed files are
-in the workspace's folders ``before`` and ``after``. Standard input brings texts, a NUL behind each: the program with
-which Node compiles JavaScript; changed files, each behind ``1`` if ``before`` has it, else ``0``; top-level modules
-that are new, each behind ``m``. Argument 2 is the folder with ruff. The driver writes a record for each file, so a
-missing record shows which file ended the compiler. Every attempt pays for the imports: json alone takes as long as the
-rest.
+in the workspace's folders ``before`` and ``after``. Standard input brings texts, each followed by a NUL: the program
+with which Node compiles JavaScript; each changed file, after ``1`` if ``before`` has it, else ``0``; each new top-level
+module, after ``m``. Argument 2 is the folder with ruff. The driver writes a record for each file, so a missing record
+shows which file ended the compiler. Few modules are imported, because every attempt pays for them: json alone takes as
+long as the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IGNORED = "E902"
 
 
 def send(kind: str, name: str, text: str = "") -> None:
-    """Write one record: three texts with a NUL behind each."""
+    """Write one record: three texts, each followed by a NUL."""
     parts = (part.replace("\0", "").encode("utf-8", "surrogateescape") for part in (kind, name, text))
     data = b"".join(part + b"\0" for part in parts)
     while data:
@@ -46,10 +46,10 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return, by path, compile errors of scripts that compiled before.
+    """Return the compile errors of scripts, by path.
 
-    ``program`` is JavaScript that compiles files; ``files`` has, by path, whether the file existed before. An error of
-    None means that the script compiles, or that there is no Node.
+    ``program`` is JavaScript that compiles files; ``files`` has, by path, whether the file existed before. A script
+    counts only if it compiled before. None instead of an error: the script compiles, or there is no Node.
     """
     import json
     import shutil
@@ -78,9 +78,9 @@ def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]
 
 
 def findings(ruff: str, side: str) -> str | None:
-    """Return ruff's findings counted by rule, as JSON, or None.
+    """Return ruff's counts by rule as JSON; None on failure.
 
-    ``ruff`` is the program, ``side`` the folder to check. None if ruff fails.
+    ``ruff`` is the program, ``side`` the folder to check.
     """
     if not os.path.isdir(side):
         return "[]"

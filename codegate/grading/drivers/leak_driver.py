@@ -71,9 +71,9 @@ def printable_path(text: str) -> str:
 def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], None]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the regular files to search.
 
-    System folders have too many files: of these, only files that ``wants`` accepts by folder and name, and parts of git
-    repositories, are yielded. ``report`` gets a line if there are too many files, because files that are not searched
-    may leak.
+    Of system folders, which have too many files, only those that ``wants`` accepts by folder and name are searched, and
+    parts of git repositories. ``report`` gets a line if there are still too many files, because files that are not
+    searched may leak.
     """
     count, folders = 0, ["/dev/shm", "/"]
     while folders:
@@ -105,7 +105,7 @@ def entries_of(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def read_start(path: str, limit: int = 4 << 20) -> bytes:
-    """Return a file's first ``limit`` bytes, b"" if unreadable."""
+    """Return a file's first ``limit`` bytes; b"" if unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(limit)
@@ -215,7 +215,7 @@ class LeakSearch:
     def has_release(self) -> bool:
         """Return whether an installed release may contain the fix.
 
-        That is: some installed copy of the project has a changed file that looks fixed, or no changed file could be
+        It may if an installed copy of the project has a changed file that looks fixed, or if no changed file could be
         compared.
         """
         # It may, unless it has changed files and all of them lack the fix. A copy that has a changed file's folder
@@ -230,14 +230,14 @@ class LeakSearch:
         return any(copies) or (bool(self.releases) and not copies)
 
     def search_binary(self, path: str) -> None:
-        """Search a binary file for the fix's and tests' names."""
+        """Search a binary file for the fix's and hidden tests' names."""
         data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
             self.note("fix_lines", 1, path, self.answer.find_fix_in_binary(path, data))
             self.note("hidden_files", 1, path, self.answer.find_tests_in_binary(data))
 
     def has_blob(self, path: str) -> bool:
-        """Return whether git data has a fixed or hidden file.
+        """Return whether git data contains a fixed or hidden file.
 
         ``path`` is that of a git object or of a pack's index.
         """
@@ -250,7 +250,7 @@ class LeakSearch:
     def search_content(self, name: str, data: bytes, foreign: bool) -> None:
         """Search the content of a file outside the base tree.
 
-        ``foreign``: search it whatever its suffix, also for names of tests.
+        ``foreign``: search it whatever its suffix, and for names of tests too.
         """
         if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
             self.note("hidden_files", 1, name, "is a hidden test")
@@ -267,7 +267,7 @@ class LeakSearch:
     def search_tree_file(self, path: str, own: str) -> None:
         """Search a file of the base tree.
 
-        ``path`` is where it is in the sandbox, ``own`` its path in the tree.
+        ``path`` is its path in the sandbox, ``own`` its path in the tree.
         """
         # Its lines were searched on the host already, so only other traces count.
         for name, data in self.unpacker.texts(own, read_start(path, LARGEST_ARCHIVE), True):

@@ -1,8 +1,8 @@
 """Recognise a problem's fix and hidden tests in a file.
 
-``leak_driver.py`` finds the files and passes their content. The fix may be there as source, as a patch, in an archive,
-compiled, or by the names of its tests. Nothing is executed: byte code is searched for names, archives are read within
-bounds.
+``leak_driver.py`` finds the files and passes their content. The fix may be in a file as source, as a patch, in an
+archive, compiled, or through the names of its tests. Nothing is executed: byte code is searched for names, archives are
+read within bounds.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def after_patch(data: bytes) -> bytes:
 def looks_fixed(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
     """Return whether a file's lines look like the fixed version.
 
-    They have at least half of the lines ``added`` by the fix or, if it added none, at most half of those ``removed``.
+    They do if they have at least half of the lines ``added`` by the fix or, if it added none, at most half of the lines
+    ``removed`` by it.
     """
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
@@ -87,8 +88,8 @@ class Unpacker:
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
         """Yield name and content of each file in an archive.
 
-        A file that is no archive is yielded itself. ``every``: all members; else only those named like files of the fix
-        or hidden tests. ``depth`` is the number of archives around ``data``.
+        ``data`` that is no archive is yielded itself. ``every``: all members; else only those named like files of the
+        fix or hidden tests. ``depth`` is the number of archives around ``data``.
         """
         packed = depth < DEEPEST and is_packed(data)
         if not packed:
@@ -131,9 +132,9 @@ class Unpacker:
         return size <= (LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT)
 
     def read_member(self, stream: Any, name: str) -> bytes:
-        """Read an archive member, within the bytes that are left.
+        """Return an archive member, at most ``self.left`` bytes of it.
 
-        Their number is the attribute ``left``. When it reaches 0, ``name`` is added to the attribute ``unread``.
+        They are subtracted from ``left``. When it reaches 0, ``name`` is added to ``unread``.
         """
         found: bytes = stream.read(min(LARGEST_ARCHIVE if name.endswith(ARCHIVES) else LARGEST_TEXT, self.left))
         self.left -= len(found)
@@ -176,7 +177,7 @@ def is_packed(data: bytes) -> bool:
 
 
 class KnownAnswer:
-    """Recognises fix and hidden tests in a file's content.
+    """Recognises the fix and hidden tests in a file's content.
 
     Their lines and names come from the search request of ``codegate.mining.proving.leak``.
     """
@@ -229,7 +230,7 @@ class KnownAnswer:
     def count_fixed_places(self, data: bytes) -> tuple[int, str]:
         """Count the changed places whose fixed text a file has.
 
-        The number is 0 if they are fewer than half. The text describes the finding.
+        Fewer than half count as 0. The text describes the finding.
         """
         missed, most = 0, len(self.runs) // 2
         text = squeezed(data) if self.runs else b""
@@ -246,7 +247,7 @@ class KnownAnswer:
     def find_fix_in_byte_code(self, path: str, data: bytes, source: bool) -> str:
         """Return how byte code may reveal the fix, or "".
 
-        ``source``: its source file is there, too.
+        ``source``: the source file is there too.
         """
         folder, name = os.path.split(path.replace("!", "/").replace("/__pycache__/", "/"))
         for changed, _, _ in self.changed:

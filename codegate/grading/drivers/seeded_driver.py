@@ -1,8 +1,9 @@
 """Start a driver with the hash seed of its environment.
 
 ``-I`` isolates an interpreter from all variables, ``PYTHONHASHSEED`` included. This program runs under ``-I`` and
-replaces itself by an interpreter that sees ``PYTHONHASHSEED`` and no other variable of Python's. The driver's text is
-argument 1: it runs there, and gets the other variables back. No module of the workspace can be imported on the way.
+replaces itself by an interpreter that sees ``PYTHONHASHSEED`` and no other variable of Python's. That interpreter runs
+the driver, whose text is argument 1, and gives it the other variables back. No module of the workspace can be imported
+on the way.
 """
 
 from __future__ import annotations

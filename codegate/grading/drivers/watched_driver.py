@@ -1,8 +1,8 @@
 """Report files that a test process and its descendants changed.
 
-Standard input brings parts of files: the path; the file's size, the part's position and the part's size; a NUL behind
-each of both; the part. It answers with the paths that have changed, a NUL behind each. Every run of tests pays for the
-imports: hashlib alone takes half the time of the program.
+Standard input brings parts of files: the path; the file's size, the part's position and the part's size; the part. A
+NUL follows the path and the numbers. The answer is the paths that have changed, each followed by a NUL. Few modules are
+imported, because every run of tests pays for them: hashlib alone takes half the time of the program.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ class RunnerReport(ReportedTests):
     """The report of one process of a runner.
 
     Attributes:
-        status: the exit status that the runner announced with its last record; None if that is missing.
+        status: the exit status in the last record; None if that is missing.
         forged: something other than the driver wrote to the records pipe.
-        attempted: the actions of the process, in parts; empty from runners that do not watch it.
+        attempted: unusual actions of the process; empty from runners that do not watch it.
     """
 
     status: int | None = field(kw_only=True)
@@ -29,7 +29,7 @@ class RunnerReport(ReportedTests):
 
 
 def grouped(files: tuple[str, ...], place: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-    """Return the files in groups of equal ``place(file)``."""
+    """Return the files in groups with equal ``place(file)``."""
     found: dict[str, list[str]] = {}
     for file in files:
         found.setdefault(place(file), []).append(file)
@@ -43,7 +43,7 @@ class Runner(Protocol):
     def forces_exit(self) -> bool:
         """Return whether the process ends before timers that tests left.
 
-        It does not if a selection has ``until_exit``.
+        With ``until_exit`` in a selection, it does not.
         """
         return False
 
@@ -59,5 +59,5 @@ class Runner(Protocol):
         ...
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
-        """Return a completed command's report; raise nothing."""
+        """Return the report of a completed command. Never raises."""
         ...

@@ -17,7 +17,7 @@ def first_failure(phases: Phases) -> Phase | None:
 
 
 def status_of(phases: Phases) -> TestStatus:
-    """Return a test's status; its first failed phase decides."""
+    """Return a test's status; the first failed phase decides."""
     failing = first_failure(phases)
     if failing is not None:
         return "failed" if failing.when == "call" else "error"
@@ -30,7 +30,7 @@ def texts_of(phases: Mapping[str, Phases]) -> dict[str, str]:
 
 
 def passes_sometimes(status: Callable[[Phases], TestStatus], repetitions: Collection[Phases]) -> bool:
-    """Return whether a test passed in some repetitions only.
+    """Return whether only some repetitions of a test passed.
 
     ``status`` returns the status of one repetition.
     """
@@ -39,7 +39,7 @@ def passes_sometimes(status: Callable[[Phases], TestStatus], repetitions: Collec
 
 
 def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
-    """Return a test's result, with its ``status`` and first exception."""
+    """Return a test's result, with its first failure's exception."""
     failing = first_failure(phases)
     crash = failing.crash if failing else None
     return TestResult(
@@ -53,7 +53,7 @@ def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
 
 
 def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
-    """Return, by test id, the exceptions that failed tests."""
+    """Return, by test id, the exception that failed the test."""
     return {test: phase.crash for test, found in phases.items() if (phase := first_failure(found)) and phase.crash}
 
 
@@ -66,8 +66,8 @@ def runner_report(
 ) -> RunnerReport:
     """Return a driver's records on ``files`` as a report.
 
-    ``receipts`` returns, by test, the mark tokens in the phases of all tests. ``repeated``: several results of one id
-    come from repetitions; if not, from tests with the same title.
+    ``receipts`` returns, by test id, the mark tokens in all tests' phases. Several results of one id come from
+    repetitions if ``repeated``, else from tests with the same title.
     """
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
     return RunnerReport(
