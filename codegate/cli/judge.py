@@ -11,7 +11,7 @@ from codegate.errors import ExitCode
 from codegate.operations.runs import judge
 from codegate.reporting import judge_table, render_tables
 from codegate.running import CONFIG_NAME, named_candidates
-from codegate.running.config import priced
+from codegate.running.config import with_prices
 from codegate.strict import File
 
 
@@ -31,7 +31,7 @@ def command(
     Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
     """
     settings, home = read_settings(config)
-    named = priced(named_candidates((name,), "--judge"), settings.prices)[0] if name is not None else None
+    named = with_prices(named_candidates((name,), "--judge"), settings.prices)[0] if name is not None else None
     options = settings.run_options(transcripts=home if name is None else Path())
     view, lost = judge(run, named or settings.judge, options, note)
     say(render_tables([judge_table(view.candidates)], width=columns()))

@@ -29,7 +29,7 @@ from codegate.operations.rules import Project, Skipped, check_destinations
 from codegate.reporting import render_dashboard, render_markdown, terms_of
 from codegate.reporting.markdown import escape
 from codegate.running import CONFIG_NAME
-from codegate.running.config import priced_as
+from codegate.running.config import with_user_prices
 from codegate.wording import count_of
 
 HISTORY: Final = "history.jsonl"
@@ -61,7 +61,7 @@ def nightly(job: Job, project: Project) -> Result:
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
     _fetch_history(job, history)
-    spec = priced_as(pinned.spec, project.settings.candidates, project.settings.prices)
+    spec = with_user_prices(pinned.spec, project.settings.candidates, project.settings.prices)
     night = run_spec(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     ends = endings((spec,))

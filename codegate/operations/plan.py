@@ -14,7 +14,7 @@ from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
 from codegate.operations.requests import PlanRequest, project_here, requested_run
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
-from codegate.running.config import priced_as
+from codegate.running.config import with_user_prices
 from codegate.running.expenses import (
     Prompts,
     SampleDollars,
@@ -174,7 +174,7 @@ def _forecasts(
     asking = [spec for spec in run.candidates if spec.calls_a_model]
     of_pinned: Decimal | None = Decimal(0)  # of one that calls no model, or that is not called
     if asking and pinned is not None and pinned.spec.calls_a_model and pinned.spec.is_trusted_by(run.candidates):
-        of_pinned = measured(priced_as(pinned.spec, run.candidates, run.prices))[2].worst
+        of_pinned = measured(with_user_prices(pinned.spec, run.candidates, run.prices))[2].worst
     for spec in asking:
         expense, prompts, dollars = measured(spec)
         yield CandidateForecast(spec, each, expense, prompts, dollars, dollars.worst if pinned is None else of_pinned)

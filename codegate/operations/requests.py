@@ -15,7 +15,7 @@ from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import STAND_IN, Project
 from codegate.running import CONFIG_NAME, Journal, RunOptions, RunSpec, configuration, named_candidates
-from codegate.running.config import Samples, config_above, config_file, load_config, priced
+from codegate.running.config import Samples, config_file, load_config, parent_config_hint, with_prices
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
@@ -136,7 +136,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     settings, home = configuration(named, file)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
-        raise UsageError("no suite was given.", (file is None and config_above()) or _NAME_SUITE)
+        raise UsageError("no suite was given.", (file is None and parent_config_hint()) or _NAME_SUITE)
     place = request.baseline or home / settings.baseline
     gated = gated and not request.no_gate and (request.baseline is not None or settings.gates_with(place))
     lock = place if gated else None
@@ -188,7 +188,7 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
     terms = {one.key(): one.model_dump(include={"timeout_seconds"}) | {"prices": one.prices}
              for one in (*own, *project.settings.candidates)}  # fmt: skip
     candidates = tuple(one.model_copy(update=terms.get(one.key(), {"prices": None})) for one in planned)
-    candidates = priced(candidates, project.settings.prices)
+    candidates = with_prices(candidates, project.settings.prices)
     settings = project.settings.model_copy(update={"candidates": candidates})
     return replace(project, settings=settings, keyless=_keyless(planned, own, resume))
 

@@ -17,7 +17,7 @@ from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy
 from codegate.operations.pinned import Pinned, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
-from codegate.running.config import candidate_files, load_config, priced
+from codegate.running.config import candidate_files, load_config, with_prices
 from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable
 from codegate.strict import Strict, printable
@@ -276,7 +276,7 @@ def _settings(
     they could pass the suite's answers off as a model.
     """
     prices = {**(rules.prices if rules else {}), **known}
-    named = priced(candidates, {**(proposed.prices if proposed else {}), **prices})
+    named = with_prices(candidates, {**(proposed.prices if proposed else {}), **prices})
     if foreign:
         named = tuple(_trusted_prices(spec, known).model_copy(update={"name": ""}) for spec in named)
     if rules is None:

@@ -28,7 +28,7 @@ from codegate.running import (
 )
 from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
-from codegate.running.session import kept_words, settled_unsampled
+from codegate.running.session import interruption_words, settled_unsampled
 from codegate.solving import record_attempt
 from codegate.suite import load_suite
 
@@ -71,7 +71,7 @@ def run(
         check_cutoffs(spec.candidates, floors)
     _, journal = run_suite(spec, progress, announce)
     by = spec.gate or floors if journal.manifest.shard is None else None
-    with interrupted_as(*kept_words(spec, journal.folder)):
+    with interrupted_as(*interruption_words(spec, journal.folder)):
         made = gate(journal, by, reports=reports, terms=terms, baseline=baseline)
         if journal.manifest.shard is not None and spec.gate is not None:
             settled = settled_unsampled(load_suite(spec.suite), journal.manifest, spec.gate)

@@ -22,7 +22,7 @@ from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
-from codegate.running.judge import Judged
+from codegate.running.judge import RecordedJudgements
 from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of, join_first
 
@@ -197,7 +197,7 @@ def _candidate(
     )
 
 
-def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: Judged | None) -> JudgeCounts | None:
+def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: RecordedJudgements | None) -> JudgeCounts | None:
     if judged is None:
         return None
     verdicts = judged.verdicts

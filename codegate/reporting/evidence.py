@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 from codegate.gating import Baseline, CandidateSamples
 from codegate.reporting.measures import ReportTerms
 from codegate.running import Config, Journal, Outcome, ProblemRecord
-from codegate.running.judge import Judged, read_judged
+from codegate.running.judge import RecordedJudgements, read_judged
 
 Transcripts = Callable[[str, Outcome], Sequence[Message]]
 """Gives the conversation behind an outcome of the run with this id; empty where none was kept."""
@@ -36,7 +36,7 @@ class Evidence:
     transcripts: Transcripts = lambda _run, _outcome: ()
     problems: Problems = lambda _run, _problem: None
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    judged: Mapping[str, Judged] = field(default_factory=dict)
+    judged: Mapping[str, RecordedJudgements] = field(default_factory=dict)
     harness: Harness | None = None
 
 
@@ -80,7 +80,7 @@ def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
+def _judged(journals: Sequence[Journal]) -> dict[str, RecordedJudgements]:
     found = {}
     for journal in journals:
         with suppress(UsageError):  # a broken file is no reason to have no report

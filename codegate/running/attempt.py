@@ -39,7 +39,7 @@ from codegate.running.endings import (
     patch_size,
     verbatim_recall,
 )
-from codegate.running.faults import Faulted, with_retries
+from codegate.running.faults import FinalFault, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord
 from codegate.running.plan import AttemptJob, RunOptions
@@ -119,7 +119,7 @@ class Progress:
         return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
 
 
-class Doing:
+class WorkInProgress:
     """Counts the work in progress, except model calls. Thread-safe.
 
     Attributes:
@@ -181,7 +181,13 @@ class Attempts:
     """
 
     def __init__(
-        self, setup: Setup, calls: ModelCalls, sandboxes: Sandboxes, engine: Engine, stop: threading.Event, doing: Doing
+        self,
+        setup: Setup,
+        calls: ModelCalls,
+        sandboxes: Sandboxes,
+        engine: Engine,
+        stop: threading.Event,
+        doing: WorkInProgress,
     ) -> None:
         options = setup.options
         self._setup, self._calls, self._sandboxes = setup, calls, sandboxes
@@ -218,7 +224,7 @@ class Attempts:
                 else:
                     result = self._in_sandboxes(partial(grade, patch=attempt.patch), problem, spent)
                 result = explain_ending(result, attempt, job.candidate)
-            except Faulted as error:
+            except FinalFault as error:
                 fault = error.fault
             except CallLimitReached as error:
                 if not lost:
@@ -331,7 +337,7 @@ class Attempts:
             return None
         try:
             return self._in_sandboxes(partial(run_own_tests, patch=attempt.patch, tests=attempt.tests), problem, spent)
-        except (Faulted, PatchError):
+        except (FinalFault, PatchError):
             return None
 
     def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
@@ -352,7 +358,7 @@ class Attempts:
             began = time.monotonic()
             found = self._in_sandboxes(partial(find_regressions, patch=patch, passing=passing), problem, [])
             limit.record(kind, began)
-        except Faulted as error:
+        except FinalFault as error:
             return error.fault
         except CallLimitReached:
             return None
@@ -361,7 +367,7 @@ class Attempts:
     def _passing_tests(self, problem: Problem) -> frozenset[str] | Fault:
         try:
             return self._in_sandboxes(run_full_test_suite, problem, [])
-        except Faulted as error:
+        except FinalFault as error:
             return error.fault  # remembered: every attempt would repeat it with its retries
 
     @contextmanager

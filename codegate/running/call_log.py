@@ -96,7 +96,7 @@ class CallLog:
                 unpriced += found["what"] in {b"call", b"check"} and found["key"].decode() not in self._free
         return Spending(calls, max(usd, Decimal(0)), unpriced)
 
-    def take(self, other: "CallLog") -> None:
+    def append_log(self, other: "CallLog") -> None:
         """Append all lines of another run's log."""
         for found in other._lines():
             self._append(found[0].rstrip(b"\n").decode("ascii"))

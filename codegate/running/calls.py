@@ -23,7 +23,15 @@ from codegate.candidates import (
     worst_case_call_cost,
 )
 from codegate.errors import UsageError
-from codegate.running.faults import FAULTS, Faulted, cause_of, check_not_stopped, fault_of, waits_too_long, with_retries
+from codegate.running.faults import (
+    FAULTS,
+    FinalFault,
+    cause_of,
+    check_not_stopped,
+    fault_of,
+    waits_too_long,
+    with_retries,
+)
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
 from codegate.running.plan import RunOptions
@@ -244,7 +252,7 @@ class ModelCalls:
             while True:
                 check_not_stopped(self._stop)
                 if key in self._fatal:
-                    raise Faulted(self._fatal[key])
+                    raise FinalFault(self._fatal[key])
                 self._time_limit.check(key, wait=pace.pause)
                 if self._limit is not None and self._made >= self._limit and not check:
                     count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""

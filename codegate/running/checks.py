@@ -32,7 +32,7 @@ from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import refuse_declined
 from codegate.running.expenses import BYTES_PER_TOKEN, prompt_sizes
-from codegate.running.faults import Faulted
+from codegate.running.faults import FinalFault
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault
 from codegate.running.plan import RunOptions, jobs
@@ -138,7 +138,7 @@ def check_answering(
     def ask(candidate: CandidateSpec, request: _FirstRequest) -> None:
         try:
             answers[candidate.key()] = calls.check(candidate, *request)
-        except Faulted as error:
+        except FinalFault as error:
             faults[candidate.key()] = error.fault
         except Interrupted:  # the run has ended meanwhile
             return

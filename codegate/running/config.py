@@ -218,7 +218,9 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     (None: no harness is read). Raises UsageError that names the file and the key.
     """
     if not path.exists():
-        hint = (path == Path(CONFIG_NAME) and config_above()) or "Write one with `codegate init`, or give --candidate."
+        hint = (
+            path == Path(CONFIG_NAME) and parent_config_hint()
+        ) or "Write one with `codegate init`, or give --candidate."
         raise UsageError(f"{path} does not exist.", hint)
     config = read_yaml(path, Config)
     for candidate in (*config.candidates, *([config.judge] if config.judge else [])):
@@ -226,10 +228,10 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
     if harness is not None:
         candidates = tuple(read_harness(one, harness) for one in candidates)
-    candidates = priced(candidates, config.prices)
+    candidates = with_prices(candidates, config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)
-    judge = priced((config.judge,), config.prices)[0] if config.judge else None
+    judge = with_prices((config.judge,), config.prices)[0] if config.judge else None
     return config.model_copy(update={"candidates": candidates, "judge": judge})
 
 
@@ -259,7 +261,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
     return tuple(sorted(filter(is_plain_path, names)))  # ``load_config`` refuses the others
 
 
-def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
+def with_prices(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
     """Return the candidates with their prices filled in.
 
     A candidate's own prices come first, then ``prices`` by model, then list prices.
@@ -268,7 +270,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
     return tuple(one.model_copy(update={"prices": with_helper_prices(one, own, prices)}) for one, own in known)
 
 
-def priced_as(
+def with_user_prices(
     pinned: CandidateSpec, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
@@ -278,7 +280,7 @@ def priced_as(
     """
     same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
     known = next((known for known in same if known is not None), None)
-    return priced((pinned.model_copy(update={"prices": known}),), prices)[0]
+    return with_prices((pinned.model_copy(update={"prices": known}),), prices)[0]
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
@@ -297,7 +299,7 @@ def config_file(given: Path | None) -> Path | None:
     return given or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
 
 
-def config_above() -> str:
+def parent_config_hint() -> str:
     """Say where a parent folder has a configuration, or ""."""
     above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
     there = os.path.relpath(above / CONFIG_NAME) if above is not None else ""
@@ -310,11 +312,11 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tup
     ``candidates`` replace those of the file. If they are given, ``path`` may be None: no file is read.
     """
     if path is None and candidates:
-        return Config(candidates=priced(candidates, {})), Path()
+        return Config(candidates=with_prices(candidates, {})), Path()
     path = path or Path(CONFIG_NAME)
     settings = load_config(path, path.parent)
     if candidates:
-        settings = settings.model_copy(update={"candidates": priced(candidates, settings.prices)})
+        settings = settings.model_copy(update={"candidates": with_prices(candidates, settings.prices)})
     return settings, path.parent
 
 

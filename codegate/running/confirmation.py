@@ -11,7 +11,7 @@ from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import UsageError
 from codegate.running.attempt import Setup
 from codegate.running.checks import missing_price
-from codegate.running.config import priced_as
+from codegate.running.config import with_user_prices
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
@@ -37,7 +37,7 @@ def open_pinned(
     candidate keys). Prices in the file are ignored.
     """
     spec = gate.baseline.spec
-    pinned = priced_as(spec, candidates, prices)
+    pinned = with_user_prices(spec, candidates, prices)
     if not gate.policy.confirm_samples:
         return None
     reason = None

@@ -212,7 +212,7 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
 
 
-def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
+def refuse_truncated(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
     """Raise UsageError: a limit truncated a candidate's first answers.
 
     The message advises which limit to raise. ``resume`` is the command that continues the run.
@@ -227,7 +227,7 @@ def refuse_cut(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> Non
     )
 
 
-def mostly_lost(run: Run) -> set[str]:
+def mostly_lost_candidates(run: Run) -> set[str]:
     """Return keys of candidates that lost most samples to faults."""
     return {
         candidate.key()
@@ -236,7 +236,7 @@ def mostly_lost(run: Run) -> set[str]:
     }
 
 
-def beyond_retry(run: Run) -> set[tuple[str, str, int]]:
+def unretryable_outcomes(run: Run) -> set[tuple[str, str, int]]:
     """Return the keys of outcomes that no retry can repair.
 
     They ended with faults for which ``FAULTS`` has no retries.

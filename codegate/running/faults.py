@@ -93,7 +93,7 @@ def cause_of(error: InfrastructureError) -> str:
     raise error
 
 
-class Faulted(Exception):
+class FinalFault(Exception):
     """An infrastructure fault that remained after all retries."""
 
     def __init__(self, fault: Fault) -> None:
@@ -141,7 +141,7 @@ def with_retries(
         row = cause or cause_of(failure)
         rule = FAULTS[row]
         if tries >= rule.retries or waits_too_long(failure):
-            raise Faulted(fault_of(row, failure, tries)) from failure
+            raise FinalFault(fault_of(row, failure, tries)) from failure
         if lost is not None and rule.by_answer:
             lost.add(row)
         stop.wait(_pause(rule, tries, failure))

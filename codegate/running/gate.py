@@ -144,7 +144,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     return _with_excluded(_compared(run, candidate, gate, old), old)
 
 
-def is_older(tags: Collection[str], policy: GatePolicy) -> bool:
+def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
     """Return whether the policy's date excludes a problem.
 
     ``tags`` are the problem's. A problem without a date is excluded as well.
@@ -159,7 +159,7 @@ def check_policy(policy: GatePolicy, suite: Suite) -> None:
     It names an unknown problem or tag, or its date excludes every problem.
     """
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
-    problems = {name: own for name, own in tags.items() if not is_older(own, policy)}
+    problems = {name: own for name, own in tags.items() if not excluded_by_date(own, policy)}
     newer = f" newer than {policy.newer_than} (`gate.newer_than`)" if policy.newer_than is not None else ""
     if newer and not problems:
         raise UsageError(f"suite {suite.name} has no active problem{newer}.", "Correct the day, or mine more problems.")
@@ -180,7 +180,7 @@ def check_policy(policy: GatePolicy, suite: Suite) -> None:
 
 def _excluded_by_age(run: Run, policy: GatePolicy) -> dict[str, str]:
     tags, reason = run.manifest.tags, f"not newer than {policy.newer_than} (`gate.newer_than`)"
-    return {name: reason for name in run.manifest.problems if is_older(tags.get(name, ()), policy)}
+    return {name: reason for name in run.manifest.problems if excluded_by_date(tags.get(name, ()), policy)}
 
 
 def _with_excluded(verdict: Verdict, old: Mapping[str, str]) -> Verdict:

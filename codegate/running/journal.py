@@ -144,7 +144,7 @@ class Journal:
                 self._refusal = self._refusal or Interrupted("the run has ended.")
             os.close(descriptor)
 
-    def remove_unbegun(self) -> None:
+    def remove_if_unstarted(self) -> None:
         """Remove a run that has only its plan.
 
         ``create`` of this journal made it, and no other process writes it.

@@ -23,7 +23,7 @@ from codegate.durable import append_line, digest, drop_torn_line
 from codegate.errors import UsageError
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.checks import check_prices, with_spending
-from codegate.running.faults import Faulted
+from codegate.running.faults import FinalFault
 from codegate.running.journal import Journal
 from codegate.running.opening import opened_providers
 from codegate.running.outcome import Outcome, json_text
@@ -92,7 +92,7 @@ class Judgement(Strict):
 
 
 @dataclass(frozen=True)
-class Judged:
+class RecordedJudgements:
     """A run's judge and all of its judgements."""
 
     header: JudgeHeader
@@ -113,7 +113,7 @@ def verdict_in(answer: str) -> bool | None:
     return found[0] == "pass" if len(found) == 1 and _VERDICT.fullmatch(last) else None
 
 
-def questions(statement: str, patch: str) -> tuple[Message, Message]:
+def judge_messages(statement: str, patch: str) -> tuple[Message, Message]:
     """Return system and user message that ask about one patch.
 
     Untrusted text stands between lines with a marker that its author cannot guess.
@@ -126,7 +126,7 @@ def questions(statement: str, patch: str) -> tuple[Message, Message]:
     )
 
 
-def read_judged(folder: Path) -> Judged | None:
+def read_judged(folder: Path) -> RecordedJudgements | None:
     """Return a run's recorded judge and judgements, or None."""
     path = folder / JUDGEMENTS
     if not path.exists():
@@ -143,7 +143,7 @@ def read_judged(folder: Path) -> Judged | None:
             found.append(check_model(document, Judgement, place))
     if header is None:
         raise UsageError(f"{path} has no header.", "Remove it, and judge the run anew.")
-    return Judged(header, tuple(found))
+    return RecordedJudgements(header, tuple(found))
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
@@ -185,7 +185,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
             for future in as_completed([pool.submit(ask, outcome) for outcome in left]):
                 try:
                     judgement = future.result()
-                except Faulted as fault:
+                except FinalFault as fault:
                     lost[str(fault)] += 1
                 except CallLimitReached as error:
                     limit = error
@@ -211,7 +211,7 @@ def _judgement(
     attempt, record = journal.read_attempt(*outcome.key), journal.read_problem(outcome.problem)
     if attempt is None or record is None or not 0 < len(attempt.patch) <= _MAX_PATCH:
         return None
-    messages = questions(record.statement, attempt.patch)
+    messages = judge_messages(record.statement, attempt.patch)
     places = [one.key() for one in journal.manifest.candidates]
     # A file of transcripts finds calls only by problem and sample, so each candidate gets its own samples.
     key = ProblemKey(problem=outcome.problem, sample=outcome.sample * len(places) + places.index(outcome.candidate))

@@ -229,7 +229,7 @@ class RunManifest(Strict):
         return self
 
     @property
-    def of_problems(self) -> int:
+    def problem_count(self) -> int:
         """Return the whole run's number of problems, also for shards."""
         return self.shard.problems if self.shard is not None else len(self.problems)
 

@@ -20,7 +20,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.grading import Grade, Sandboxes, grade
 from codegate.running.bases import check_bases
-from codegate.running.faults import Faulted, with_retries
+from codegate.running.faults import FinalFault, with_retries
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome, Run
 from codegate.running.readiness import check_images, check_installed, prepare_environments
@@ -227,7 +227,7 @@ def grade_predictions(
             return None, broken[problem.environment.id]
         try:
             return with_retries(partial(grade, problem, base(problem.id), patch, boxes), stop), None
-        except Faulted as error:
+        except FinalFault as error:
             return None, error.fault
 
     workers = ThreadPoolExecutor(sandboxes, "codegate-grade")

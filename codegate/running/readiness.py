@@ -22,7 +22,7 @@ from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
 from codegate.running.attempt import Engine, Setup
 from codegate.running.calls import CallLimitReached
-from codegate.running.faults import Faulted, with_retries
+from codegate.running.faults import FinalFault, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
 from codegate.sandbox import Backend, NotInstalled, SandboxError
@@ -113,7 +113,7 @@ def prepare_environments(sandboxes: Sandboxes, problems: Iterable[Problem], stop
     for environment in {problem.environment.id: problem.environment for problem in problems}.values():
         try:
             with_retries(partial(sandboxes.prepare, environment), stop, cause="environment")
-        except Faulted as error:
+        except FinalFault as error:
             broken[environment.id] = error.fault
     return broken
 
@@ -173,7 +173,7 @@ def check_soundness(
         except CallLimitReached:
             _record(journal, {**known, **{name: wrong for name, wrong in found.items() if wrong is None}})
             raise
-    refuse_unsound({**known, **found}, manifest.of_problems)
+    refuse_unsound({**known, **found}, manifest.problem_count)
     _record(journal, {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}})
     return {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
 
@@ -219,7 +219,7 @@ def _unsound(
     for _ in range(_TRIES):
         try:
             reason = with_retries(partial(engine.run, _check, problem, base), stop)
-        except Faulted as error:
+        except FinalFault as error:
             message = f"{error.fault.cause}: {error.fault.message}"[:2000]
             reason = Fault(cause="could_not_run_here", message=message, retries=error.fault.retries)
         if reason is None:

@@ -14,9 +14,9 @@ from typing import Final, NoReturn
 from codegate.errors import InfrastructureError, Interrupted
 from codegate.gating import CUT
 from codegate.grading import Sandboxes
-from codegate.running.attempt import Attempts, Doing, Engine, Progress, Setup, ThisMachine
+from codegate.running.attempt import Attempts, Engine, Progress, Setup, ThisMachine, WorkInProgress
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import beyond_retry, mostly_lost, refuse_cut, refuse_declined
+from codegate.running.endings import mostly_lost_candidates, refuse_declined, refuse_truncated, unretryable_outcomes
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.predictions import PROVIDER
@@ -87,13 +87,13 @@ def execute(
             if number == len(looks) and len(graded) == len(so_far.outcomes):
                 break  # nothing was lost
             done = over(so_far)
-            down = mostly_lost(so_far) - done if number else set()
+            down = mostly_lost_candidates(so_far) - done if number else set()
             wanted = [
                 job
                 for job in every
                 if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*done, *down}
             ]
-            skipped = graded | (beyond_retry(so_far) if number else set())
+            skipped = graded | (unretryable_outcomes(so_far) if number else set())
             now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
             if down and journal.manifest.sequential and number == len(looks):
@@ -121,7 +121,7 @@ class _Execution:
         self._calls = ModelCalls(options, journal, self._stop, setup.time_limit)
         self._sandboxes = Sandboxes.of(suite, setup.backend, options.repository, min(options.jobs, _WARM))
         self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
-        self._doing = Doing()
+        self._doing = WorkInProgress()
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
         self._lost: dict[str, Fault] = {}
@@ -184,7 +184,7 @@ class _Execution:
         else:
             for key, cut in queues.items():
                 if waiting[key] > MOST_FIRST:  # else there is nothing left to save
-                    refuse_cut(cut[0], [one for one in made.values() if one.candidate == key], self._continue())
+                    refuse_truncated(cut[0], [one for one in made.values() if one.candidate == key], self._continue())
         self._tried = earlier | tried
         self._probed |= {candidate for candidate, _, _ in tried}
 

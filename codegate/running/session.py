@@ -96,10 +96,10 @@ def run_suite(
             raise Interrupted(UNWRITTEN) from error
         if isinstance(error, Interrupted) and error.remedy:
             raise
-        raise Interrupted(*kept_words(spec, begun[0].folder)) from error
+        raise Interrupted(*interruption_words(spec, begun[0].folder)) from error
 
 
-def kept_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
+def interruption_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
     """Return message and remedy of an interrupted run in ``folder``."""
     return f"interrupted; what the run has made is kept in {folder}.", f"Continue with:\n{_command_again(spec, folder)}"
 
@@ -159,9 +159,9 @@ def _run_suite(
                 pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
             over = settled(journal.load()) if settled is not None else ()
             left = _unfinished(journal, suite, over)
-            check_installed(suite, left, journal.manifest.of_problems, backend, options.repository)
+            check_installed(suite, left, journal.manifest.problem_count, backend, options.repository)
         except (UsageError, KeyboardInterrupt):  # a signal
-            journal.remove_unbegun()
+            journal.remove_if_unstarted()
             raise
         begun.append(journal)
         # Until here a signal ends the process; from here on it is handled, so that no write is cut off.

@@ -327,7 +327,7 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
         if assurances := [found for part in parts for found in part.journal.assurances()]:
             merged.record_assurances(assurances)
         for part in parts:
-            merged.calls.take(part.journal.calls)
+            merged.calls.append_log(part.journal.calls)
             for candidate in whole.candidates:
                 if (prompt := part.journal.read_agent(candidate.key())) is not None:
                     merged.write_agent(candidate.key(), prompt)

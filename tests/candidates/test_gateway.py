@@ -660,7 +660,7 @@ def test_dollars_of_an_attempt_are_never_exceeded_by_repeated_requests(
             assert opened.post("/v1/chat/completions", ASKED)[0] == 400
             assert len(opened.model.requests) == requests
             failure = opened.gateway.failure
-            assert isinstance(failure, faults.Faulted)
+            assert isinstance(failure, faults.FinalFault)
             assert failure.fault.cause == "agent.dollars_lost"
             assert not faults.FAULTS[failure.fault.cause].by_answer, "failed requests are no fault of the agent"
             assert "requests that failed or were interrupted may have cost $0.04" in str(failure)

@@ -10,7 +10,7 @@ from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, build_view
 from codegate.reporting.measure_table import ranking
 from codegate.running import Outcome, Run
-from codegate.running.judge import Judged, JudgeHeader, Judgement
+from codegate.running.judge import JudgeHeader, Judgement, RecordedJudgements
 from tests.kit.runs import PROBLEMS, manifest, outcome
 
 SPECS = tuple(CandidateSpec(provider="openai", model=f"{name}-2025-01-01", name=name) for name in ("a", "b", "c"))
@@ -41,7 +41,7 @@ def ranked(
         for one in run.of(spec.key())
         if judged and spec.name in judged
     ]
-    evidence = Evidence(judged={run.manifest.id: Judged(HEADER, tuple(said))})
+    evidence = Evidence(judged={run.manifest.id: RecordedJudgements(HEADER, tuple(said))})
     return [(str(row[0]), str(row[1])) for row in ranking(build_view([run], (), evidence)).rows]
 
 

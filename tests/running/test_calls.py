@@ -31,7 +31,7 @@ from codegate.running import Journal, RunOptions, faults
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.confirmation import open_pinned
-from codegate.running.faults import Faulted
+from codegate.running.faults import FinalFault
 from codegate.running.gate import Gate
 from codegate.running.plan import plan_run
 from codegate.suite import Suite
@@ -85,7 +85,7 @@ def test_what_was_declined_costs_nothing_and_what_was_cut_off_may_have(
     def fail() -> Completion:
         raise ProviderError(fault, "no.", retry_after=0.0)
 
-    with journal.writing(), pytest.raises(Faulted):
+    with journal.writing(), pytest.raises(FinalFault):
         calls(journal, "1").make(SPEC, fail, 0)
     assert journal.calls.spending() == Spending(tries, usd)
 
@@ -117,7 +117,7 @@ def test_a_request_that_fails_after_the_model_may_have_worked_is_counted(
         spec = SPEC.model_copy(update={"base_url": f"{server.url}/v1"})
         provider: Any = open_provider(spec)
         request = {"model": spec.model, "messages": [], "stream": reply.body.startswith(b"data:")}
-        with closing(provider), pytest.raises(Faulted):
+        with closing(provider), pytest.raises(FinalFault):
             calls(journal, "1").make(spec, lambda: provider.forward("chat", request, {}).completion, 0)
     assert journal.calls.spending() == Spending(6, 6 * usd)
 
@@ -126,7 +126,7 @@ def test_a_request_that_was_never_sent_costs_nothing(journal: Journal, monkeypat
     monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
     spec = SPEC.model_copy(update={"base_url": "http://127.0.0.1:1/v1"})
     provider: Any = open_provider(spec)
-    with journal.writing(), closing(provider), pytest.raises(Faulted):
+    with journal.writing(), closing(provider), pytest.raises(FinalFault):
         calls(journal, "1").make(
             spec, lambda: provider.forward("chat", {"model": "m", "messages": []}, {}).completion, 0
         )
@@ -212,7 +212,7 @@ def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(
     with journal.writing():
         made = calls(journal, None)
         for _ in range(2):
-            with pytest.raises(Faulted):
+            with pytest.raises(FinalFault):
                 made.make(SPEC, asked, 0)
     assert journal.calls.spending().calls == 1
 
@@ -228,7 +228,7 @@ def test_five_declined_requests_in_a_row_end_the_calls_of_their_candidate(journa
     with journal.writing():
         made = calls(journal, None)
         for declined in (*[True] * 4, False, *[True] * 6):
-            with pytest.raises(Faulted) if declined else nullcontext():
+            with pytest.raises(FinalFault) if declined else nullcontext():
                 made.make(SPEC, asked, 0)
     assert next(answers) == "ok", "after five in a row it is asked no more"
 

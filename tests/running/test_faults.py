@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import ProviderError, ProviderFault
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, Faulted, cause_of, with_retries
+from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, FinalFault, cause_of, with_retries
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError, SandboxUnavailable
 
 FATAL = {"provider.authentication", "provider.not_found", "provider.quota", "provider.model_mismatch"}
@@ -78,7 +78,7 @@ def test_a_fault_is_tried_as_often_as_its_row_says(fault: ProviderFault) -> None
     cured = Failing(*[at_once(fault)] * rule.retries)
     assert with_retries(cured, threading.Event()) == 7
     lasting = Failing(*[at_once(fault)] * 99)
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(FinalFault) as caught:
         with_retries(lasting, threading.Event())
     assert lasting.calls == rule.retries + 1
     assert caught.value.fault.cause == f"provider.{fault}"
@@ -86,7 +86,7 @@ def test_a_fault_is_tried_as_often_as_its_row_says(fault: ProviderFault) -> None
 
 
 def test_a_given_cause_replaces_the_errors_own() -> None:
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(FinalFault) as caught:
         with_retries(Failing(*[FilesRefused("x.")] * 9), threading.Event(), cause="environment")
     assert caught.value.fault.cause == "environment"
     assert caught.value.fault.retries == FAULTS["environment"].retries
@@ -100,7 +100,7 @@ def test_a_servers_retry_after_is_waited_for() -> None:
 
 
 def test_a_pause_that_lasts_longer_than_a_run_is_not_waited_for() -> None:
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(FinalFault) as caught:
         with_retries(Failing(ProviderError("rate_limit", "tomorrow.", retry_after=86_400)), threading.Event())
     assert caught.value.fault.retries == 0
 
@@ -130,7 +130,7 @@ def test_a_closed_sandbox_means_that_the_run_ends() -> None:
 
 
 def test_the_message_is_bounded_and_can_be_written() -> None:
-    with pytest.raises(Faulted) as caught:
+    with pytest.raises(FinalFault) as caught:
         with_retries(Failing(ProviderError("bad_request", "\udce9" + "x" * 9000)), threading.Event())
     assert len(caught.value.fault.message) == 2000
     caught.value.fault.model_dump_json()

@@ -199,21 +199,21 @@ def test_a_folder_with_a_run_or_its_remains_takes_no_new_one(journal: Journal, t
 
 
 def test_only_an_own_run_that_has_not_begun_is_removed(journal: Journal, tmp_path: Path) -> None:
-    Journal.open(journal.folder).remove_unbegun()
+    Journal.open(journal.folder).remove_if_unstarted()
     with Journal.open(journal.folder).writing():
-        journal.remove_unbegun()
+        journal.remove_if_unstarted()
     assert (journal.folder / "run.json").exists(), "another process made it, or continues it"
     (journal.folder / "answers.jsonl").touch()
-    journal.remove_unbegun()
+    journal.remove_if_unstarted()
     assert not journal.folder.exists()
     called = Journal.create(tmp_path / "called", manifest())
     with called.writing():
         called.calls.record("a" * 16)
-    called.remove_unbegun()
+    called.remove_if_unstarted()
     assert load_run(called.folder).manifest == called.manifest
     (tmp_path / "own").mkdir()
     (tmp_path / "own/notes.txt").touch()
-    Journal.create(tmp_path / "own", manifest()).remove_unbegun()
+    Journal.create(tmp_path / "own", manifest()).remove_if_unstarted()
     assert [path.name for path in (tmp_path / "own").iterdir()] == ["notes.txt"]
 
 
