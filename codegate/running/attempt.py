@@ -61,7 +61,7 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Describe the sandboxes and their verified isolation; None at first."""
+        """Describe the sandboxes and their verified isolation; None before tasks."""
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
@@ -104,7 +104,8 @@ class ThisMachine:
 class Progress:
     """The progress of a run: outcomes done, current work.
 
-    ``outcome`` is the newest and ``candidate`` its candidate's label; reports between outcomes have ``doing`` instead.
+    ``outcome`` is the newest one and ``candidate`` its candidate's label. Reports between outcomes have neither, but
+    ``doing``: the work in progress.
     """
 
     done: int
@@ -177,7 +178,7 @@ class Attempts:
 
     Attributes:
         base: returns the base tree of a problem, by its id.
-        limit: the limit of calls that stopped an attempt after faults had lost answers of it; None: no such attempt.
+        limit: the limit of calls that stopped an attempt which had lost answers to faults; None: no such attempt.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class Attempts:
     def outcome(self, job: AttemptJob, fault: Fault | None) -> Outcome:
         """Make and grade a job's attempt; return the outcome.
 
-        With ``fault``, the job is not tried and the outcome has this fault.
+        With ``fault``, no attempt is made and the outcome has this fault.
 
         Raises:
             CallLimitReached: a limit of model calls was reached before the first answer, or no time is left.
@@ -315,7 +316,7 @@ class Attempts:
     ) -> Result:
         """Run a task in sandboxes, with retries; return its result.
 
-        The seconds of each try are appended to ``spent``. ``grading``: progress counts it as a grading.
+        The seconds of each try are appended to ``spent``. With ``grading``, the progress shows a grading meanwhile.
         """
 
         def run() -> Result:
@@ -343,8 +344,8 @@ class Attempts:
     def _regressions(self, problem: Problem, patch: str) -> Regressions | Fault | None:
         """Run the full test suite; return what the patch breaks.
 
-        None if that was not requested, no time was left or no test could be compared. A fault if the tests could not be
-        run.
+        Returns None if the suite was not requested, no time was left or no test could be compared. Returns a fault if
+        the tests could not be run.
         """
         if not self._setup.options.full_test_suite or problem.manifest.answer is not None:
             return None

@@ -47,9 +47,9 @@ def _kept(make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes
 
 
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> Callable[[str], Tree]:
-    """Return a cache that loads base trees by problem id.
+    """Return a function that loads base trees by problem id.
 
-    The trees loaded first are kept, up to 256 MB in all, and the last ``recent`` ones.
+    It keeps the trees that are loaded first, up to 256 MB in all, and the ``recent`` last ones.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
@@ -57,7 +57,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> Callable[[
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> ShowContext:
-    """Return a function that writes prompt contexts, with a cache.
+    """Return a ``show_context`` with a cache.
 
     ``base`` loads a problem's base tree by its id.
     """

@@ -18,10 +18,10 @@ from codegate.suite import read_json
 
 
 class AttemptCache:
-    """Stores attempts in a folder, for reuse by later runs.
+    """A folder of attempts that later runs reuse. Thread-safe.
 
-    Only attempts made under the same ``conditions`` are reused. ``announce`` receives a line for each unusable file.
-    Thread-safe, also beside other runs, because files are replaced atomically.
+    An attempt is reused only under the same ``conditions``. ``announce`` receives a line for each unusable file.
+    Several runs may use the folder at the same time, because files are replaced atomically.
     """
 
     def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:

@@ -30,7 +30,7 @@ _LINE: Final = re.compile(
 class Spending:
     """The number of a run's model calls, and their cost.
 
-    ``unpriced`` counts the calls of unknown cost, which ``usd`` leaves out. Calls that only check whether a candidate
+    ``unpriced`` counts the calls of unknown cost, which is not in ``usd``. Calls that only test whether a candidate
     answers count in ``usd`` and ``unpriced``, but not in ``calls``.
     """
 
@@ -45,7 +45,7 @@ class Spending:
 class CallLog:
     """The file ``calls.log`` of one run.
 
-    ``writing`` returns a context manager, in which each line is written. ``free`` has the keys of candidates whose
+    Each line is written inside the context manager that ``writing`` returns. ``free`` has the keys of candidates whose
     calls cost nothing.
     """
 
@@ -59,7 +59,7 @@ class CallLog:
     def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
         """Record durably that a call is about to be made.
 
-        ``usd`` is the most that it can cost, None if unknown. ``check``: the call only tests whether the candidate
+        ``usd`` is its highest possible cost, None if unknown. ``check``: the call only tests whether the candidate
         answers, and belongs to no attempt.
         """
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
@@ -82,8 +82,8 @@ class CallLog:
     def spending(self, candidate: str | None = None) -> Spending:
         """Return the calls and their cost so far.
 
-        Interrupted calls count at their highest possible cost. The cost is never negative, even if someone edited the
-        log. ``candidate`` is a candidate's key; None: all.
+        Interrupted calls count at their highest possible cost. The sum is never negative, even if the log was edited.
+        ``candidate`` is a candidate's key; None: all candidates.
         """
         calls, usd, unpriced = 0, Decimal(0), 0
         for found in self._lines():

@@ -47,9 +47,9 @@ _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloade
 class Pace:
     """Limits how many calls of one candidate run at once.
 
-    Additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section 3.1): a call that is
-    refused as too fast halves ``width``, and ``width`` answers widen it by one, up to ``most``. No call begins while a
-    Retry-After lasts or a rate limit is used up.
+    A call that is refused as too fast halves ``width``, the present limit; ``width`` answers raise it by one, up to
+    ``most``. This is additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section
+    3.1). No call begins while a Retry-After lasts or a rate limit is used up.
     """
 
     most: int
@@ -69,10 +69,9 @@ class Pace:
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
-        """Record a failed call, which began at ``began``.
+        """Record a failed call that began at ``began`` (``time.monotonic``).
 
-        Times are of ``time.monotonic``. Failures of calls that began before the last slow-down do not lower ``width``
-        again.
+        A call that began before the last decrease of ``width`` does not decrease it again.
         """
         now = time.monotonic()
         if error.fault not in _TOO_FAST:
@@ -89,17 +88,17 @@ _RAISE: Final = (
 
 
 class CallLimitReached(UsageError):
-    """A limit of calls, cost or time ended a run.
+    """A limit of calls, cost or time ended the run.
 
     The run can be resumed.
     """
 
 
 class TimeLimit:
-    """Time limit of one execution of a run. Thread-safe.
+    """The time limit of one execution of a run. Thread-safe.
 
-    ``minutes`` None: no limit. Work does not begin if the longest earlier work of its kind would not fit into the time
-    left.
+    ``minutes`` None: no limit. Work does not begin if it would end late, should it last as long as the longest earlier
+    work of its kind.
     """
 
     def __init__(self, minutes: float | None = None) -> None:
@@ -108,9 +107,9 @@ class TimeLimit:
         self._longest: dict[str, float] = {}  # seconds, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
-        """Raise CallLimitReached if work that starts now would end late.
+        """Raise CallLimitReached if work would end after the limit.
 
-        The work would begin in ``wait`` seconds and last as long as the longest earlier work with the same ``kind``.
+        The work would begin in ``wait`` seconds and last as long as the longest earlier work of the same ``kind``.
         """
         needed = wait + self._longest.get(kind, 0.0)
         if time.monotonic() + needed >= self._ends:
@@ -124,11 +123,10 @@ class TimeLimit:
 class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
-    At most ``options.models`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). A call
-    that waits for its retry is not one of them. The limit of calls counts every request, also failed ones. The most
-    that a call can cost is reserved from the budget before it is made. Calls of earlier executions count against the
-    limit and the budget. No call is made before ``journal`` has recorded it, or if ``time_limit`` leaves no time for
-    it.
+    At most ``options.models`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). Calls
+    that wait for a retry are not counted among them. Before a call, ``journal`` records it and its highest possible
+    cost is reserved from the budget. The limit of calls counts every request, also failed ones. Calls of earlier
+    executions count against the limit and the budget. No call is made if ``time_limit`` leaves no time for it.
     """
 
     def __init__(
@@ -159,11 +157,11 @@ class ModelCalls:
     ) -> Completion:
         """Make a model call with ``action``; return the completion.
 
-        ``begin`` is called before each request, and may raise to end the call. The causes of retried faults that an
-        answer may have caused are added to ``lost``.
+        ``begin`` is called before each request, and may raise an exception to end the call. If a fault is retried that
+        an answer may have caused, its cause is added to ``lost``.
 
         Raises:
-            Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
+            FinalFault: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
             CallLimitReached: the call would exceed the limit of calls, the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
@@ -178,7 +176,7 @@ class ModelCalls:
         calls.
 
         Raises:
-            Faulted: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
+            FinalFault: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.
             CallLimitReached: the call would exceed the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)

@@ -65,7 +65,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
-    """Explain which dollar limit needs prices, or return None."""
+    """Explain which dollar limit needs a missing price, or None."""
     own = candidate.agent is not None and candidate.agent.usd is not None
     if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
         return None
@@ -74,10 +74,10 @@ def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
 
 
 def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str], None]) -> RunOptions:
-    """Return the options with earlier spending counted.
+    """Return the options with earlier spending subtracted from the limits.
 
-    Calls and cost of the run that confirmed a regression count against all limits, the cost of other runs only against
-    a month's budget. If there is a budget, calls of unknown cost are announced, because no budget counts them.
+    Spending of the run that confirmed a regression counts against all limits; that of other runs counts only against a
+    month's budget. If there is a budget, calls of unknown cost are announced, because no budget counts them.
     """
     if (again := journal.confirmation()) is not None:
         options = options.model_copy(update={"spent_before": again.calls.spending()})
@@ -97,7 +97,7 @@ def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError if all candidates' servers are down."""
+    """Raise InfrastructureError if no candidate's server can be reached."""
     dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
     if dead and len(dead) == len(candidates):
         raise InfrastructureError(
@@ -117,10 +117,10 @@ def check_answering(
     announce: Callable[[str], None],
     resume: str,
 ) -> None:
-    """Test by a small call whether each candidate answers.
+    """Test with a small call whether each candidate answers.
 
-    Helper models are tested, too. Candidates are left out if ``settled`` has their key, they have answered before, or
-    they need no call. A temporary failure is only announced. ``resume`` is the command that continues the run, for
+    Helper models are tested, too. Not tested are candidates whose key is in ``settled``, that have answered before, or
+    that need no call. A temporary failure is only announced. ``resume`` is the command that continues the run, for
     messages.
 
     Raises:
@@ -199,7 +199,7 @@ def check_context(
 ) -> None:
     """Announce how many problems' prompts exceed the model's context.
 
-    ``listed`` are the provider's models. Raises UsageError if all prompts do.
+    ``listed`` are the provider's models. Raises UsageError if all prompts exceed it.
     """
     # llama.cpp has one model, under the name of its file, whatever is asked for.
     own = [one for one in listed if one.id == candidate.model] or listed
@@ -249,7 +249,7 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
 def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
     """Return a small test request to a candidate's model.
 
-    The result is a function that sends it, its size in bytes and its output limit.
+    It is a tuple: the function that sends the request, its size in bytes and its output limit.
     """
     sampling = candidate.sampling
     # A budget for thinking has to be below the limit.

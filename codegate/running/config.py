@@ -183,7 +183,7 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return a run's options: ``own`` unless None, else the configuration's."""
+        """Return a run's options: ``own``, or the configuration's if None."""
         given = {name: value for name, value in own.items() if value is not None}
         options: dict[str, Any] = {
             "models": self.concurrency.models,
@@ -196,10 +196,10 @@ class Config(RunLimits):
         return RunOptions(**{**options, **given})
 
     def gates_with(self, lock: Path) -> bool:
-        """Return whether a run ends with a verdict.
+        """Return whether a run has a gate: if ``lock`` exists.
 
-        It does if the file ``lock`` exists, also as a dangling link. Raises UsageError if the file is missing and
-        ``baseline`` is set in the configuration.
+        A dangling link counts as existing. Raises UsageError if the file is missing and the configuration sets
+        ``baseline``.
         """
         if os.path.lexists(lock):
             return True
@@ -214,8 +214,8 @@ class Config(RunLimits):
 def load_config(path: Path, harness: Path | None = None) -> Config:
     """Read the configuration file; check its candidates.
 
-    Files that candidates name are read from the configuration's folder, their harness from the folder ``harness``
-    (None: no harness is read). Raises UsageError that names the file and the key.
+    Files that candidates name are read from the configuration's folder. Their harness is read from the folder
+    ``harness``; None: no harness is read. Raises UsageError that names the file and the key.
     """
     if not path.exists():
         hint = (
@@ -264,7 +264,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 def with_prices(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
     """Return the candidates with their prices filled in.
 
-    A candidate's own prices come first, then ``prices`` by model, then list prices.
+    A candidate's own prices are used if it has any, else those of its model in ``prices``, else list prices.
     """
     known = ((one, one.prices or prices.get(one.model) or list_entry(one).prices) for one in candidates)
     return tuple(one.model_copy(update={"prices": with_helper_prices(one, own, prices)}) for one, own in known)
@@ -275,8 +275,8 @@ def with_user_prices(
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
 
-    They are those of a candidate with the same model, else of ``prices``, else list prices. Prices in the baseline file
-    are ignored.
+    These are the prices of a candidate with the same model, else those in ``prices``, else list prices. Prices in the
+    baseline file are ignored.
     """
     same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
     known = next((known for known in same if known is not None), None)
@@ -295,12 +295,12 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
 
 
 def config_file(given: Path | None) -> Path | None:
-    """Return ``given``, or codegate.yml if it exists, or None."""
+    """Return ``given``; without it codegate.yml if it exists, else None."""
     return given or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
 
 
 def parent_config_hint() -> str:
-    """Say where a parent folder has a configuration, or ""."""
+    """Return a hint at a parent folder's configuration, or ""."""
     above = next((folder for folder in Path.cwd().parents if (folder / CONFIG_NAME).exists()), None)
     there = os.path.relpath(above / CONFIG_NAME) if above is not None else ""
     return f"{CONFIG_NAME} is looked for in this folder only, and there is {there}." if there else ""
@@ -309,7 +309,7 @@ def parent_config_hint() -> str:
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
     """Read the configuration; return it with its folder.
 
-    ``candidates`` replace those of the file. If they are given, ``path`` may be None: no file is read.
+    ``candidates`` replace those of the file. With ``candidates`` and without ``path``, no file is read.
     """
     if path is None and candidates:
         return Config(candidates=with_prices(candidates, {})), Path()
@@ -398,8 +398,7 @@ def _shown(value: Any) -> str:
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
     """Raise UsageError for a candidate that ``codegate run`` cannot call.
 
-    Such a candidate's model is a floating alias, or its answers are in a predictions file. ``place`` begins the
-    message.
+    Its model is a floating alias, or its answers are in a predictions file. ``place`` begins the message.
     """
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")

@@ -29,12 +29,12 @@ def open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the baseline's model, ready to be sampled again.
+    """Return the pinned candidate, ready for fresh samples.
 
-    Its provider is added to ``providers``. If it cannot get fresh samples, the reason is announced and None returned.
-    The address and the key source in a baseline file are used only if one of ``candidates`` has the same, because the
-    file must not decide where an API key is sent. Candidates without API key do not count (``keyless`` has their
-    candidate keys). Prices in the file are ignored.
+    Its provider is added to ``providers``. If it cannot be called, the reason is announced and None returned. Address
+    and key source in a baseline file are used only if a candidate has the same, because the file must not decide where
+    an API key is sent. Candidates without API key (``keyless`` has their keys) do not count. Prices in the file are
+    ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)
@@ -61,9 +61,9 @@ def confirm_regressions(
 ) -> Run:
     """Sample the pinned model again if a candidate regressed.
 
-    Returned is ``run`` with the confirming run, if one was made. The confirming run is in the subfolder
-    ``confirmation``, and is resumed if it exists. Calls of both runs count against the limits in ``options``;
-    ``pinned`` is the baseline's candidate at the user's prices.
+    Returns ``run``, with the confirming run if one was made. The confirming run is in the subfolder ``confirmation``,
+    and is resumed if it exists. Calls of both runs count against the limits in the setup's options. ``pinned`` is the
+    baseline's candidate at the user's prices.
     """
     journal, count = setup.journal, gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})

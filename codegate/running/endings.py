@@ -39,9 +39,9 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade with the failure class that explains it.
+    """Return the grade, failing by why the answer ended.
 
-    For example, a truncated answer with an incomplete patch fails because it was truncated.
+    For example, an incomplete patch of a truncated answer fails as truncated.
     """
     if result.resolved or result.failure == "tampering":
         return result
@@ -66,7 +66,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return advice on limits that truncated answers, by failure class."""
+    """Return advice to raise truncating limits, by failure or fault."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -135,7 +135,7 @@ _MIN_CHARACTERS: Final = 12
 
 
 def changes_of(base: Tree, patch: str) -> Changes | None:
-    """Apply ``patch``; return the changes, None if it fails."""
+    """Return the changes that ``patch`` makes, None if it fails."""
     try:
         return apply_patch(base, patch)
     except PatchError:
@@ -145,8 +145,8 @@ def changes_of(base: Tree, patch: str) -> Changes | None:
 def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
     """Return the share (0-1) of the fix's lines in ``changes``.
 
-    Only distinctive added lines count: at least 12 characters without blanks, and not in the file in ``base``. None if
-    the fix has fewer than five of them, or if ``changes`` is None.
+    Only distinctive added lines count: those with at least 12 characters without blanks that the file in ``base``
+    lacks. None if the fix has fewer than five of them, or ``changes`` is None.
     """
     return _share(base, fix, _added(base, changes)) if changes is not None else None
 
@@ -172,7 +172,10 @@ def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
 
 
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
-    """Return the share (0-1) of fix lines in a harness."""
+    """Return the share (0-1) of fix lines in harness files.
+
+    Lines count as in ``verbatim_recall``. None if the fix has too few of them, or without a harness.
+    """
     if harness is None:
         return None
     return _share(base, fix, {line for file in harness.laid or () for line in _lines(file.content())})
@@ -201,7 +204,7 @@ def _lines(data: bytes) -> set[bytes]:
 def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     """Raise if a first request failed and retries cannot help.
 
-    ``faults`` has pairs of a candidate's label and its fault; ``resume`` is the command that continues the run.
+    ``faults`` has pairs of a candidate's label and its fault. ``resume`` is the command that continues the run.
     """
     ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
     if not ended:
@@ -213,7 +216,7 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
 
 
 def refuse_truncated(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
-    """Raise UsageError: a limit truncated a candidate's first answers.
+    """Raise UsageError because a limit truncated all first answers.
 
     The message advises which limit to raise. ``resume`` is the command that continues the run.
     """
@@ -237,9 +240,6 @@ def mostly_lost_candidates(run: Run) -> set[str]:
 
 
 def unretryable_outcomes(run: Run) -> set[tuple[str, str, int]]:
-    """Return the keys of outcomes that no retry can repair.
-
-    They ended with faults for which ``FAULTS`` has no retries.
-    """
+    """Return keys of outcomes with faults that are never retried."""
     faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
     return {key for key, rule in faults if rule is not None and not rule.retries}

@@ -24,10 +24,10 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """What one sample takes on average, measured in earlier runs.
+    """Averages of one sample, measured in earlier runs.
 
-    ``model_seconds`` includes the time of tools. ``own``: the samples are the candidate's; if not, they are those of
-    other candidates with the same solver.
+    ``model_seconds`` includes the time of tools. If ``own`` is false, the samples are those of other candidates with
+    the same solver.
     """
 
     problems: int
@@ -46,7 +46,8 @@ class SampleExpense:
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
         """Return an estimate of the minutes that ``samples`` will take.
 
-        ``models`` calls and ``sandboxes`` gradings run at a time, and beside each other, so the longer of both counts.
+        ``models`` calls and ``sandboxes`` gradings run at a time. Calls and gradings overlap, so the longer total
+        counts.
         """
         each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
         return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
@@ -81,10 +82,10 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 
 @dataclass(frozen=True)
 class Prompts:
-    """Sizes in bytes of a candidate's first prompts, by problem.
+    """Sizes in bytes of a candidate's first prompts.
 
-    ``texts`` are the sizes of the prompts, ``requests`` those of whole JSON requests. ``only``: each answer takes one
-    request.
+    There is one entry per problem. ``texts`` are the sizes of the prompts, ``requests`` those of whole JSON requests.
+    ``only``: an attempt takes a single request.
     """
 
     texts: tuple[int, ...]
@@ -121,9 +122,8 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 class SampleDollars:
     """Expected and highest cost of one sample, without retries.
 
-    ``measured``: ``expected`` comes from runs, not from ``ASSUMED_OUTPUT``. ``worst`` is each problem's highest
-    possible cost, averaged over the problems: every possible call at the cost that a budget reserves for it. None: no
-    bound.
+    If ``measured`` is false, ``expected`` assumes ``ASSUMED_OUTPUT`` tokens. ``worst`` is the highest possible cost of
+    an attempt, on average over the problems: each possible call costs what a budget reserves for it. None: no bound.
     """
 
     expected: Estimate
@@ -136,7 +136,8 @@ def sample_dollars(
 ) -> SampleDollars:
     """Return the cost of one sample, measured or assumed.
 
-    It is measured if ``expense`` has dollars from earlier runs. ``calls_at_once`` is the most calls that run at a time.
+    It is measured if ``expense`` has dollars from earlier runs. ``calls_at_once`` is the largest number of calls that
+    run at a time.
     """
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:

@@ -34,8 +34,8 @@ class FaultRule:
             precedence, up to ``LONGEST_ASKED_SECONDS``.
         ends: exit code of a run whose first call fails with this fault; None if a later call may succeed.
         in_a_row: after this many such faults without an answer in between, the candidate is not called any more.
-        by_answer: the answer itself may cause the fault, for example by taking too long. Such a fault counts against a
-            pass even if a retry of the same sample is graded; otherwise retries would hide answers that fail.
+        by_answer: the answer itself may cause the fault, for example by taking too long. The fault then counts against
+            a pass even if a retry is graded; otherwise retries would hide answers that fail.
     """
 
     retries: int
@@ -80,7 +80,7 @@ def lost_answers(outcome: Outcome) -> Counter[str]:
 def cause_of(error: InfrastructureError) -> str:
     """Return the key in ``FAULTS`` for an error.
 
-    Raises the error itself if it has no row.
+    An error without a row in the table is raised.
     """
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
@@ -120,11 +120,11 @@ def with_retries(
 ) -> Result:
     """Call ``action`` with the retries of ``FAULTS``; return its result.
 
-    ``cause`` is the row to apply; by default each error's own. Each retried fault that the answer may have caused is
-    added to ``lost``.
+    ``cause`` is the key in ``FAULTS`` to apply; None: each error's own. Causes of retried faults that an answer may
+    have caused are added to ``lost``.
 
     Raises:
-        Faulted: the retries are used up.
+        FinalFault: the retries are used up.
         Interrupted: ``stop`` was set, or the end of the run closed the sandbox.
         CodegateError: any other error of ``action``, unchanged.
     """
@@ -149,7 +149,7 @@ def with_retries(
 
 
 def waits_too_long(failure: CodegateError) -> bool:
-    """Return whether the provider's Retry-After exceeds our longest wait."""
+    """Return whether the provider's Retry-After exceeds our longest pause."""
     asked = failure.retry_after if isinstance(failure, ProviderError) else None
     return asked is not None and asked > LONGEST_ASKED_SECONDS
 

@@ -24,7 +24,7 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples per problem at the last complete look."""
+    """Return the samples per problem at the last completed look."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     most, names = run.manifest.samples, run.manifest.problems
     complete = next((sample for sample in range(most) if any((name, sample) not in made for name in names)), most)
@@ -34,8 +34,8 @@ def samples_at_look(run: Run, candidate: str) -> int:
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
     """Return a candidate's results in the gate's form.
 
-    A sample that was planned and not run has ``passed`` None. In a run with several looks, samples after the last
-    complete look are left out. Raises UsageError if the run is a shard or a part of the suite.
+    A sample that was planned and not run has ``passed`` None. In a run with several planned comparisons, samples after
+    the last completed one are left out. Raises UsageError if the run is a shard or covers only a part of the suite.
     """
     if run.manifest.shard is not None:
         raise UsageError(
@@ -93,7 +93,7 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
     """Return the run's candidate with this label, model or key.
 
-    ``name`` None: the run's only candidate. Raises UsageError if not exactly one fits.
+    ``name`` None means the only candidate. Raises UsageError if none or several match.
     """
     candidates = run.manifest.candidates
     fitting = [c for c in candidates if name is None or name in {c.label, c.model, c.key()}]
@@ -117,7 +117,7 @@ class Gate:
     def digest(self) -> str:
         """Return the digest of baseline and policy.
 
-        Parts of the policy that decide no verdict are left out.
+        Parts of the policy that cannot change a verdict are left out.
         """
         return digest({"baseline": self.baseline.digest, "policy": _deciding(self.policy)})
 
@@ -125,8 +125,7 @@ class Gate:
 def gate_digest(by: Gate | GatePolicy | None) -> str | None:
     """Return the digest of a run's gate, None without one.
 
-    ``by`` is a baseline with a policy, or a policy alone. The latter is a gate if its floors, such as a least pass
-    rate, decide.
+    ``by`` is a baseline with a policy, or only a policy whose floors decide.
     """
     if isinstance(by, Gate):
         return by.digest
@@ -145,7 +144,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 
 
 def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
-    """Return whether the policy's date excludes a problem.
+    """Return whether the policy's ``newer_than`` excludes a problem.
 
     ``tags`` are the problem's. A problem without a date is excluded as well.
     """
@@ -154,9 +153,9 @@ def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
 
 
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
-    """Raise UsageError if the policy names what the suite lacks.
+    """Raise UsageError if the policy does not fit the suite.
 
-    It names an unknown problem or tag, or its date excludes every problem.
+    That is: it names a problem or tag that the suite lacks, or its date excludes every problem.
     """
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
     problems = {name: own for name, own in tags.items() if not excluded_by_date(own, policy)}
@@ -227,8 +226,8 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     """Return keys of candidates whose verdict more samples cannot change.
 
-    A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before the
-    first look. Outcomes settle it only in a run that was planned with several looks.
+    A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before it has
+    samples. Otherwise a clear verdict settles it, in a run with several planned comparisons.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a look
@@ -242,14 +241,14 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 class Unfinished(UsageError):
-    """Outcomes that a run planned are missing."""
+    """A run lacks planned outcomes."""
 
 
 def check_finished(run: Run, settled: Collection[str] = (), name: str = "", folder: Path | None = None) -> None:
     """Raise Unfinished if a planned outcome is missing.
 
-    Candidates whose keys are ``settled`` need none. The message names the run ``name`` and says how to continue it in
-    ``folder``.
+    Outcomes of candidates whose keys are in ``settled`` may be missing. The message names the run ``name`` and says how
+    to continue it in ``folder``.
     """
     wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
@@ -263,9 +262,10 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
 
 
 def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
-    """Raise UsageError if a run cannot be gated with ``gate``.
+    """Raise UsageError if ``gate`` cannot decide a run.
 
-    The run has several looks and was planned for another gate, or a model was trained after ``gate.newer_than``.
+    That is: the run has several planned comparisons and was planned for another gate, or a model was trained after
+    ``gate.newer_than``.
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)
@@ -276,8 +276,8 @@ def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
 def check_planned_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if the run was planned for another gate.
 
-    A gate is a baseline with a policy, or a policy alone, whose floors decide. ``gate`` None: the run must have been
-    planned without one. A policy alone may also decide a run that was planned without a gate.
+    ``gate`` is a baseline with a policy, or only a policy whose floors decide. With None, the run must have been
+    planned without a gate. Floors may also decide a run that was planned without a gate.
     """
     if gate_digest(gate) == manifest.gated_by:
         return
@@ -313,8 +313,9 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
 def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> tuple[Verdict, ...]:
     """Return each candidate's verdict on a finished run.
 
-    A policy without a baseline checks its absolute floors only. Verdicts warn of an old baseline, of a baseline that is
-    compared with itself, and of a regression that no fresh samples confirmed. ``folder`` is the run's, for messages.
+    A policy without a baseline checks only its floors and ``must_pass``. Verdicts warn of an old baseline, of a
+    baseline compared with itself, and of a regression that no fresh samples confirmed. ``folder`` is the run's, for
+    messages.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
@@ -353,8 +354,8 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, ver
 def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str] = ()) -> ExitCode:
     """Return the exit code of a run: its worst verdict's.
 
-    Without verdicts: 4 if an outcome is missing or ended with a fault, else 3 if ``settled`` has the key of a
-    candidate, else 0. Outcomes of ``settled`` candidates are not missing.
+    Without verdicts it is 4 if an outcome is missing or ended with a fault, else 3 if ``settled`` has a candidate's
+    key, else 0. Outcomes of ``settled`` candidates are not missing.
     """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:

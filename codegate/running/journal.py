@@ -119,8 +119,8 @@ class Journal:
     def writing(self) -> Iterator[None]:
         """Lock the run for writing; drop an incomplete last outcome.
 
-        The lock excludes other processes. At the end of the block the journal refuses writes of threads that are still
-        running, because another process may hold the lock by then.
+        The lock excludes other processes. After the block, writes of threads that still run are refused, because
+        another process may hold the lock by then.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
                            (_PROBLEMS, stat.S_ISDIR), (_AGENTS, stat.S_ISDIR)):  # fmt: skip
@@ -145,9 +145,9 @@ class Journal:
             os.close(descriptor)
 
     def remove_if_unstarted(self) -> None:
-        """Remove a run that has only its plan.
+        """Remove this journal's run if it has only its plan.
 
-        ``create`` of this journal made it, and no other process writes it.
+        It stays if another journal created it, or another process is writing it.
         """
         if not self._new or any(os.path.lexists(self.folder / name) for name in _MADE):
             return
@@ -158,7 +158,7 @@ class Journal:
                 self.folder.rmdir()
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome durably; after a failure, refuse later ones."""
+        """Append an outcome durably; after a failure, refuse more."""
         with self._open_for_writing():
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
@@ -171,9 +171,8 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the recorded outcomes, one per (candidate, problem, sample).
 
-        They are in the order in which they finished. A graded outcome wins over a fault, whichever came first; of two
-        faults the later one counts. The returned outcome also has the lost answers of the sample's earlier outcomes,
-        except an answer that was graded later.
+        They are in the order in which they finished. Of several outcomes of a sample, the graded one counts, else the
+        latest fault. It also gets the lost answers of the others, except an answer that was graded later.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the
@@ -223,8 +222,8 @@ class Journal:
     def spent_this_month(self) -> Spending:
         """Return what other runs spent this month.
 
-        These are the runs in folders beside this one that began in this month (UTC). A shared run counts once, whether
-        its shards, the merged run or both are there.
+        These are the runs in folders beside this one that began in this month (UTC). A shared run counts once, even if
+        both its shards and the merged run are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Spending]] = {}
@@ -272,7 +271,7 @@ class Journal:
     def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
         """Record the system prompt and tools of a candidate's agent.
 
-        If there is an earlier record, only the parts that both have in common are kept.
+        If there is an earlier record, only the parts common to both are kept.
         """
         with self._open_for_writing():
             before = self.read_agent(candidate)
@@ -285,9 +284,10 @@ class Journal:
         return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
-        """Return the store of an unfinished attempt's paid answers.
+        """Return the stored answers that an unfinished attempt paid for.
 
-        ``redactor`` removes secrets from them.
+        A resumed attempt uses them before it makes calls. ``redactor`` removes secrets before they are stored. Raises
+        UsageError if their file is a symbolic link.
         """
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
@@ -307,7 +307,7 @@ class Journal:
     def record_assurances(self, found: Sequence[Assurance]) -> None:
         """Record the verified isolation of the run's sandboxes.
 
-        Of two records of the same backend and environment the newer one counts.
+        It replaces an earlier record of the same backend and environment.
         """
         kept = {one.place: one for one in (*self.assurances(), *found)}
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
@@ -326,7 +326,7 @@ class Journal:
             _write_model(self.folder / name, record)
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems can be graded; None if never checked."""
+        """Return which problems can be graded; None if not checked."""
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
@@ -336,7 +336,7 @@ class Journal:
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run, and its confirming one, without unsound problems."""
+        """Return the run, with its confirming run, without unsound problems."""
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})

@@ -64,7 +64,7 @@ _VERDICT: Final = re.compile(r"^VERDICT: (pass|fail)[ \t]*$", re.MULTILINE)
 
 
 class JudgeHeader(Strict):
-    """First line of ``judge.jsonl``: judge and version of its prompt."""
+    """First line of ``judge.jsonl``: the judge and its prompt's version."""
 
     judge_schema: Literal["codegate.judge/1"] = Field(default="codegate.judge/1", alias="schema")
     judge: str = Field(description="Label of the judge.")
@@ -75,7 +75,7 @@ class JudgeHeader(Strict):
 class Judgement(Strict):
     """One line of ``judge.jsonl``: the judge's verdict on an attempt.
 
-    ``passed`` is None if the answer has no verdict.
+    ``passed`` is None if the judge gave no verdict.
     """
 
     candidate: str
@@ -107,16 +107,16 @@ class RecordedJudgements:
 def verdict_in(answer: str) -> bool | None:
     """Return the verdict in the answer's last line, or None.
 
-    None: the last line is no verdict, or another line is one too.
+    None if the last line is no verdict, or any other line is one.
     """
     found, last = _VERDICT.findall(answer), answer.rstrip().rpartition("\n")[2]
     return found[0] == "pass" if len(found) == 1 and _VERDICT.fullmatch(last) else None
 
 
 def judge_messages(statement: str, patch: str) -> tuple[Message, Message]:
-    """Return system and user message that ask about one patch.
+    """Return the system and user message about one patch.
 
-    Untrusted text stands between lines with a marker that its author cannot guess.
+    Untrusted text is between lines with a marker that its author cannot guess.
     """
     marker = digest([statement, patch])[:16]
     system = SYSTEM.format(marker=marker)
@@ -149,7 +149,7 @@ def read_judged(folder: Path) -> RecordedJudgements | None:
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
     """Judge the graded attempts that have no judgement yet.
 
-    Returns how many could not be judged, because of faults.
+    Returns how many could not be judged because of faults.
     """
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)

@@ -14,7 +14,7 @@ from codegate.sandbox import STOP_SECONDS, Backend, Choice, close_soon, select_b
 
 @contextmanager
 def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
-    """Open a backend for the block; remove its sandboxes afterwards."""
+    """Open a backend for the block; afterwards remove its sandboxes."""
     backend = select_backend(sandbox, run_id)
     try:
         backend.sweep()
@@ -32,7 +32,7 @@ def opened_providers(
 ) -> Iterator[dict[str, Provider | None]]:
     """Open the candidates' providers; yield them by candidate key.
 
-    Paths of ``replay`` candidates are relative to ``folder``. ``keyless`` has the keys of candidates whose calls carry
+    A ``replay`` candidate's paths are relative to ``folder``. ``keyless`` has the keys of candidates whose calls carry
     no API key.
     """
     providers: dict[str, Provider | None] = {}
@@ -51,9 +51,9 @@ def opened_providers(
 def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
     """Stop the block on Ctrl-C or SIGTERM.
 
-    The signal sets ``stop`` and closes ``backend``. The block has to watch ``stop``; it then ends with ``Interrupted``.
-    At its end it waits at most two seconds for ``backend`` to remove the sandboxes. A second signal ends the process.
-    Outside of the main thread, where signals cannot be caught, this does nothing.
+    The signal sets ``stop`` and closes ``backend``. The block has to check ``stop`` and end with ``Interrupted``. Then
+    ``backend`` has two seconds to remove the sandboxes. A second signal ends the process. Outside of the main thread,
+    where signals cannot be caught, nothing is done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -32,7 +32,7 @@ BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
 
 
 def _optional(description: str, **limits: Any) -> Any:
-    """Return a field that a line leaves out if None."""
+    """Return a field that JSON leaves out if None."""
     return Field(default=None, exclude_if=lambda value: value is None, description=description, **limits)
 
 
@@ -45,9 +45,9 @@ class Fault(Strict):
 
 
 class PatchSize(Strict):
-    """Size of a patch's source changes, beside the reference fix.
+    """Size of a patch's source changes, and the reference fix's.
 
-    Lines are added plus removed ones; a line moved within its file counts as none.
+    Lines are added plus removed ones; a line moved within its file is not counted.
     """
 
     lines: int = Field(ge=0)
@@ -59,7 +59,7 @@ class PatchSize(Strict):
 class Outcome(Strict):
     """One line of ``outcomes.jsonl``, with a grade or a fault.
 
-    ``attempt`` is None when the fault came before the model had answered.
+    ``attempt`` is None if a fault came before the model had answered.
     """
 
     outcome_schema: Literal["codegate.outcome/1"] = Field(default="codegate.outcome/1", alias="schema")
@@ -120,19 +120,19 @@ class Outcome(Strict):
 
     @property
     def reused(self) -> bool:
-        """Return whether the attempt comes from an earlier run."""
+        """Return whether the attempt was taken from an earlier run."""
         return self.attempt is not None and self.attempt.reused
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return candidate, problem and sample, which identify the outcome."""
+        """Return candidate key, problem id and sample."""
         return (self.candidate, self.problem, self.sample)
 
 
 class Shard(Strict):
-    """One part of a run: number ``number`` of ``of``.
+    """Part ``number`` (from 1) of ``of`` parts of a run.
 
-    Numbers begin at 1; the whole run has ``problems`` problems.
+    ``problems`` is the number of problems of the whole run.
     """
 
     number: int = Field(ge=1, strict=True)
@@ -182,17 +182,16 @@ class RunManifest(Strict):
 
     Attributes:
         samples: most samples per problem and candidate.
-        looks: numbers of samples per problem at which the gate compares during the run, the last of them ``samples``; a
+        looks: numbers of samples per problem at which the gate compares during the run; the last one is ``samples``. A
             candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
-        gated_by: digest of the baseline and the policy that the run is gated with, or of the policy alone if its floors
-            decide; None for an ungated run.
+        gated_by: digest of the gate: baseline and policy, or only the policy if its floors decide; None: no gate.
         problems: digest by problem id, in suite order.
         excluded: by problem id, why it does not run.
         clusters: by problem id, the change that it was mined from, if several problems came from that change.
         plain: by problem id, the digest without the controls that validation adds, if there are any.
         proved: places (sandbox, base images, interpreters) where every problem of the suite was proved.
         shard: None for a whole run. A shard's manifest has only its own problems in the fields of ``BY_PROBLEM``.
-        part: to which problems the run is restricted, as text; such a run is not gated.
+        part: text that names the problems to which the run is restricted, or None; such a run is not gated.
         no_gate: the run was started with ``--no-gate``, and stays ungated when it is resumed.
     """
 
@@ -244,7 +243,7 @@ class RunManifest(Strict):
 
     @property
     def sequential(self) -> bool:
-        """Return whether the run has several looks."""
+        """Return whether the run has several planned comparisons."""
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
@@ -252,15 +251,14 @@ class RunManifest(Strict):
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
-        """Return candidate, problem and sample of outcomes in running order."""
+        """Return (candidate, problem, sample) of each outcome, in running order."""
         candidates = [candidate.key() for candidate in self.candidates]
         return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
 
     def fingerprint(self) -> str:
         """Return a digest that is the same for equal plans.
 
-        A repeated gate reuses the run with the same fingerprint, because repeating a gate until it passes would defeat
-        it.
+        A repeated gate reuses the run with the same fingerprint; repeating a gate until it passes would defeat it.
         """
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
@@ -286,7 +284,7 @@ class RunManifest(Strict):
 class SoundnessRecord(Strict):
     """``soundness.json``: by problem, why it is unsound, or None.
 
-    In a sound problem the reference fix passes on this machine and the unchanged tree fails.
+    A problem is sound if on this machine the reference fix passes and the unchanged tree fails.
     """
 
     soundness_schema: Literal["codegate.soundness/1"] = Field(default="codegate.soundness/1", alias="schema")
@@ -302,7 +300,7 @@ class SandboxRecord(Strict):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return one line of ASCII JSON; workflow commands are escaped."""
+    """Return one line of ASCII JSON, with workflow commands escaped."""
     return log_json(model.model_dump(mode="json", by_alias=True))
 
 

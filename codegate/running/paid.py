@@ -28,7 +28,8 @@ _PRICE: Final = TypeAdapter(Annotated[Decimal, Field(ge=-_MOST_USD, le=_MOST_USD
 class PaidAnswers:
     """The paid answers of one unfinished attempt, on disk. Thread-safe.
 
-    ``redactor`` removes secrets from them. ``spent`` are the dollars that earlier starts of the attempt recorded.
+    A resumed attempt uses them instead of calls. ``redactor`` removes secrets from them. ``spent`` is the sum in
+    dollars that earlier executions of the attempt recorded.
     """
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
@@ -49,10 +50,10 @@ class PaidAnswers:
             return not any(self._left.values())
 
     def take(self, turn: str) -> Forwarded | None:
-        """Remove and return a stored answer, or None.
+        """Remove and return a stored answer to ``turn``, or None.
 
-        ``turn`` is the number of the answered turn in its conversation or, of an agent, the digest of its request. Of
-        several answers, the one stored first is returned.
+        The oldest is returned. ``turn`` is the number of the turn in its conversation; for an agent, the request's
+        digest.
         """
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
@@ -60,7 +61,7 @@ class PaidAnswers:
     def prepare(self, turn: str, answer: Forwarded) -> bytes:
         """Return the line that stores an answer, without secrets.
 
-        ``turn`` is the number or digest of the answered turn.
+        ``turn`` is as in ``take``.
         """
         content = base64.b64encode(answer.content).decode("ascii")
         completion = self._redactor.clean_model(answer.completion)
@@ -68,20 +69,19 @@ class PaidAnswers:
         return json.dumps(line).encode("ascii")
 
     def keep(self, prepared: bytes) -> None:
-        """Store an answer, given as the line that ``prepare`` returned."""
+        """Store an answer: the line that ``prepare`` returned."""
         with self._lock:
             append_line(self._path, prepared)
 
     def spend(self, usd: Decimal) -> None:
-        """Record paid dollars; negative ones are a correction."""
+        """Record paid dollars; negative ones correct earlier records."""
         with self._lock:
             append_line(self._path, json.dumps(str(usd)).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
-        """Return a model call that answers paid turns from disk.
+        """Return a model call that answers stored turns from disk.
 
-        Other turns are sent by ``call``. Use a new result for each conversation, because it identifies turns by their
-        number.
+        Other turns are sent by ``call``. Make a new one for each conversation, because it counts the turns.
         """
         turns = count()
 

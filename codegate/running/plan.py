@@ -75,8 +75,8 @@ class RunOptions(RunLimits):
         jobs: most sandboxes at work at once; up to two more are started ahead of need.
         budget_usd_per_month: for all runs in folders beside this one that began in this month (UTC).
         spent_before: calls and dollars of another run that count against these limits.
-        repository: where base commits are, if not where the suite says.
-        transcripts: folder that the paths of ``replay`` candidates are relative to.
+        repository: where base commits are; None: where the suite says.
+        transcripts: folder to which the paths of ``replay`` candidates are relative.
         precheck: check first that every candidate answers, and that every problem is sound here.
         cache: folder of answers that runs share; None: no answer is reused.
         engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents always work on this one.
@@ -102,7 +102,7 @@ class RunOptions(RunLimits):
 
 @dataclass(frozen=True)
 class AttemptJob:
-    """An attempt that is to be made and graded."""
+    """An attempt to be made and graded."""
 
     candidate: CandidateSpec
     problem: Problem
@@ -110,7 +110,7 @@ class AttemptJob:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return candidate key, problem id and sample, as in ``Outcome.key``."""
+        """Return candidate key, problem id and sample, like ``Outcome.key``."""
         return (self.candidate.key(), self.problem.id, self.sample)
 
 
@@ -132,8 +132,8 @@ def plan_run(
 ) -> RunManifest:
     """Plan a new run; return its manifest.
 
-    ``images`` are the base images of the sandboxes, by version of Python. The other arguments are fields of the
-    manifest. Raises UsageError if there is no active problem or no candidate, or a candidate is listed twice.
+    ``images`` are the base images of the sandboxes, by Python version. The other arguments are fields of the manifest.
+    Raises UsageError without an active problem or a candidate, or if a candidate is listed twice.
     """
     if not candidates:
         raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")
@@ -171,9 +171,9 @@ def plan_run(
 
 
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return a problem's tags as ``name:value``, for grouped results.
+    """Return a problem's tags as ``name:value``.
 
-    Its date and kind are added, and its language unless it has a tag `language`.
+    They include its date, its kind and, unless it has a tag `language`, its language.
     """
     known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:
@@ -196,7 +196,7 @@ def origin_of(found: Provenance) -> ProblemOrigin:
 
 
 def suite_model(suite: Suite) -> RateModel:
-    """Return the pass rates to assume when power is computed."""
+    """Return the assumed distribution of a suite's pass rates."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -227,7 +227,7 @@ def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Raise UsageError if a run's suite, grader or prompts changed."""
+    """Raise UsageError if suite, grader or prompts changed since."""
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -249,7 +249,7 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
     """Raise UsageError if the run began with other base images.
 
-    ``images`` are the ones here, by version of Python.
+    ``images`` are this machine's, by Python version.
     """
     for key, name in sandbox_place(manifest.sandbox, images).items():
         before = manifest.conditions.get(key)
@@ -261,7 +261,7 @@ def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
-    """Return a run's jobs, ordered by sample, problem, candidate."""
+    """Return a run's jobs in order of sample, problem, candidate."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         AttemptJob(candidate, problems[problem], sample)
@@ -285,10 +285,7 @@ class CallNeeds:
 
     @property
     def limit(self) -> int:
-        """Return a limit of calls that leaves room for retries.
-
-        It suffices for the baseline's run and for the gate's.
-        """
+        """Return a sufficient limit of calls, with room for retries."""
         most = max(self.baseline, self.gate)
         return most + most // _RETRIES + _RETRIES if most else 0
 

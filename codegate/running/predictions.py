@@ -39,7 +39,7 @@ class PredictedCandidates:
     """The candidates of a predictions file, with their answers.
 
     Each model in the file is a candidate, identified by its name and the content of its answers. ``samples`` is the
-    number that every answered problem has from every model; further answers are not used.
+    number of answers that each model has for each answered problem; answers beyond it are not used.
     """
 
     candidates: tuple[CandidateSpec, ...]
@@ -79,9 +79,9 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
     """Write a run's predictions into its folder, as attempts.
 
-    Attempts that exist stay. Announces missing and unused answers. A problem without an answer gets an empty one, which
-    fails as ``no_patch``. Raises UsageError if the answers in the run's folder are missing, or differ from those that
-    the run was planned with.
+    Existing attempts stay. Missing and unused answers are announced. A problem without an answer gets an empty one,
+    which fails as ``no_patch``. Raises UsageError if the answers in the run's folder are missing, or differ from those
+    that the run was planned with.
     """
     wanted = [
         (candidate, problem, sample)
@@ -121,8 +121,8 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:
     """Return the patches of runs as predictions.
 
-    The second value is the number of samples without a patch because of a fault. With ``suite``, predictions have the
-    ids of the exported suite (``slug`` is the repository as ``owner/name``); else the problems' ids.
+    The second value is the number of samples that have no patch because of a fault. With ``suite``, predictions have
+    the ids of the exported suite (``slug`` is the repository as ``owner/name``); without it the problems' ids.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -187,7 +187,7 @@ def grade_predictions(
 ) -> Iterator[Outcome]:
     """Grade the predictions; yield their outcomes in order.
 
-    Several predictions of one model for one problem are its samples. ``sandboxes`` is the most at work at once.
+    Several predictions of one model for one problem are its samples. At most ``sandboxes`` work at once.
     """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}

@@ -36,9 +36,8 @@ SECRETS_VARIABLE: Final = "CODEGATE_SECRETS"
 def check_images(suite: Suite) -> None:
     """Raise UsageError if a suite wants forbidden images or secrets.
 
-    A suite is untrusted. The daemon fetches a recipe's image with the daemon's own registry credentials, and the
-    image's interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that the recipe
-    names.
+    A suite is untrusted. The daemon fetches a recipe's image with its own registry credentials, and the image's
+    interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that the recipe names.
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
     given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
@@ -63,8 +62,8 @@ def check_installed(
 ) -> None:
     """Raise UsageError if the sandbox lacks what recipes need.
 
-    That is a toolchain, a package or an image. If only mined environments lack one, just their problems are lost,
-    unless they are too many of the run's ``total``.
+    That is a toolchain, a package or an image. If only mined environments lack one, their problems are lost but the run
+    goes on, unless they are too many of the run's ``total``.
     """
     known: dict[str, NotInstalled | None] = {}
     lacking: list[tuple[Environment, NotInstalled]] = []
@@ -137,9 +136,8 @@ def check_soundness(
 ) -> dict[str, Fault]:
     """Record which problems can be graded here; return faults.
 
-    A problem is sound if the reference fix passes and the unchanged tree fails. The returned faults, by problem id, are
-    of problems that could not be checked. ``checked`` is called with the numbers of checked problems and of all to
-    check.
+    A problem is sound if the reference fix passes and the unchanged tree fails. The faults, by problem id, are those
+    that prevented a check. ``checked`` is called with two numbers: checked problems and all to check.
 
     Raises:
         CallLimitReached: no time is left; the problems found sound so far are recorded.
@@ -186,8 +184,8 @@ def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
     """Raise InfrastructureError if too many problems cannot be graded.
 
-    ``found`` has, by problem, why it is unsound (a text), the fault that prevented its check, or None for a sound
-    problem. How many are too many depends on ``total``, the run's number of problems; ``found`` may have fewer.
+    ``found`` has by problem the reason why it is unsound (text), the fault that prevented its check, or None if it is
+    sound. ``total`` is the run's number of problems, which decides how many are too many; ``found`` may have fewer.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}

@@ -40,10 +40,10 @@ def execute(
 ) -> Run:
     """Execute the rest of a run; return the run.
 
-    Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
-    (``settled`` returns its key) gets no more samples, and samples that were lost to faults are repeated at the next
-    look. ``probe``: first run one problem of each candidate that calls a model and has no answer yet. ``pilot``: make
-    one sample of this many problems, then stop.
+    Graded outcomes are kept. A run with several planned comparisons makes their samples one comparison after the other.
+    Candidates in the keys that ``settled`` returns get no more samples; samples lost to faults are repeated before the
+    next comparison. ``probe``: first run one problem of each candidate that calls a model and has no answer yet.
+    ``pilot``: make one sample of this many problems, then stop.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
@@ -108,7 +108,7 @@ def execute(
 class _Execution:
     """The threads and counters of one execution of a run.
 
-    Its threads are daemons, so that a blocked one cannot keep the process alive.
+    The threads are daemons, so that a blocked one cannot keep the process alive.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -138,9 +138,9 @@ class _Execution:
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return the jobs ``left`` on the first problems.
+        """Return jobs of ``left`` to run before problems are checked.
 
-        They run before the other problems are checked.
+        They are the model calls on the first problems.
         """
         if not self._setup.options.precheck:
             return []
@@ -150,11 +150,11 @@ class _Execution:
     def probe(self, first: list[AttemptJob], left: list[AttemptJob], over: Callable[[Run], Collection[str]]) -> None:
         """Run up to three jobs of each candidate without answers.
 
-        A second and a third job follow while a limit cuts the candidate's answers. Candidates that are settled
-        (``over``) or were probed before are left out.
+        A second and a third job follow while a limit truncates the candidate's answers. Candidates whose keys ``over``
+        returns, and those probed before, are left out.
 
         Raises:
-            UsageError: a request was declined, or a limit cut every answer; the message names the remedy.
+            UsageError: a request was declined, or a limit truncated every answer; the message names the remedy.
             InfrastructureError: the account behind a key is out of money.
         """
         before = self._setup.journal.load()
@@ -191,7 +191,7 @@ class _Execution:
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
         """Execute the jobs ``left``; raise an error that stops them.
 
-        The progress counts ``done`` earlier jobs and ``later`` ones that follow.
+        ``done`` earlier jobs and ``later`` following jobs are added in the progress.
         """
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
@@ -214,7 +214,7 @@ class _Execution:
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
-        """Raise InfrastructureError because candidates lost most samples to faults.
+        """Raise InfrastructureError: candidates lost most samples to faults.
 
         ``down`` has their keys. The message names the most frequent fault.
         """
@@ -226,7 +226,7 @@ class _Execution:
         )
 
     def give_up(self, run: Run, left: list[AttemptJob]) -> None:
-        """Record remaining jobs as lost to their candidate's commonest fault."""
+        """Record the jobs as lost to their candidate's commonest fault."""
         made = {outcome.key for outcome in run.outcomes}
         for key in {job.candidate.key() for job in left}:
             faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)

@@ -43,7 +43,8 @@ class RunSpec:
 
     Attributes:
         candidates: ignored when a run is resumed.
-        samples: per problem and candidate; ignored when a run is resumed. None: by the gate's looks, or 1 without one.
+        samples: per problem and candidate; ignored when a run is resumed. None: by the gate's looks, or 1 without a
+            gate.
         sandbox: where untrusted code runs; a resumed run keeps its kind.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
@@ -51,12 +52,11 @@ class RunSpec:
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
         floors: policy whose floors decide if ``gate`` is None.
-        no_gate: a new run is to stay ungated, also when it is resumed; a run that was planned for a gate is resumed
-            without it only if this is set.
+        no_gate: a new run stays ungated, also when it is resumed; a run planned for a gate is resumed without it.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
-        images: the baseline's base images by version of Python, used where available.
+        images: the baseline's base images by Python version, used where available.
         pilot: make the first sample of this many problems, then stop; None: the whole run.
         problems: ids of the problems to run; empty: all.
         limit: run only this many problems, in the order of the suite.
@@ -100,7 +100,7 @@ def run_suite(
 
 
 def interruption_words(spec: RunSpec, folder: Path) -> tuple[str, str]:
-    """Return message and remedy of an interrupted run in ``folder``."""
+    """Return the message and remedy after an interruption."""
     return f"interrupted; what the run has made is kept in {folder}.", f"Continue with:\n{_command_again(spec, folder)}"
 
 
@@ -190,7 +190,7 @@ def _run_suite(
 
 
 def check_same_plan(folder: Path, spec: RunSpec) -> None:
-    """Raise UsageError naming where ``spec`` differs from a run's plan."""
+    """Raise UsageError naming where ``spec`` differs from the run's plan."""
     before = Journal.open(folder).manifest
     now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
     if before.gated_by is None and spec.gate is None:  # floors may decide a run that was planned without a gate
@@ -214,8 +214,8 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
 def plan_shards(spec: RunSpec, of: int, name: str | None = None) -> ShardPlan:
     """Split a run into parts for several machines.
 
-    There are at most ``of`` parts, each with at least one problem. The run's id is ``name`` and the plan's digest; by
-    default the name is a new one each time.
+    There are at most ``of`` parts, each with at least one problem. The run's id is ``name``, or without one a new id,
+    followed by the plan's digest.
     """
     return plan_parts(_plan(load_suite(spec.suite), spec, "", name or new_run_id(), fixed=True), of)
 
@@ -332,7 +332,7 @@ def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return a function that returns settled candidates' keys, or None.
+    """Return a function that returns settled candidates' keys.
 
     A candidate is settled if more samples cannot change its verdict. None for a run without a gate.
     """
@@ -348,7 +348,7 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
 def settled_unsampled(suite: Suite, shard: RunManifest, gate: Gate) -> frozenset[str]:
     """Return keys of candidates that a shard need not sample.
 
-    No sample can change the whole run's verdict on them: it cannot be compared, or cannot pass.
+    No sample can change their verdict on the whole run: they cannot be compared, or cannot pass.
     """
     whole = plan_run(suite, shard.candidates, shard.samples, shard.sandbox, shard.id)
     whole = whole.model_copy(update={"conditions": shard.conditions, "proved": shard.proved})

@@ -46,7 +46,7 @@ _CENT: Final = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """The choice of part ``number`` (from 1) of ``of`` parts."""
+    """Which shard to run: number ``number`` (from 1) of ``of``."""
 
     number: int
     of: int
@@ -55,7 +55,7 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A shared run: its id, parts, and samples per problem."""
+    """A shared run: its id, shards (``1/3``), samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
@@ -67,7 +67,7 @@ class ShardPlan:
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Parse a chosen part, such as ``2/3``; None without one."""
+    """Parse a shard such as ``2/3``; None without one."""
     if shard is None and run_id is None:
         return None
     if shard is None or run_id is None:
@@ -85,14 +85,14 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
 
 
 def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
-    """Split ``plan`` into ``of`` parts, at most one per problem."""
+    """Split ``plan`` into ``of`` shards, at most one per problem."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return a plan's digest with ``of`` shards, the same everywhere."""
+    """Return a plan's digest with ``of`` shards, machine-independent."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
@@ -101,7 +101,7 @@ def plan_digest(plan: RunManifest, of: int) -> str:
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
     """Return the manifest of one shard.
 
-    Raises UsageError if ``plan`` does not have the digest that the run's id ends with.
+    Raises UsageError if ``plan`` differs from the one that the run's id was made from.
     """
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
@@ -117,7 +117,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
     """Join the shards' manifests to the whole run's.
 
-    Raises UsageError if it does not have the digest that the run's id ends with.
+    Raises UsageError if it differs from the plan that the run's id was made from.
     """
     first = parts[0]
     shares = [list(part.problems) for part in parts]
@@ -137,7 +137,7 @@ def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
 
 
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
-    """Return ``options`` with limits divided among the shards."""
+    """Return one shard's options, with its part of the limits."""
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
     calls, budget = options.max_model_calls, options.budget_usd
     if calls is not None:
@@ -170,8 +170,8 @@ class _Part:
 def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
     """Return the folders of runs in and below ``folders``.
 
-    Raises UsageError if a folder has none. In a folder of downloaded artifacts a run is one level down, or in a folder
-    ``run`` there, beside its reports.
+    In a folder of downloaded artifacts a run is one level down, or there in a folder ``run`` beside its reports. Raises
+    UsageError if a folder has no run.
     """
     found: list[Path] = []
     for folder in folders:
@@ -202,7 +202,8 @@ def merge_shards(
 ) -> Journal:
     """Merge a run's shards; return the whole run's journal.
 
-    The shards' folders stay unchanged. ``out`` is the whole run's folder, by default ``runs/ID``. ``gate_run`` makes
+    The shards' folders stay unchanged. ``out`` is the whole run's folder, by default ``runs/ID``. ``run_id`` is the
+    expected run's id; None: that of the first shard. ``gate`` is only compared with the planned one; ``gate_run`` makes
     the verdict.
 
     Raises:
