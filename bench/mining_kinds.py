@@ -124,7 +124,7 @@ def figures(rows: Sequence[Row], said: Sequence[bool], name: str) -> tuple[float
 
 
 def keys(row: Row) -> set[tuple[str, float]]:
-    return {(signal.name, signal.for_bug) for signal in row.signals}
+    return {(signal.name, signal.bug_bits) for signal in row.signals}
 
 
 def fitted(rows: Sequence[Row]) -> dict[tuple[str, float], float]:

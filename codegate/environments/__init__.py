@@ -4,7 +4,7 @@ A ``Recipe`` says how a project is set up and tested; it is written by hand or f
 build runs it once with the package indexes in reach. Tests then run on the frozen result, without a network.
 """
 
-from codegate.environments.build import BuildFailed, obtain
+from codegate.environments.build import BuildFailed, obtain_build
 from codegate.environments.commands import holds_only_dependencies
 from codegate.environments.find import find_recipes
 from codegate.environments.inputs import inputs_of
@@ -44,7 +44,7 @@ __all__ = [
     "inputs_of",
     "is_obtainable",
     "languages_of",
-    "obtain",
+    "obtain_build",
     "parse_recipe",
     "project_parts",
     "prune_built",

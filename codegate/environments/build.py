@@ -99,7 +99,7 @@ class BuildFailed(SandboxError):
         super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
 
 
-def obtain(
+def obtain_build(
     recipe: Recipe,
     tree: Tree,
     backend: Backend,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from codegate.environments.indirect import ASSIGNED, ELSEWHERE, below, indirect_texts
+from codegate.environments.indirect import ASSIGNED, ELSEWHERE, indirect_texts, path_below
 from codegate.environments.recipe import Recipe, split_module_flag
-from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, short
+from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, shorten
 from codegate.suite import Tree
 
 _DEEPEST: Final = 5  # levels of scripts and targets that call each other
@@ -72,7 +72,8 @@ class TestCommand:
 class Commands:
     """Finds test commands in shell texts of CI.
 
-    It follows scripts, make targets and tox into the files of ``tree``.
+    It follows scripts, make targets and tox into the files of ``tree``. ``env`` has the values of variables; ``python``
+    is the version for which tox runs.
     """
 
     tree: Tree
@@ -95,7 +96,7 @@ class Commands:
                 if piece.startswith(("cd ", "export ")):
                     words = _split(piece)
                     if words[:1] == ["cd"] and len(words) == 2:
-                        folder = below(folder, words[1])
+                        folder = path_below(folder, words[1])
                     if words[:1] == ["export"] and not line.startswith((" ", "\t")):
                         assigned = (ASSIGNED.fullmatch(word) for word in words[1:] if "$" not in word)
                         reader = replace(reader, env={**reader.env, **{one[1]: one[2] for one in assigned if one}})
@@ -104,7 +105,7 @@ class Commands:
                     before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
                     left_out = one.left_out
                     if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
-                        clause = f"what goes before `{short(shlex.join(one.words))}`: it has a branch or a loop"
+                        clause = f"what goes before `{shorten(shlex.join(one.words))}`: it has a branch or a loop"
                         before, left_out = "", (*left_out, clause)
                     own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
                     (known if one.known else maybe).append(
@@ -161,7 +162,7 @@ class Commands:
             if name in self.env:
                 return self.env[name]
             if match[3] is None and not (name or "").isdigit() and name not in {"@", "*"}:
-                left_out.append(f"`{short(match[0])}` has no value here")
+                left_out.append(f"`{shorten(match[0])}` has no value here")
             return match[3] or ""
 
         return _VARIABLE.sub(value, text)
@@ -249,7 +250,7 @@ def _tests_alone(command: TestCommand) -> TestCommand:
         words = [words[0], *(word for last, word in pairwise(words) if word[0] == "-" or last in valued), "test"]
     if words == list(command.words):
         return command
-    clause = f"`{short(shlex.join(command.words))}` is rewritten: tests alone are run"
+    clause = f"`{shorten(shlex.join(command.words))}` is rewritten: tests alone are run"
     return replace(command, words=tuple(words), left_out=(*command.left_out, clause), rewritten=True)
 
 

@@ -17,7 +17,7 @@ from codegate.environments.commands import Commands, TestCommand, prefetch
 from codegate.environments.expressions import text_value
 from codegate.environments.locks import PYTEST, implied_commands, languages_of, tests_of
 from codegate.environments.recipe import FoundRecipe, Origin, parse_recipe
-from codegate.environments.steps import GITHUB_PLACES, rewrite_step, short
+from codegate.environments.steps import GITHUB_PLACES, rewrite_step, shorten
 from codegate.environments.tools import PACKAGE, Has, declared_version, in_index, nearest_version, read_action
 from codegate.environments.workflows import CiJob, CiStep, read_jobs
 from codegate.suite import Tree
@@ -148,7 +148,7 @@ def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
         )
         if tests and draft.steps:
             lighter = replace(deepcopy(draft), steps=[], origin="light")
-            lighter.left_out += [f"`{short(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
+            lighter.left_out += [f"`{shorten(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
             for text, place in steps:
                 lighter.run(text, draft.test.folder if draft.test is not None else "", {}, place)
             yield lighter
@@ -185,7 +185,7 @@ def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
         tests = commands.tests_in(step.run, step.folder)
         kept = draft.test or next(iter(tests), None)
         others = [one for one in tests if kept and (one.words, one.folder) != (kept.words, kept.folder)]
-        draft.left_out += [f"`{short(shlex.join(one.words))}` runs tests too: one command is kept" for one in others]
+        draft.left_out += [f"`{shorten(shlex.join(one.words))}` runs tests too: one command is kept" for one in others]
         if draft.test is not None:
             continue
         for test in tests[:1]:
@@ -206,7 +206,7 @@ def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
 
 
 def _add_action(draft: _Draft, tree: Tree, step: CiStep, has: Has | None) -> None:
-    name = short(step.uses.partition("@")[0])
+    name = shorten(step.uses.partition("@")[0])
     read = read_action(tree, step.uses, step.given)
     if read is None:
         draft.doubt([f"`uses: {name}` is no action that is known here"])
@@ -225,7 +225,7 @@ def _add_services(draft: _Draft, job: CiJob) -> None:
         image = str(service.get("image") or "")
         kind = next((kind for kind, like in _PRESETS.items() if re.search(like, image)), None)
         if kind is None:
-            draft.doubt([f"the service `{short(image or host)}`: there is no preset; write `{{run: …, ready: …}}`"])
+            draft.doubt([f"the service `{shorten(image or host)}`: there is no preset; write `{{run: …, ready: …}}`"])
             continue
         draft.services.append(kind)
         draft.sources["services"] = draft.place
@@ -321,8 +321,8 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
         usual = implied_commands(tree, folder)[1] if most else ""
         tests = [one for one in Commands(tree, draft.env).tests_in(usual, folder) if one.known]
         draft.test = tests[0] if tests else draft.test
-        instead = f"`{short(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
-        draft.left_out.append(f"`{short(words)}` is no test runner that is known: {instead}")
+        instead = f"`{shorten(shlex.join(tests[0].words))}` is taken" if tests else "it needs `report`, JUnit XML"
+        draft.left_out.append(f"`{shorten(words)}` is no test runner that is known: {instead}")
     tool = _toolchain_of(draft.test) if draft.test is not None else ""
     if (not draft.steps or usual) and tool in {"python", "node"}:
         for text, place in implied_commands(tree, folder)[0]:

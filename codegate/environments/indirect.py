@@ -51,7 +51,7 @@ def indirect_texts(
         yield from _target(tree, program, rest, folder)
     else:
         name = rest[0] if program in {"sh", "bash"} and rest else program
-        path = below(folder, name)
+        path = path_below(folder, name)
         text = read_tree_text(tree, path) if "/" in name or name != program else ""
         if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
             yield text, folder, f"`{path}`"
@@ -68,7 +68,7 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
     queue = iter(words[:end])
     for word in queue:
         if word in {"--prefix", "-C", "--dir", "--cwd"}:
-            folder = below(folder, next(queue, ""))
+            folder = path_below(folder, next(queue, ""))
         elif not plain and word.startswith("-") and word not in {"-s", "--silent", "--bun"}:
             return
         elif word not in {"run", "run-script", "--silent"} or len(plain) > 0:
@@ -77,7 +77,7 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
     if not words:
         return
     name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
-    path = below(folder, "package.json")
+    path = path_below(folder, "package.json")
     scripts = mapping(read_tree_json(tree, path).get("scripts"))
     if isinstance(script := scripts.get(name), str):
         texts = [*strings(scripts.get(f"pre{name}")), " ".join([script, *map(shlex.quote, arguments)])]
@@ -95,12 +95,12 @@ def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator
     queue = iter(words)
     for word in queue:
         if word == "-C":
-            folder = below(folder, next(queue, ""))
+            folder = path_below(folder, next(queue, ""))
         elif match := ASSIGNED.fullmatch(word):
             variables[match[1]] = match[2]
         elif not word.startswith("-"):
             targets.append(word)
-    for path in (below(folder, name) for name in names):
+    for path in (path_below(folder, name) for name in names):
         text = read_tree_text(tree, path)
         for target in targets if text else ():
             lines = list(_recipe_lines(text, target, variables, set()))
@@ -183,7 +183,7 @@ def _tables(tree: Tree, inside: str) -> Mapping[str, Mapping[str, object]]:
     return {"tox.toml": read_toml(tree, f"{inside}tox.toml"), "pyproject.toml": own if isinstance(own, dict) else {}}
 
 
-def below(folder: str, name: str) -> str:
+def path_below(folder: str, name: str) -> str:
     """Return ``folder/name``, or ``ELSEWHERE`` if outside of the repository."""
     # A path that leaves the root, or is absolute, is no file of the tree, and neither is one below it.
     if folder == ELSEWHERE:

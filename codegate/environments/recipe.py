@@ -13,7 +13,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from codegate.durable import digest, sha256
-from codegate.environments.steps import short
+from codegate.environments.steps import shorten
 from codegate.strict import Strict, printable
 from codegate.suite import (
     RECIPE,
@@ -218,7 +218,7 @@ class FoundRecipe:
         The steps are listed as left out, with the reason ``why``.
         """
         lacking = [line for line in self.recipe.setup if line not in recipe.setup]
-        clauses = [f"`{short(line)}`: {why}" for line in lacking]
+        clauses = [f"`{shorten(line)}`: {why}" for line in lacking]
         places = {line: self.sources.get(f"setup.{index}", "") for index, line in enumerate(self.recipe.setup)}
         sources = {key: place for key, place in self.sources.items() if not key.startswith("setup.")}
         sources |= {f"setup.{index}": places.get(line, "") for index, line in enumerate(recipe.setup)}

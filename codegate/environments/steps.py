@@ -64,20 +64,20 @@ def rewrite_step(text: str) -> RewrittenStep:
         return ":"
 
     def drop(reason: str, match: re.Match[str]) -> str:
-        left_out.append(f"`{short(match[0])}`: {reason}")
+        left_out.append(f"`{shorten(match[0])}`: {reason}")
         return ":"
 
     def editable(match: re.Match[str]) -> str:
         changed = _COPY.sub(r"-e \1", match[0])
         if changed != match[0]:
-            left_out.append(f"`{short(match[0])}` is rewritten with `-e`: tests would run a copy of the project")
+            left_out.append(f"`{shorten(match[0])}` is rewritten with `-e`: tests would run a copy of the project")
         return changed
 
     def export(match: re.Match[str]) -> str:
         env[match[1]] = match[2]
         return ""
 
-    unknown = tuple(dict.fromkeys(short(expression) for expression in EXPRESSION.findall(text)))
+    unknown = tuple(dict.fromkeys(shorten(expression) for expression in EXPRESSION.findall(text)))
     left_out += [f"`{expression}` has no value here" for expression in unknown]
     if unknown:
         lines = [] if STRUCTURE.search(text) else [line for line in text.splitlines() if "${{" not in line]
@@ -104,6 +104,6 @@ def one_line_each(text: str) -> str:
     return re.sub(r"\\\n\s*", " ", text)
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a command's beginning on one line, for messages."""
     return " ".join(text.split())[:80]

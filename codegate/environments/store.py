@@ -167,7 +167,7 @@ def kept_layers() -> list[tuple[Path, LayerFile]]:
     return [(path, described) for path in paths if (described := read_layer_file(path)) is not None]
 
 
-def drop(path: Path) -> int:
+def remove_build(path: Path) -> int:
     """Remove an unused build; return its size in bytes.
 
     ``path`` is the build's JSON file. Return 0 if the build is in use.
@@ -201,7 +201,7 @@ def make_room() -> None:
         if total <= most:
             return
         with contextlib.suppress(OSError):
-            size = drop(path)
+            size = remove_build(path)
             if size:
                 total -= size
                 words = f"environment {path.stem[:12]} is removed ({size / 1e9:.1f} GB): it was used least recently"

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import Field, ValidationError
 
 from codegate.durable import digest, sha256, sha256_of, write_atomic
-from codegate.environments.store import drop, kept_layers, new_archive, read_layer_file
+from codegate.environments.store import kept_layers, new_archive, read_layer_file, remove_build
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox import remove_layer_images
 from codegate.sandbox.cache import layers_folder, temporary_folder
@@ -120,7 +120,7 @@ def prune_built(days: int) -> tuple[int, int]:
     try:
         for path, _ in kept_layers():
             if path.stat().st_mtime < time.time() - days * _DAY:
-                dropped = drop(path)
+                dropped = remove_build(path)
                 count, size = count + bool(dropped), size + dropped
     except OSError as error:
         raise InfrastructureError(f"cannot remove environments: {error}.", "Remove the folder by hand.") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 from codegate.durable import digest
-from codegate.environments import BuildFailed, Built, obtain, recipe_of
+from codegate.environments import BuildFailed, Built, obtain_build, recipe_of
 from codegate.environments.services import SandboxWithServers, servers_of
 from codegate.errors import UsageError
 from codegate.grading.controls.copies import OriginalTests
@@ -230,7 +230,7 @@ class Sandboxes:
         else:
             tree = self._tree(manifest.base)
         recipe, resolved = recipe_of(environment), environment.resolved
-        return obtain(recipe, tree, self.backend, day=manifest.day, resolved=resolved)
+        return obtain_build(recipe, tree, self.backend, day=manifest.day, resolved=resolved)
 
     def _with_services(self, environment: EnvironmentManifest, sandbox: Sandbox) -> Sandbox:
         servers = servers_of(recipe_of(self._environments[environment.id]))

@@ -77,8 +77,8 @@ def duplicates(units: list[MergedChange], head: PathClassifier, repository: Path
     """Return the commits that repeat another commit's change.
 
     Two changes are the same if they have the same pull request or the same source blobs, or (given the ``repository``)
-    the same `git patch-id`: a backport, or a fix made on two branches. Of such changes the one with the most changed
-    lines of source and tests is kept, then the oldest.
+    the same `git patch-id`: a backport, or a fix made on two branches. Of such changes, the one with the most changed
+    lines of source and tests is kept, of equal ones the oldest.
 
     Raises:
         GitError: git failed.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codegate.durable import check_new_folder, sha256
-from codegate.environments import Recipe, environment_of, find_recipes, obtain, toolchain_check
+from codegate.environments import Recipe, environment_of, find_recipes, obtain_build, toolchain_check
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.languages import PathClassifier
@@ -181,7 +181,7 @@ def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = F
     packages = "pytest numpy" if numpy else "pytest"
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
     today = datetime.now(UTC).date()
-    built = obtain(recipe, Tree(), backend, day=today)
+    built = obtain_build(recipe, Tree(), backend, day=today)
     return environment_of("tasks", recipe, built.resolved, day=today)
 
 

@@ -1,10 +1,11 @@
 """Tell bug fixes from features and other changes.
 
-A change counts as a bug fix unless more bits speak for another kind. About half of the changes whose tests fail before
-and pass after them are features. Signals tell the two apart: the first telling word of its title, its labels on GitHub,
-whether its tests use names that it adds, and its size. Each signal adds its weight in bits, and all are shown. The
-words alone order the queue. Weights are the binary logarithm of how much more often a signal was seen among
-hand-labelled, executed bug fixes than among other executed changes (``bench/mining_kinds.py``), pulled towards zero.
+About half of the changes whose tests fail before and pass after them are features. Signals tell the two apart: the
+first telling word of a change's title, its labels on GitHub, whether its tests use names that it adds, and its size.
+Each signal has a weight in bits, and all are shown. A change counts as a bug fix unless the bits for another kind
+prevail. The words alone order the queue. Weights are the binary logarithm of how much more often a signal was seen
+among hand-labelled, executed bug fixes than among other executed changes (``bench/mining_kinds.py``), pulled towards
+zero.
 """
 
 import re
@@ -93,12 +94,12 @@ class Signal:
     detail: str
 
     @property
-    def for_bug(self) -> float:
+    def bug_bits(self) -> float:
         """Return the bits that speak for a bug fix."""
         return self.bits if self.kind in BUGS else -self.bits
 
     def __str__(self) -> str:
-        return " ".join(f"{self.for_bug:+.1f} {self.name}: {encodable(self.detail)}".split())[:200]
+        return " ".join(f"{self.bug_bits:+.1f} {self.name}: {encodable(self.detail)}".split())[:200]
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def without_type(title: str) -> str:
 
 def _score(found: list[Signal]) -> BugScore:
     ordered = sorted(found, key=lambda signal: -signal.bits)
-    return BugScore(sum(signal.for_bug for signal in found), tuple(map(str, ordered)))
+    return BugScore(sum(signal.bug_bits for signal in found), tuple(map(str, ordered)))
 
 
 def _words(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[Signal]:
@@ -157,7 +158,7 @@ def _words(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[Signal
 def _title_or_branch(unit: MergedChange) -> list[Signal]:
     """Return the title's signals, or else the branch's.
 
-    The title of a merge without one is the subject of its first commit, the last line of its message.
+    If a merge has no title, the subject of its first commit counts, which is the last line of its message.
     """
     title = unit.message.rstrip().rpartition("\n")[2] if unit.title.startswith("Merge ") else unit.title
     return [*_title("title", title)] or [*_title("branch", unit.branch, 0.5)]

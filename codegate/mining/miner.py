@@ -17,10 +17,10 @@ from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.environments.opening import (
     NewestTree,
     base_tree,
-    builds_of_written,
+    builds_of_own_recipe,
+    builds_of_suite,
     choose_recipe,
     files_to_try,
-    recorded_of,
     try_recipe,
 )
 from codegate.mining.environments.recorded import RecordedBuilds
@@ -147,11 +147,11 @@ def _builds(
 
     head, known = (
         NewestTree.of(repository, tip, partial(files_to_try, queue, options.names(), options.path), options.path),
-        recorded_of(old, sandboxes),
+        builds_of_suite(old, sandboxes),
     )
     if options.recipe is not None:
         say(f"building the recipe on {tip[:12]}")
-        builds = builds_of_written(options.recipe, sandboxes, known, options.path)
+        builds = builds_of_own_recipe(options.recipe, sandboxes, known, options.path)
         tried = try_recipe(builds, languages, sandboxes, head)
         say(f"the recipe works on {tip[:12]}: {tried.words}")
         return builds

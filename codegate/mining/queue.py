@@ -128,7 +128,7 @@ class Budget:
         self._timer.daemon = True
         self._timer.start()
 
-    def patience(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds left to wait for a result."""
         return max(0.0, self._deadline + GRACE_SECONDS - time.monotonic())
 
@@ -202,7 +202,7 @@ class Queue:
         try:
             for prospect in queue:
                 self._end(prospect, self.futures[prospect.unit.commit], total)
-            self._fill()
+            self._drop_surplus()
         except KeyboardInterrupt as error:
             self.builder.stop.set()
             close_soon(self.builder.sandboxes.backend)
@@ -213,7 +213,7 @@ class Queue:
             self.builder.stop.set()
             self.builder.sandboxes.stop()
             tasks.clear()
-            deadline = time.monotonic() + min(GRACE_SECONDS, self.budget.patience())
+            deadline = time.monotonic() + min(GRACE_SECONDS, self.budget.seconds_left())
             for worker in workers:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
@@ -315,7 +315,7 @@ class Queue:
         if not ending.remembered:
             self._check_first(end)
 
-    def _fill(self) -> None:
+    def _drop_surplus(self) -> None:
         """Drop surplus problems; keep those with executed examples first."""
         most = self.options.max_problems
         ordered = sorted(self.built, key=lambda each: each.problem.quoted)
@@ -343,10 +343,10 @@ class Queue:
         ``total`` is the number of changes to try.
         """
         while True:
-            patience = self.budget.patience()
-            if wait([future], min(patience, _PROGRESS_SECONDS)).done:
+            left = self.budget.seconds_left()
+            if wait([future], min(left, _PROGRESS_SECONDS)).done:
                 return True
-            if patience <= 0:
+            if left <= 0:
                 return False
             now = time.monotonic()
             at_work = [
@@ -368,7 +368,7 @@ class Queue:
         # any order, so a slow one at the head of the queue says nothing about those behind it.
         fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
         tried = sum(future.done() for future in fresh)
-        budget = self.budget.patience() / 60
+        budget = self.budget.seconds_left() / 60
         if tried < _FEW:
             return budget
         return min(budget, (now - self.started) / tried * (len(fresh) - tried) / 60)

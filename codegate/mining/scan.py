@@ -15,7 +15,7 @@ from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import GitHubEnrichment, open_forge
 from codegate.mining.sources.history import read_merged_changes
-from codegate.mining.units import Prospect, Rejected, reject_by_text, reversed_units
+from codegate.mining.units import Prospect, Rejected, reject_by_text, reverted_commits
 from codegate.suite import GitError, git, read_commit
 
 _NEIGHBOURS: Final = 20
@@ -53,7 +53,7 @@ def scan(
         raise UsageError(f"there is no folder {options.path} in {tip[:12]}.", "Give --path from the repository's root.")
     head = PathClassifier.of(newest)
     name = options.names()
-    taken_back = reversed_units(units)
+    taken_back = reverted_commits(units)
     fixes_only, fixes = set(options.kinds) <= set(DEFAULT_KINDS), not set(options.kinds).isdisjoint(DEFAULT_KINDS)
     best_first = partial(_best_first, fixes=fixes)
     prospects: list[Prospect] = []

@@ -123,7 +123,7 @@ def reject_by_text(unit: MergedChange, bug: BugScore, *, fixes_only: bool = True
     return None
 
 
-def reversed_units(units: Iterable[MergedChange]) -> dict[str, str]:
+def reverted_commits(units: Iterable[MergedChange]) -> dict[str, str]:
     """Return commits that a later change reverts or calls faulty.
 
     The result maps each commit to the later one. Such a commit makes no problem, because a correct solution may fail

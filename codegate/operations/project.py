@@ -22,7 +22,7 @@ from codegate.mining import find_slug
 from codegate.mining.environments.opening import (
     NewestTree,
     RecipeRun,
-    builds_of_written,
+    builds_of_own_recipe,
     choose_recipe,
     evenly_spaced,
     runnable_tests,
@@ -141,7 +141,7 @@ def try_on_head(
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))
         try:
             if recipe is not None:
-                return None, try_recipe(builds_of_written(recipe, sandboxes), languages, sandboxes, head)
+                return None, try_recipe(builds_of_own_recipe(recipe, sandboxes), languages, sandboxes, head)
             proved = choose_recipe(path, head, languages, sandboxes, say)
             return proved.found, proved.tried
         finally:

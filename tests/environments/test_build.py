@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegate.environments import Recipe
-from codegate.environments.build import BuildFailed, obtain
+from codegate.environments.build import BuildFailed, obtain_build
 from codegate.environments.inputs import inputs_of
 from codegate.environments.secrets import SecretInArchive
 from codegate.environments.store import Built
@@ -91,7 +91,7 @@ def test_what_set_up_leaves_is_in_each_sandbox_writable_and_afresh(backend: Back
         'git log --format=%s 2>/dev/null || echo base\necho "$APP_SECRET" > "$HOME/app"',
         env={"APP_SECRET": "of the recipe"},
     )
-    built = obtain(recipe, TREE, backend, day=DAY)
+    built = obtain_build(recipe, TREE, backend, day=DAY)
     look = 'cat out/app.txt notes.txt "$HOME/app"; ls -d data; echo "$APP_SECRET"; ls -A | grep -c git'
     change = 'echo x > out/app.txt; rm -r data; echo x > "$HOME/app"'
     first, _, third = run(backend, built, look, change, "cat out/app.txt")
@@ -112,7 +112,7 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
     found: list[Built] = []
 
     def call() -> None:
-        found.append(obtain(recipe, TREE, bwrap_backend, day=DAY))
+        found.append(obtain_build(recipe, TREE, bwrap_backend, day=DAY))
 
     threads = [threading.Thread(target=call) for _ in range(3)]
     for thread in threads:
@@ -121,7 +121,7 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
         thread.join()
     assert [path for path in seen if "ruff" not in path] == ["/asked"]  # whose tools may have to be installed
     assert len({built.layer.sha256 for built in found}) == 1
-    other = obtain(shell(f"{FETCH}{index.url}/other && mkdir data"), TREE, bwrap_backend, day=DAY)
+    other = obtain_build(shell(f"{FETCH}{index.url}/other && mkdir data"), TREE, bwrap_backend, day=DAY)
     assert other.inputs != found[0].inputs
     assert seen[-2:] == ["/asked", "/other"]
 
@@ -129,18 +129,18 @@ def test_a_build_is_found_again_and_made_once_by_callers_at_a_time(
 def test_of_a_recipe_that_was_found_what_fails_is_left_out(bwrap_backend: Backend) -> None:
     recipe = shell("mkdir data", "grep -q nowhere notes.txt")
     with pytest.raises(BuildFailed):
-        obtain(recipe, TREE, bwrap_backend, day=DAY)
-    built = obtain(recipe, TREE, bwrap_backend, day=DAY, found=True)
+        obtain_build(recipe, TREE, bwrap_backend, day=DAY)
+    built = obtain_build(recipe, TREE, bwrap_backend, day=DAY, found=True)
     assert built.recipe == shell("mkdir data")
     assert built.inputs == inputs_of(built.recipe, TREE, bwrap_backend)
     assert built.notes == (
         "left out `grep -q nowhere notes.txt`: it failed with exit code 1; it printed last: nothing",
     )
-    assert obtain(recipe, TREE, bwrap_backend, day=DAY, found=True) == built, "it is found again"
+    assert obtain_build(recipe, TREE, bwrap_backend, day=DAY, found=True) == built, "it is found again"
     with pytest.raises(BuildFailed, match="grep -q nowhere"):  # of a written recipe nothing is left out
-        obtain(recipe, TREE, bwrap_backend, day=DAY)
+        obtain_build(recipe, TREE, bwrap_backend, day=DAY)
     with pytest.raises(BuildFailed):
-        obtain(shell("grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY, found=True)
+        obtain_build(shell("grep -q nowhere notes.txt"), TREE, bwrap_backend, day=DAY, found=True)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_step_that_fails_ends_the_build_with_what_it_printed(
 ) -> None:
     before = archives()
     with pytest.raises(BuildFailed) as failed:
-        obtain(shell(*setup), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell(*setup), TREE, bwrap_backend, day=DAY)
     assert failed.value.step in setup[step]
     for word in words:
         assert word in str(failed.value)
@@ -178,7 +178,7 @@ def test_all_that_a_failed_step_printed_is_in_the_log_for_v(
     bwrap_backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("DEBUG", "codegate"), pytest.raises(BuildFailed) as failed:
-        obtain(shell("printf 'the %s\\n' cause; seq 60; exit 1"), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell("printf 'the %s\\n' cause; seq 60; exit 1"), TREE, bwrap_backend, day=DAY)
     assert ("the cause" in caplog.text, "the cause" in str(failed.value)) == (True, False)
     assert failed.value.remedy.endswith("-v shows all of its output.")
 
@@ -190,7 +190,7 @@ def test_a_step_that_could_not_reach_an_index_names_it(bwrap_backend: Backend, m
         address = f"http://127.0.0.1:{closed.getsockname()[1]}/simple"
     monkeypatch.setenv("UV_INDEX", address)
     with pytest.raises(BuildFailed) as failed:
-        obtain(shell(f"{FETCH}{address} 2>/dev/null"), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell(f"{FETCH}{address} 2>/dev/null"), TREE, bwrap_backend, day=DAY)
     assert failed.value.remedy == "From this machine, 127.0.0.1 cannot be reached: Connection refused."
     assert failed.value.unreachable
 
@@ -202,20 +202,20 @@ def test_a_package_that_cannot_be_built_is_left_out_once_and_said(bwrap_backend:
     ).replace("`", "'")
     written = "acme-core==1\nAcme.Broken==1 \\\n  --hash=sha256:00\nacme-broken-not==1\n"
     tree = Tree({**TREE, "requirements.in": TreeFile(written.encode())})
-    built = obtain(shell(f"{install}\ncp requirements.in used"), tree, bwrap_backend, day=DAY)
+    built = obtain_build(shell(f"{install}\ncp requirements.in used"), tree, bwrap_backend, day=DAY)
     assert run(bwrap_backend, built, "cat used requirements.in", tree=tree)[0].stdout.decode() == (
         "acme-core==1\n\nacme-broken-not==1\n" + written
     )
     assert [note.partition(" is left out: ")[0] for note in built.notes] == ["Acme.Broken"]
     worse = Tree({**tree, "requirements.in": TreeFile(f"{written}other-broken==1\n".encode())})
     with pytest.raises(BuildFailed, match=r"^Acme\.Broken cannot be installed"):
-        obtain(shell(f"{install}\ncp requirements.in used"), worse, bwrap_backend, day=DAY)
+        obtain_build(shell(f"{install}\ncp requirements.in used"), worse, bwrap_backend, day=DAY)
 
 
 def test_the_project_itself_is_no_package_that_cannot_be_installed(bwrap_backend: Backend) -> None:
     fails = "echo \"ERROR: Failed to build 'file:///workspace' when getting requirements\" >&2; touch a; exit 1"
     with pytest.raises(BuildFailed, match="Failed to build 'file:///workspace'") as failed:
-        obtain(shell(fails), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell(fails), TREE, bwrap_backend, day=DAY)
     assert failed.value.package == ""
 
 
@@ -255,7 +255,7 @@ def test_a_hostile_set_up_reaches_no_file_and_no_host(backend: Backend, tmp_path
         words = f"{tmp_path}/own.txt {threading.get_native_id()} {port}"
         tree = Tree({**TREE, "hostile.py": TreeFile(HOSTILE.encode())})
         recipe = shell(f"python3 hostile.py {words}", hosts=["localhost"])
-        built = obtain(recipe, tree, backend, day=DAY)
+        built = obtain_build(recipe, tree, backend, day=DAY)
         done = run(backend, built, "cat out/link /opt/env/root/etc/shadow", FETCH + neighbour.url, tree=tree)
     assert [one.exit_code != 0 for one in done] == [True, True]
     assert not seen
@@ -263,8 +263,10 @@ def test_a_hostile_set_up_reaches_no_file_and_no_host(backend: Backend, tmp_path
 
 
 def test_one_environment_has_nothing_of_another(bwrap_backend: Backend) -> None:
-    one = obtain(shell('echo mine > "$HOME/mine"; echo mine > mine'), TREE, bwrap_backend, day=DAY)
-    other = obtain(shell('find / -name mine >found 2>/dev/null || true; ls -A "$HOME"'), TREE, bwrap_backend, day=DAY)
+    one = obtain_build(shell('echo mine > "$HOME/mine"; echo mine > mine'), TREE, bwrap_backend, day=DAY)
+    other = obtain_build(
+        shell('find / -name mine >found 2>/dev/null || true; ls -A "$HOME"'), TREE, bwrap_backend, day=DAY
+    )
     assert run(bwrap_backend, one, "cat mine")[0].stdout == b"mine\n"
     assert run(bwrap_backend, other, 'cat found; ls "$HOME"; cat mine')[0].stdout == b""
 
@@ -274,7 +276,7 @@ def test_a_build_serves_no_other_tree_whose_hooks_may_differ(bwrap_backend: Back
     recipe = shell("cat build_*.py > made")
     for day, name in ((DAY, "mine"), (DAY + timedelta(1), "theirs")):
         tree = TREE.overlay({"build_hook.py": TreeFile(name.encode())})
-        built = obtain(recipe, tree, bwrap_backend, day=day)
+        built = obtain_build(recipe, tree, bwrap_backend, day=day)
         assert run(bwrap_backend, built, "cat made", tree=tree)[0].stdout == name.encode()
 
 
@@ -293,7 +295,7 @@ def test_a_private_index_is_reached_its_credentials_are_found_nowhere_and_a_rebu
     tree = python_tree()
     install = "uv pip install acme-core --exclude-newer-package acme-core=false"
     recipe = shell(f"{install}\nenv | grep -c INDEX", secrets=["PIP_EXTRA_INDEX_URL"])
-    built = obtain(recipe, tree, bwrap_backend, day=DAY)
+    built = obtain_build(recipe, tree, bwrap_backend, day=DAY)
     done = run(
         bwrap_backend, built, "python -c 'import acme_core, sys; print(sys.prefix)'; env; uv pip list", tree=tree
     )[0]
@@ -310,7 +312,7 @@ def test_a_private_index_is_reached_its_credentials_are_found_nowhere_and_a_rebu
             assert not [secret for secret in secrets if secret in content], path
 
     built.layer.archive.unlink()  # as on another machine, and the index has a newer version by now
-    again = obtain(recipe, tree, bwrap_backend, day=DAY, resolved=built.resolved)
+    again = obtain_build(recipe, tree, bwrap_backend, day=DAY, resolved=built.resolved)
     assert (again.resolved, again.inputs) == (built.resolved, built.inputs)
 
 
@@ -321,39 +323,41 @@ def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
     before = archives()
     monkeypatch.setenv("ACME_TOKEN", PASSWORD)
     with pytest.raises(SecretInArchive, match=r"the secret ACME_TOKEN in /opt/env/home/\.netrc"):
-        obtain(shell(f'echo "token {form}" > ~/.netrc', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell(f'echo "token {form}" > ~/.netrc', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
     with pytest.raises(BuildFailed) as failed:
-        obtain(shell('echo "token is $ACME_TOKEN"; false', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell('echo "token is $ACME_TOKEN"; false', secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
     assert failed.value.lines == ("token is [redacted]",)
     monkeypatch.setenv("ACME_TOKEN", "short")
     with pytest.raises(UsageError, match="ACME_TOKEN has fewer than 8 characters"):
-        obtain(shell("true", secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
+        obtain_build(shell("true", secrets=["ACME_TOKEN"]), TREE, bwrap_backend, day=DAY)
     assert archives() == before
 
 
 def test_a_command_that_fails_with_the_packages_of_the_day_has_todays(bwrap_backend: Backend, index: Server) -> None:
     recipe = shell("uv pip install acme-core", "mkdir data")
-    built = obtain(recipe, python_tree(), bwrap_backend, day=DAY)
+    built = obtain_build(recipe, python_tree(), bwrap_backend, day=DAY)
     assert "acme-core==" in built.resolved
     assert built.recipe == recipe
     again = "it was run again with today's"
     assert built.notes == (f"`uv pip install acme-core` failed with exit code 1 with the packages of {DAY}; {again}",)
     built.layer.archive.unlink()  # as on another machine
-    rebuilt = obtain(built.recipe, python_tree(), bwrap_backend, day=DAY, resolved=built.resolved)
+    rebuilt = obtain_build(built.recipe, python_tree(), bwrap_backend, day=DAY, resolved=built.resolved)
     assert (rebuilt.resolved, rebuilt.notes) == (built.resolved, built.notes)
     with pytest.raises(BuildFailed, match="acme-none"):
-        obtain(shell("uv pip install acme-none"), python_tree(), bwrap_backend, day=DAY)
+        obtain_build(shell("uv pip install acme-none"), python_tree(), bwrap_backend, day=DAY)
 
 
 def test_a_command_that_fails_with_the_setuptools_of_the_day_has_a_later_one(
     bwrap_backend: Backend, index: Server
 ) -> None:
     step = 'grep setuptools "$UV_CONFIG_FILE" && test -n "$UV_EXCLUDE_NEWER"'
-    built = obtain(shell(step, "mkdir data"), python_tree(), bwrap_backend, day=DAY)
+    built = obtain_build(shell(step, "mkdir data"), python_tree(), bwrap_backend, day=DAY)
     again = "it was run again with setuptools of 2022-12-31"
     assert built.notes == (f"`{step}` failed with exit code 2 with the packages of {DAY}; {again}",)
     built.layer.archive.unlink()
-    assert obtain(built.recipe, python_tree(), bwrap_backend, day=DAY, resolved=built.resolved).notes == built.notes
+    assert (
+        obtain_build(built.recipe, python_tree(), bwrap_backend, day=DAY, resolved=built.resolved).notes == built.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -364,28 +368,28 @@ def test_only_a_date_of_codegates_own_is_left_out_and_only_where_one_counts(
 ) -> None:
     recipe = shell(f"{FETCH}{index.url}/tried\nfalse", env=env)
     with pytest.raises(BuildFailed):
-        obtain(recipe, python_tree() if python else TREE, bwrap_backend, day=DAY)
+        obtain_build(recipe, python_tree() if python else TREE, bwrap_backend, day=DAY)
     assert seen.count("/tried") == tries
     if tries > 1:
         seen.clear()
         with pytest.raises(BuildFailed):
-            obtain(recipe, python_tree(), bwrap_backend, day=DAY, resolved="acme-core==1.0\n")
+            obtain_build(recipe, python_tree(), bwrap_backend, day=DAY, resolved="acme-core==1.0\n")
         assert seen.count("/tried") == tries, "with the versions that it had, whatever its day"
 
 
 def test_a_rebuild_is_found_by_the_versions_that_it_was_told_to_have(bwrap_backend: Backend) -> None:
     recipe = shell("mkdir told")
-    rebuilt = obtain(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n")
+    rebuilt = obtain_build(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n")
     assert rebuilt.resolved != "pip==1.0\n"
-    assert obtain(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n") == rebuilt
+    assert obtain_build(recipe, TREE, bwrap_backend, day=DAY, resolved="pip==1.0\n") == rebuilt
 
 
 def test_the_nearest_build_is_begun_with_unless_set_up_fails_on_it(bwrap_backend: Backend) -> None:
-    first = obtain(shell("echo 1 > $HOME/count"), TREE, bwrap_backend, day=DAY)
+    first = obtain_build(shell("echo 1 > $HOME/count"), TREE, bwrap_backend, day=DAY)
     add = shell("cat $HOME/count > $HOME/seen 2>/dev/null || true; echo 2 > $HOME/count")
     fails = shell("test ! -e $HOME/count; echo clean > $HOME/seen")
-    second = obtain(add, TREE, bwrap_backend, day=DAY, nearest=first.layer)
-    third = obtain(fails, TREE, bwrap_backend, day=DAY, nearest=first.layer)
+    second = obtain_build(add, TREE, bwrap_backend, day=DAY, nearest=first.layer)
+    third = obtain_build(fails, TREE, bwrap_backend, day=DAY, nearest=first.layer)
     assert run(bwrap_backend, second, "cat $HOME/seen $HOME/count")[0].stdout == b"1\n2\n"
     assert run(bwrap_backend, third, "cat $HOME/seen")[0].stdout == b"clean\n"
 
@@ -403,7 +407,7 @@ def test_a_copy_of_the_project_is_said_and_byte_code_has_the_hash_of_its_source(
         "    return name\n"
     )
     tree = Tree({**python_tree(), "shop_build.py": TreeFile(backend_of_shop.encode())})
-    built = obtain(shell("uv pip install ."), tree, bwrap_backend, day=DAY)
+    built = obtain_build(shell("uv pip install ."), tree, bwrap_backend, day=DAY)
     assert [note for note in built.notes if "shop is installed as a copy" in note and "`-e`" in note]
     # An audit leaves byte code alone whose source beside it says the same.
     with tarfile.open(built.layer.archive) as archive:
@@ -415,11 +419,14 @@ def test_a_copy_of_the_project_is_said_and_byte_code_has_the_hash_of_its_source(
 def test_servers_of_the_recipe_run_beside_set_up(bwrap_backend: Backend) -> None:
     serve = {"run": "python3 -m http.server 8123 --bind 127.0.0.1", "ready": f"{FETCH}http://127.0.0.1:8123/"}
     recipe = shell(f"{FETCH}http://127.0.0.1:8123/notes.txt > fetched", services=[serve])
-    assert run(bwrap_backend, obtain(recipe, TREE, bwrap_backend, day=DAY), "cat fetched")[0].stdout == b"tracked\n\n"
+    assert (
+        run(bwrap_backend, obtain_build(recipe, TREE, bwrap_backend, day=DAY), "cat fetched")[0].stdout
+        == b"tracked\n\n"
+    )
 
 
 @pytest.mark.docker
 def test_a_toolchain_that_cannot_be_had_is_named(docker_backend: Backend) -> None:
     recipe = shell("true", tools={"java": "99"})
     with pytest.raises(NotInstalled, match=r"environment\.tools: java 99 not to be had in the sandbox docker"):
-        obtain(recipe, TREE, docker_backend, day=DAY)
+        obtain_build(recipe, TREE, docker_backend, day=DAY)

@@ -17,7 +17,12 @@ from codegate.grading import Sandboxes, TestReport, TestResult
 from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import opening, recorded
-from codegate.mining.environments.opening import builds_of_written, files_to_try, recipes_of_older_tree, recorded_of
+from codegate.mining.environments.opening import (
+    builds_of_own_recipe,
+    builds_of_suite,
+    files_to_try,
+    recipes_of_older_tree,
+)
 from codegate.mining.environments.recorded import BuildChoice, RecordedBuilds, known_runner, settings_of
 from codegate.mining.languages import RunnerSettings, known_languages, language_namer
 from codegate.mining.profile import Steps
@@ -290,7 +295,7 @@ class Builds:
         self.days: list[date] = []
         self.begun: list[Path | None] = []
         monkeypatch.setattr(recorded, "inputs_of", lambda _recipe, tree, _backend: sha256(tree["lock"].data))
-        monkeypatch.setattr(recorded, "obtain", self._obtain)
+        monkeypatch.setattr(recorded, "obtain_build", self._obtain)
         self.builds = RecordedBuilds(Recipe(setup=setup), Sandboxes(None, {}))  # type: ignore[arg-type]
 
     def _obtain(
@@ -362,16 +367,18 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
 ) -> None:
     world, written, asked = Builds(monkeypatch), Recipe(setup=("npm ci",)), list[tuple[tuple[str, ...], bool]]()
 
-    def obtain(recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool) -> Built:
+    def obtain_build(
+        recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool
+    ) -> Built:
         asked.append((recipe.setup, found))
         if recipe == written:
             raise BuildFailed("npm ci", "failed with exit code 1", "", ("no lock file",), "")
         return world._obtain(recipe, tree, backend, day=day, nearest=nearest, found=found)
 
     monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain", obtain)
+    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
     monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: [Recipe(setup=("npm install",))])
-    builds = builds_of_written(written, Sandboxes(None, {}))  # type: ignore[arg-type]
+    builds = builds_of_own_recipe(written, Sandboxes(None, {}))  # type: ignore[arg-type]
     choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
     assert next(choices).recipe.setup == ("npm install",)
     assert asked == [(("npm ci",), False), (("npm install",), True)]
@@ -393,13 +400,13 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
 def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def obtain(*_: object, **__: object) -> Built:
+    def obtain_build(*_: object, **__: object) -> Built:
         raise error
 
     monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain", obtain)
+    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
     monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: pytest.fail("another recipe is looked for"))
-    builds = builds_of_written(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
+    builds = builds_of_own_recipe(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
     with pytest.raises(type(error)):
         next(builds.builds_to_try("a" * 40, Builds.tree("own"), DAYS[0]))
 
@@ -407,13 +414,13 @@ def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
 def test_an_index_that_only_an_old_trees_recipe_needs_ends_no_mining(monkeypatch: pytest.MonkeyPatch) -> None:
     world = Builds(monkeypatch)
 
-    def obtain(recipe: Recipe, *rest: Any, **options: Any) -> Built:
+    def obtain_build(recipe: Recipe, *rest: Any, **options: Any) -> Built:
         if recipe.setup == ("npm install",):
             return world._obtain(recipe, *rest, **options)
         raise Unreachable("no index answers.")
 
     monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain", obtain)
+    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
     other = Recipe(setup=("npm install",))
     builds = RecordedBuilds(Recipe(), Sandboxes(None, {}), proposed=lambda _tree: [other])  # type: ignore[arg-type]
     choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
@@ -467,15 +474,15 @@ def test_a_refresh_begins_with_the_builds_of_the_suite(tmp_path: Path, monkeypat
     one = problem(environment=entry.manifest, provenance=Provenance(kind="direct", date=DAYS[1]))
     suite = write_suite(tmp_path / "s", name="demo", repository=None, environments=[entry], problems=[one])
     sandboxes = Sandboxes(None, {}, tree=lambda _: Tree())  # type: ignore[arg-type]
-    builds = builds_of_written(Recipe(setup=("make",)), sandboxes, recorded_of(suite, sandboxes))
+    builds = builds_of_own_recipe(Recipe(setup=("make",)), sandboxes, builds_of_suite(suite, sandboxes))
     monkeypatch.setattr(recorded, "inputs_of", lambda *_: "1" * 64)
     asked: list[str | None] = []
 
-    def obtain(recipe: Recipe, *_: object, resolved: str | None, **__: object) -> Built:
+    def obtain_build(recipe: Recipe, *_: object, resolved: str | None, **__: object) -> Built:
         asked.extend([*recipe.setup, resolved])
         raise SandboxError("nothing is built here")
 
-    monkeypatch.setattr("codegate.grading.sandboxes.obtain", obtain)
+    monkeypatch.setattr("codegate.grading.sandboxes.obtain_build", obtain_build)
     choice = next(builds.builds_to_try("a" * 40, Tree(), DAYS[2]))
     assert (choice.environment, choice.exact, choice.later) == (entry, False, False)
     with pytest.raises(SandboxError, match="nothing is built here"):
@@ -488,7 +495,7 @@ def test_a_written_recipe_that_asks_for_what_is_missing_is_a_usage_error(monkeyp
         raise NotInstalled("this machine has no ruby 1.0.", "Install it.")
 
     monkeypatch.setattr(recorded, "inputs_of", lacking)
-    builds = builds_of_written(Recipe(tools={"ruby": "1.0"}), Sandboxes(None, {}))  # type: ignore[arg-type]
+    builds = builds_of_own_recipe(Recipe(tools={"ruby": "1.0"}), Sandboxes(None, {}))  # type: ignore[arg-type]
     head = opening.NewestTree("a" * 40, Tree(), datetime.now(UTC), ())
     with pytest.raises(UsageError, match=r"no ruby 1\.0\. Install it\."):
         opening.try_recipe(builds, {}, builds._sandboxes, head)

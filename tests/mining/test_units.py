@@ -8,7 +8,7 @@ from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import MergedChange
 from codegate.mining.sources.messages import closed_issues
-from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
+from codegate.mining.units import BugScore, Reason, reject_by_text, reverted_commits
 from tests.mining.statement_world import unit_of
 
 
@@ -135,6 +135,6 @@ def test_a_person_whose_branch_a_bot_merged_is_no_bot() -> None:
 def test_a_change_that_a_later_one_takes_back_or_blames_is_no_problem(message: str, *, taken_back: bool) -> None:
     first = replace(_unit("Fix semicolons"), pull_request=7)
     later = replace(_unit(message), commit="d" * 40, date=first.date + timedelta(days=9))
-    assert reversed_units([later, first]) == ({first.commit: later.commit} if taken_back else {})
+    assert reverted_commits([later, first]) == ({first.commit: later.commit} if taken_back else {})
     earlier = replace(later, date=first.date - timedelta(days=9))
-    assert reversed_units([earlier, first]) == {}
+    assert reverted_commits([earlier, first]) == {}

@@ -112,7 +112,7 @@ class ChosenRecipe:
     tried: RecipeRun
 
 
-def recorded_of(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
+def builds_of_suite(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBuild]:
     """Return the builds that the active problems of ``old`` use.
 
     Empty if ``old`` is None. Their environments are registered in ``sandboxes``.
@@ -161,7 +161,7 @@ def runnable_tests(tree: Tree, name: NameOf, folder: str) -> dict[str, None]:
     return dict.fromkeys(path for path in paths if classes.is_test_module(path))
 
 
-def builds_of_written(
+def builds_of_own_recipe(
     recipe: Recipe, sandboxes: Sandboxes, known: Sequence[RecordedBuild] = (), path: str = ""
 ) -> RecordedBuilds:
     """Return the builds of a recipe that the project wrote.

@@ -20,7 +20,7 @@ from codegate.environments import (
     environment_of,
     holds_only_dependencies,
     inputs_of,
-    obtain,
+    obtain_build,
 )
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
@@ -140,7 +140,7 @@ class RecordedBuilds:
             if asked in self._broken:
                 raise self._broken[asked]
             try:
-                built = obtain(
+                built = obtain_build(
                     recipe, base, self._sandboxes.backend,
                     day=day, nearest=self._begun(recipe, date), found=not self._is_written(recipe),
                 )  # fmt: skip

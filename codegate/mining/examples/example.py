@@ -139,7 +139,7 @@ class Example:
         )
         length = len(self.code) + len(self.observed) + len(self.expected)
         near = any(text.isalpha() and text[1:] == word[1:] for text, word in renamed.items())
-        lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
+        lost = max(0, len(changed_parts(*own)) - len(changed_parts(self.observed, self.expected)))
         return (
             len(self.given), int(self.poor), int(other), lost, int(near), len(self.code.splitlines()) // 6, renumbered,
             -replaced, length,
@@ -157,7 +157,7 @@ def undo_replacements(value: str, renamed: Mapping[str, str]) -> str:
     return re.sub(r"\d+", "0", text) if any(other.isdigit() for other in renamed) else text
 
 
-def changes(observed: str, expected: str) -> list[tuple[str, str]]:
+def changed_parts(observed: str, expected: str) -> list[tuple[str, str]]:
     """Return the differing parts of two values, before and after."""
     before, after = (re.findall(r"\w+|\W", text) for text in (observed, expected))
     found = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
@@ -332,7 +332,7 @@ def public_text(cut: Cut) -> str:
     return "\n".join(texts)
 
 
-class Probing:
+class ProbeRunner:
     """Runs probes before and after the fix.
 
     A probe is a generated test that records values.

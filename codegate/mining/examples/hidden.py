@@ -10,7 +10,7 @@ from typing import Final
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, literals_of
 from codegate.languages.statements import appears, without_comments
 from codegate.languages.syntax import IDENTIFIER
-from codegate.mining.examples.example import MAX_LINES, Example, changes
+from codegate.mining.examples.example import MAX_LINES, Example, changed_parts
 from codegate.mining.examples.literals import is_secret
 
 #: Values that come from a file tell a reader nothing.
@@ -78,7 +78,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
         return None  # the test's own comparison holds, that of the other literals does not
     if not _explained_by_lines(difference):
         return None  # no test shows that the fix is right about such a case
-    same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
+    same = changed_parts(own_before, own_after) == changed_parts(difference.before[1], difference.after[1])
     if same and secret & {difference.expression, *_texts(line.steps)}:
         return None  # the values differ because of the test's own literals, not of the drawn ones
     if any(_is_value(dialect, part) for part in needed if not _is_of_base(dialect, file.base, part)):

@@ -83,7 +83,7 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
     )  # fmt: skip
 
 
-def pieces_of(text: str) -> frozenset[str]:
+def words_and_numbers(text: str) -> frozenset[str]:
     """Return the lower-case words and the numbers in a text."""
     return frozenset(re.findall(r"\d+|[^\W\d_]+", text.lower()))
 
@@ -146,7 +146,7 @@ class LiteralReplacer:
         phrases: whether the first word of a line or quoted part changes if nothing else in it does.
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
         initial: whether only the first letter of a word changes.
-        others: maps lines of texts to their replacements.
+        replaced_lines: maps lines of texts to their replacements.
         count: how many literals were replaced.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
     """
@@ -160,7 +160,7 @@ class LiteralReplacer:
     phrases: bool = False
     far: bool = False
     initial: bool = False
-    others: Mapping[str, str] = field(default_factory=dict)
+    replaced_lines: Mapping[str, str] = field(default_factory=dict)
     digits: bool = True
     count: int = 0
     renumbered: int = 0
@@ -179,7 +179,7 @@ class LiteralReplacer:
 
     def text(self, text: str) -> str:
         """Return a text with other words and numbers, randomly drawn."""
-        return replace_lines(text, self.others, self._line) if self.others else self._line(text)
+        return replace_lines(text, self.replaced_lines, self._line) if self.replaced_lines else self._line(text)
 
     def _line(self, text: str) -> str:
         forced = set(self._first_words(text)) if self.phrases else frozenset[int]()

@@ -21,12 +21,12 @@ from codegate.mining.examples.example import (
     UNSTABLE,
     Example,
     FoundExample,
-    Probing,
+    ProbeRunner,
     probe_records,
     spread_over_rows,
 )
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
-from codegate.mining.examples.literals import hidden_texts, literals_to_hide, pieces_of
+from codegate.mining.examples.literals import hidden_texts, literals_to_hide, words_and_numbers
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.validation import ValidatedChange
 from codegate.suite import Changes, TreeFile
@@ -135,7 +135,7 @@ def _run_probes(cut: Cut, validated: ValidatedChange, files: list[TestFile], alo
             break
         texts = [_texts(file, alone) for file in left]
         written = {path: text for each in texts for path, text in each.items()}
-        runs = Probing(cut, validated, written, tuple(file.path for file in left), alone=alone)
+        runs = ProbeRunner(cut, validated, written, tuple(file.path for file in left), alone=alone)
         seen = _seen(runs.run("before"))
         if seen:
             return seen, _seen(runs.run("after"))
@@ -190,7 +190,7 @@ def _surroundings(cut: Cut, found: FoundExample) -> tuple[str, ...]:
 def _steady(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:
     copies = [each for each in found for _ in range(_TIMES)]
     files = {path: decode(file.data) for path, file in files_with_examples(cut, copies, beside=False).items() if file}
-    runs = Probing(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
+    runs = ProbeRunner(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
     isolated = tuple(
         f"{each.path}::{dialect.probe_name(str(number), each.line)}"
         for number, each in enumerate(copies)
@@ -256,7 +256,7 @@ def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list
         line for path, file in cut.hidden.items() if file is not None
         for line in added_lines(file, cut.base.get(path)).values()
     )  # fmt: skip
-    taken = pieces_of(added)
+    taken = words_and_numbers(added)
     files: list[TestFile] = []
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)

@@ -95,22 +95,22 @@ def _variants(
 
     def way(words: Choose, *, numbers: bool = True, **how: Any) -> Line:
         draws = Random(f"{seed}{line.test}")  # noqa: S311 (a choice to repeat, not a secret)
-        pieces = LiteralReplacer(draws, words, numbers, avoid, **how)
+        replacer = LiteralReplacer(draws, words, numbers, avoid, **how)
         steps = tuple(
             replace(
                 step,
-                text=_replaced(dialect, step.text, pieces),
-                checked=tuple(_replaced(dialect, text, pieces) for text in step.checked),
+                text=_replaced(dialect, step.text, replacer),
+                checked=tuple(_replaced(dialect, text, replacer) for text in step.checked),
             )
             for step in line.steps
         )
         return replace(
             line,
             steps=steps,
-            replaced=max(pieces.count, 1),
-            renamed=pieces.renamed,
-            replaced_lines=pieces.others,
-            renumbered=pieces.renumbered,
+            replaced=max(replacer.count, 1),
+            renamed=replacer.renamed,
+            replaced_lines=replacer.replaced_lines,
+            renumbered=replacer.renumbered,
             own=line.steps,
         )
 
@@ -121,7 +121,7 @@ def _variants(
     yield way(unused)
     yield way(unused, initial=True)
     for others in between[:_FIRST_CROSSINGS]:
-        yield way(none, numbers=False, others=others)
+        yield way(none, numbers=False, replaced_lines=others)
     yield way(free, numbers=False)
     yield way(unused, numbers=False)
     yield way(none)
@@ -133,22 +133,22 @@ def _variants(
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)
     for others in between:
-        yield way(none, numbers=False, others=others)
-        yield way(unused, others=others)
+        yield way(none, numbers=False, replaced_lines=others)
+        yield way(unused, replaced_lines=others)
 
 
-def _replaced(dialect: Dialect, text: str, pieces: LiteralReplacer) -> str:
+def _replaced(dialect: Dialect, text: str, replacer: LiteralReplacer) -> str:
     if not text:
         return text
     root, edits = dialect.parse(text), dict["Node", str]()
     for node in dialect.literals(root):
-        if pieces.due():
+        if replacer.due():
             old = text_of(node)
             number = node.type.endswith(_NUMBERS)
-            new = pieces.number(old) if number else pieces.text(old)
-            pieces.count += new != old
+            new = replacer.number(old) if number else replacer.text(old)
+            replacer.count += new != old
             renumbered = (new != old) if number else 2 * (_DIGITS.findall(new) != _DIGITS.findall(old))
-            pieces.renumbered = max(pieces.renumbered, renumbered)
+            replacer.renumbered = max(replacer.renumbered, renumbered)
             edits[node] = new
     return edited(root, edits)
 

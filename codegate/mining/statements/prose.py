@@ -104,11 +104,11 @@ def normalise(text: str, limit: int = MAX_READ) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text's lines, empty where they are no prose.
+    """Return a text's lines, emptied where they are no prose.
 
-    So no sentence goes on behind a line that is left out. Left out are HTML comments, folds, code fences, patches,
+    Emptied lines stay, so that no sentence goes on behind them. They are HTML comments, folds, code fences, patches,
     checklists, trailers, text that merges add, lines of references alone, headings, and the sections of templates that
-    describe how something was done. Of a link, the text is kept, and of a comment inside a line its signs.
+    describe how something was done. A link is replaced by its text, a comment inside a line by an empty one.
     """
     lines = [line[:_MAX_LINE] for line in _HIDDEN.sub(_without_hidden, normalise(text)).split("\n")]
     lines = list(_without_sections(list(_without_patches(list(_without_fences(lines))))))
