@@ -64,7 +64,7 @@ class Behaviour(Strict):
 
     @property
     def summary(self) -> str:
-        """Return a line such as ``network 3, limit: memory``, or ""."""
+        """Return one line, like ``network 3, limit: memory``, or ""."""
         parts = [
             f"{_SHOWN.get(kind, kind)} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)
         ]

@@ -128,7 +128,7 @@ class Records:
 
 
 def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-    """Return, by test id, the mark tokens of all its phases."""
+    """Return, by test id, the mark tokens of all phases."""
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 

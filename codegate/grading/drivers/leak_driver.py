@@ -230,7 +230,7 @@ class LeakSearch:
         return any(copies) or (bool(self.releases) and not copies)
 
     def search_binary(self, path: str) -> None:
-        """Search a binary file for the fix's and hidden tests' names."""
+        """Search a binary file for the fix's and tests' names."""
         data = read_start(path, LARGEST_COMPILED)
         if b"\0" in data[:4096]:
             self.note("fix_lines", 1, path, self.answer.find_fix_in_binary(path, data))
