@@ -113,8 +113,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
     There is at least one. Each CI job that tests the folder ``path`` proposes one, with the best available combination
     of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works.
-    ``has`` says which toolchains are available; others are replaced by their nearest available version. None: any that
-    an image or package index may have.
+    ``has`` checks whether a toolchain is available; others are replaced by their nearest available version. None: an
+    image or package index may have any.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.

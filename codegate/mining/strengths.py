@@ -20,7 +20,7 @@ STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Number, median and range of some values; null without any."""
+    """Number, median and range of values; None without values."""
 
     n: int
     median: float | None = None

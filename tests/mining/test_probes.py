@@ -24,7 +24,7 @@ from codegate.mining.examples.example import (
     function_of,
     public_text,
 )
-from codegate.mining.examples.literals import LiteralReplacer, hidden_literal_in, hidden_texts, is_free
+from codegate.mining.examples.literals import LiteralReplacer, hidden_literal_in, hidden_texts, is_replaceable
 from codegate.mining.examples.search import find_examples, steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
@@ -1067,7 +1067,7 @@ class TestLiterals:
 
     def test_words_that_a_language_knows_stay(self) -> None:
         text = "<style>GET</style> <!ENTITY #text $ref #/apple %s &amp; \\d <em class=pear>utf-8 string"
-        shown = LiteralReplacer(Random(1), is_free, numbers=False).text(text)
+        shown = LiteralReplacer(Random(1), is_replaceable, numbers=False).text(text)
         kept = [word for word in text.split() if "apple" not in word and "pear" not in word]
         assert [word for word in shown.split() if word in text.split()] == kept
         assert "apple" not in shown

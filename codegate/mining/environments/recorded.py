@@ -131,7 +131,8 @@ class RecordedBuilds:
     def build(self, commit: str, base: Tree, date: datetime, recipe: Recipe | None = None) -> RecordedBuild:
         """Return the build of the tree ``base``, cached or new.
 
-        The tree is that of ``commit``; ``date`` decides which packages are installed. ``recipe`` None: the chosen one.
+        The tree is that of ``commit``; ``date`` decides which packages are installed. Without ``recipe``, the chosen
+        one is built.
         """
         recipe = recipe or self.recipe
         with self._building:  # one at a time, because a build uses the whole machine

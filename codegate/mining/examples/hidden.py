@@ -102,8 +102,8 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether an example would repeat a hidden test's call.
 
-    ``needed`` are the definitions that the call needs. It is also repeated if the replaced literals do not change the
-    values. A value that differs only by a replaced word counts as unchanged.
+    ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals do not
+    change its values, except for the replaced words in them.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))

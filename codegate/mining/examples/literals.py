@@ -108,7 +108,7 @@ def word_by_word(texts: Iterable[str], allowed: Choose) -> list[Choose]:
     letters and likely keywords come last. ``allowed`` says which words may be replaced.
     """
     words = dict.fromkeys(word for text in texts for word in _PIECE.findall(text) if word.isalpha() and allowed(word))
-    ordered = sorted(words, key=lambda word: (not is_free(word), len(word) == 1, word.isupper()))
+    ordered = sorted(words, key=lambda word: (not is_replaceable(word), len(word) == 1, word.isupper()))
     chosen = list(dict.fromkeys(map(str.lower, ordered)))[:_MAX_SINGLE_WORDS]
     return [lambda word, one=one: word.lower() == one for one in chosen]  # type: ignore[misc]
 
@@ -119,12 +119,12 @@ def is_secret(text: str, hidden: Collection[str]) -> bool:
     ``hidden`` are the literals that the base lacks.
     """
     public = _LONG_WORD.search(text) and not any(line.strip() in hidden for line in text.splitlines())
-    data = any(is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
+    data = any(is_replaceable(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
     return data and not public
 
 
-def is_free(piece: str) -> bool:
-    """Return whether a word or number may have any value.
+def is_replaceable(piece: str) -> bool:
+    """Return whether a word or number may be replaced.
 
     Keywords and names with a usual meaning may not.
     """

@@ -96,7 +96,7 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[FoundExample]:
 def _confirmed(
     tries: Mapping[str, list[_PossibleExample]], files: list[TestFile], run: Run
 ) -> dict[str, list[_PossibleExample]]:
-    """Return the possible examples whose code gives equal values alone.
+    """Return the examples that give equal values when run alone.
 
     ``raising`` of each is set to the statement that raised an error.
     """
@@ -160,7 +160,7 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
 def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list[FoundExample]:
     """Return examples of values that the fix changes, clearest first.
 
-    Only ``steady_examples`` of them may be shown. Literals of ``public``, the base's text, are not hidden. ``seed``
+    Only ``steady_examples`` of them may be shown. Examples may show literals of ``public``, the base's text. ``seed``
     determines the literals that replace the tests' own.
     """
     run = partial(_run_probes, cut, validated)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codegate.languages.lines import Dialect, Line, Step
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
 from codegate.mining.examples.crossings import mixed_lines
-from codegate.mining.examples.literals import Choose, LiteralReplacer, is_free, word_by_word
+from codegate.mining.examples.literals import Choose, LiteralReplacer, is_replaceable, word_by_word
 from codegate.suite import Tree
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _variants(
         return len(word) != _SHORT and word not in parts and word.lower() not in parts
 
     def unused(word: str) -> bool:
-        return is_free(word) and other(word)
+        return is_replaceable(word) and other(word)
 
     def free(word: str) -> bool:
         return len(word) > _SHORT and word not in known and unused(word)

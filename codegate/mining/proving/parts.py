@@ -34,7 +34,7 @@ _DECLARES: Final = re.compile(
 class _Place:
     """A range of lines in a fixed file.
 
-    ``without`` are the lines of the base that they replaced.
+    ``without`` are the base's lines that this range replaced.
     """
 
     path: str

@@ -231,7 +231,7 @@ def try_cut(
         rejected = Rejected("timeout", f"the fixed tests took over {processor_seconds:.0f} s of processor time")
     failing = frozenset(test for test, result in first.results.items() if result.failed)
     ended = not first.unprepared and (rejected is None or rejected.reason != "timeout")
-    if failing and ended and (needed := _needed_beside(trial, failing, settings)):
+    if failing and ended and (needed := _needs_other_files(trial, failing, settings)):
         return needed
     if rejected is not None:
         absent = absent_parts(cut.fixed)
@@ -256,11 +256,11 @@ def try_cut(
     return trial
 
 
-def _needed_beside(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
+def _needs_other_files(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
     """Return a rejection if the fix needs other changed files.
 
     ``failing`` are the tests that fail with the fix. If one passes with the whole change, files that are not taken for
-    source belong to the fix. Half of it would then be graded as whole, and a correct patch might fail.
+    source belong to the fix. Otherwise half of the fix would be graded as whole, and a correct patch might fail.
     """
     cut = trial.cut
     fixed, whole = trial.trees["after"], cut.fixed.overlay(cut.hidden)

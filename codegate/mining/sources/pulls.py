@@ -217,7 +217,10 @@ def _own_commits(repository: Path, tip: str, heads: Mapping[int, str]) -> dict[i
 
 
 def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield rebased pull requests, with the positions of their commits."""
+    """Yield rebased pull requests, with the positions of their commits.
+
+    ``pulls`` has the signatures of each pull request's commits, and ``landed`` the positions of commits, by signature.
+    """
     # At least half of a pull request's commits have to be there again. Whole ones come first, and of stacked pull
     # requests the smallest.
     series: list[tuple[bool, int, int, list[int]]] = []
