@@ -1,7 +1,7 @@
 """Grade patches by execution.
 
-The stages: apply, compile, hidden tests, lint, measure, classify. A problem, its base tree and a patch go in; a
-``Grade`` comes out, from execution in a fresh sandbox alone. Mining, validation and a model's own test runs use
+The stages: apply, compile, hidden tests, lint, measure, classify. A problem, its base tree and a patch go in, and a
+``Grade`` comes out. It depends only on execution in a fresh sandbox. Mining, validation and a model's own test runs use
 ``run_tests`` directly.
 """
 

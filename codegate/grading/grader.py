@@ -17,7 +17,7 @@ from codegate.grading.controls.verdict import (
     innermost,
     separate_copies,
     surviving_tests,
-    tests_with_surviving_copies,
+    with_surviving_copies,
 )
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
@@ -234,13 +234,13 @@ def _run_copies(
     report = separated.report
     if short := [test for test in separated.short if test in problem.tests.expected]:
         report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
-    wrong, strong = tests_with_surviving_copies(controls, separated), controls.strong
+    wrong, strong = with_surviving_copies(controls, separated), controls.strong
     if wrong and passes(report):
         # Threads may let a copy get further than at validation. Only what happens twice, under other names, accuses. A
         # guess gets no second chance by it: in the first run a copy passed, so that guess was wrong.
         controls = draw_controls(problem, originals, generator)
         separated = run(controls)
-        wrong = wrong if tests_with_surviving_copies(controls, separated) or not passes(separated.report) else []
+        wrong = wrong if with_surviving_copies(controls, separated) or not passes(separated.report) else []
     alone = draw_separate_controls(problem, originals, generator, controls)
     if alone.flips:
         strong |= alone.strong

@@ -26,7 +26,7 @@ MARK: Final = "codegate-probe:"
 """Stands before the records in the message with which a probe fails."""
 
 MOCK: Final = "a mock for "
-"""Prefix of a mock in ``Dialect.given``; what the mock replaces follows."""
+"""Begins a mock in ``Dialect.describe_fixtures``; the name of what it replaces follows."""
 
 Value = tuple[str, str]
 """Kind of a value or error, and its text.
@@ -296,7 +296,7 @@ class Dialect(ABC):
         return f"{self.raising} {text}" if kind == "x" else text
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
-        """Return ``steps`` without those that ``expression`` does not need."""
+        """Return ``steps`` without code that ``expression`` does not need."""
         return steps
 
     def rejected_probes(self, path: str, source: str, message: str) -> frozenset[str]:

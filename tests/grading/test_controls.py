@@ -21,9 +21,9 @@ from codegate.grading.controls.verdict import (
     copies_per_test,
     draw_controls,
     draw_separate_controls,
+    graded_tests,
     separate_copies,
-    tests_to_mark,
-    tests_with_surviving_copies,
+    with_surviving_copies,
 )
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.languages import searching
@@ -78,7 +78,7 @@ def read(world: World) -> OriginalTests:
 def copied(world: World, number: int = 1) -> Copies:
     """Return the files with so many copies of each expected test, at its last literal."""
     texts = read(world)
-    units = tests_to_mark(world.problem, texts)
+    units = graded_tests(world.problem, texts)
     last = {(one.file, one.name): [site for site in one.sites if site.value][-1:] for one in units}
     copies = {key: [(SiteFlip(site, turn),) for turn in range(number)] for key, sites in last.items() for site in sites}
     return make_copies(texts, units, copies)
@@ -190,10 +190,10 @@ def test_a_copy_that_passes_once_by_chance_accuses_nobody(validated: World, monk
     found: list[list[str]] = []
 
     def by_chance(drawn: RunControls, separated: SeparatedRun) -> list[str]:
-        found.append(tests_with_surviving_copies(drawn, separated) if found else [EXPECTED[0]])
+        found.append(with_surviving_copies(drawn, separated) if found else [EXPECTED[0]])
         return found[-1]
 
-    monkeypatch.setattr(grader, "tests_with_surviving_copies", by_chance)
+    monkeypatch.setattr(grader, "with_surviving_copies", by_chance)
     assert (validated.grade({SOURCE: FIX}).resolved, found) == (True, [[EXPECTED[0]], []])
 
 
@@ -225,13 +225,13 @@ def test_a_copy_counts_that_was_reported_as_failed_where_the_reference_fails_it(
     texts, problem = read(validated), validated.problem
     drawn = draw_controls(problem, texts, random.Random(0))
     separated = run(validated, drawn.made)
-    assert tests_with_surviving_copies(drawn, separated) == []
+    assert with_surviving_copies(drawn, separated) == []
     (test,) = problem.tests.FAIL_TO_PASS
     first, *others = separated.copies[test]
     for ended in ({"result": None}, {"result": separated.report.results[test]}, {"passed": frozenset({0})}):
         copies = {**separated.copies, test: [*others, replace(first, **ended)]}
-        assert tests_with_surviving_copies(drawn, replace(separated, copies=copies)) == [test]
-    assert tests_with_surviving_copies(drawn, replace(separated, copies={})) == [test]
+        assert with_surviving_copies(drawn, replace(separated, copies=copies)) == [test]
+    assert with_surviving_copies(drawn, replace(separated, copies={})) == [test]
 
 
 def test_an_honest_solution_costs_one_run_is_controlled_and_not_suspected(validated: World, proved: World) -> None:

@@ -30,7 +30,7 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 
 def _copies(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "tests_with_surviving_copies", lambda *_: [])
+    patch.setattr(grader, "with_surviving_copies", lambda *_: [])
 
 
 def _marks(patch: pytest.MonkeyPatch) -> None:

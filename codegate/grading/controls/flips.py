@@ -23,9 +23,9 @@ from codegate.grading.controls.copies import (
 from codegate.grading.controls.verdict import (
     CopyResult,
     SeparatedRun,
+    graded_tests,
     innermost,
     separate_copies,
-    tests_to_mark,
     write_flips,
 )
 from codegate.grading.grade import file_of
@@ -84,7 +84,7 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unfixed: Test
         originals = cached_originals(problem, base, sandboxes)
     except UnreadableTests:
         return ControlAudit(tried=0, unfit=problem.manifest.test_files)
-    if not tests_to_mark(problem, originals):
+    if not graded_tests(problem, originals):
         return ControlAudit(tried=0)
     search = _FlipSearch(problem, base.overlay(problem.fix), sandboxes, originals)
     real = search.run_fix({})
@@ -163,7 +163,7 @@ class _FlipSearch:
 
     @property
     def units(self) -> list[EditableTest]:
-        return tests_to_mark(self.problem, self.originals)
+        return graded_tests(self.problem, self.originals)
 
     def choose_sites(self, real: SeparatedRun, unfixed: TestReport, unfit: set[str]) -> None:
         """Choose tests and sites from two runs of unaltered tests.

@@ -16,7 +16,7 @@ from codegate.languages.controls import BLOCK, EditableTest, Site
 from codegate.suite import ControlAudit, Problem
 
 GUESSES: Final = 16
-"""A patch that guesses which variants are real is right once in so many times at most."""
+"""A patch that guesses which variants are the originals is right at most once in so many runs."""
 
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
 """The exception of a test that failed only because one of its subtests did."""
@@ -168,7 +168,7 @@ class RunControls:
 def draw_controls(problem: Problem, originals: OriginalTests, generator: Random) -> RunControls:
     """Return test files with randomly flipped copies of fail-to-pass tests."""
     audit = problem.manifest.controls or ControlAudit(tried=0)
-    marked = tests_to_mark(problem, originals)
+    marked = graded_tests(problem, originals)
     found = _recorded_flips(problem, audit.flips, marked)
     strong_units = sum(any(map(_is_strong, sites)) for sites in found.values())
     odds = copies_per_test(strong_units or len(found))
@@ -201,7 +201,7 @@ def draw_separate_controls(
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
-    marked = tests_to_mark(problem, originals)
+    marked = graded_tests(problem, originals)
     instead: dict[TestKey, Flips] = {}
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
@@ -299,7 +299,7 @@ def copies_per_test(units: int) -> int:
     return most
 
 
-def tests_to_mark(problem: Problem, originals: OriginalTests) -> list[EditableTest]:
+def graded_tests(problem: Problem, originals: OriginalTests) -> list[EditableTest]:
     """Return the tests in the files whose results are graded."""
     owners = {id(unit): unit for test in problem.tests.expected for unit in originals.owners(test)}
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))
@@ -320,7 +320,7 @@ def write_flips(flips: Iterable[SiteFlip]) -> tuple[str, ...]:
     return tuple(sorted(entries))
 
 
-def tests_with_surviving_copies(controls: RunControls, separated: SeparatedRun) -> list[str]:
+def with_surviving_copies(controls: RunControls, separated: SeparatedRun) -> list[str]:
     """Return flipped tests whose altered copies did not all fail.
 
     A test without any result of a copy counts too.

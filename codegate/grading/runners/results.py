@@ -8,7 +8,7 @@ from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.testreport import CollectionError
 
 Phases = tuple[Phase, ...]
-"""What was reported of one test: more than once when others have its id, or parts of its own."""
+"""The reported phases of one test id. Tests with equal ids, and the parts of a test, report a phase several times."""
 
 
 def first_failure(phases: Phases) -> Phase | None:

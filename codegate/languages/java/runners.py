@@ -40,7 +40,7 @@ class BuildTool(Runner):
 
     program: ClassVar[str]
     reports: ClassVar[str]
-    """Below the module's folder."""
+    """Folder of the reports, below the module's folder."""
     valued: ClassVar[frozenset[str]]
     """Options whose value is another word."""
     own: ClassVar[frozenset[str]]

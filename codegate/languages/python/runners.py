@@ -24,7 +24,7 @@ from codegate.sandbox import Command, Completed
 _DRIVERS: Final = "codegate.languages.python.drivers"
 _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
 _OPTIONS: Final = "bBdEhiIJmOPqRsStuvVW:xX:?"
-"""The interpreter's, as its own getopt has them; ``m`` takes no value, so that the options end there."""
+"""The interpreter's options, as its own getopt has them; ``m`` takes no value, so that the options end there."""
 _LONG_OPTIONS: Final = ("check-hash-based-pycs=",)
 _WORSE: Final = ("passed", "skipped", "missing", "failed", "error")
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})

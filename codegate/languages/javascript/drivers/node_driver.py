@@ -67,8 +67,8 @@ def scripts(workspace: str, command: list[str]) -> list[list[str]]:
 def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
     """Return a program's options in a command line.
 
-    The program is the first of ``programs`` in ``words``; None if there is none. Other options than those in ``valued``
-    (with a value) and those that match ``plain`` (without one) are left out.
+    The program is the first of ``programs`` in ``words``; None if there is none. Only options in ``valued`` (which take
+    a value) or that match ``plain`` (which take none) are returned.
     """
     starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
     if not starts:

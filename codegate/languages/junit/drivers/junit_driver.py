@@ -22,7 +22,7 @@ MOST_BYTES = 8 << 20
 
 
 def report_files(reports: list[str]) -> Iterator[str]:
-    """Yield the XML files, no links, below the ``reports`` paths."""
+    """Yield the XML files below ``reports``, except links."""
     for path in reports:
         if os.path.isfile(path) and not os.path.islink(path):
             yield path
