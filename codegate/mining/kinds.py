@@ -160,7 +160,8 @@ def _title_or_branch(unit: MergedChange) -> list[Signal]:
 
     If a merge has no title, the subject of its first commit counts, which is the last line of its message.
     """
-    title = unit.message.rstrip().rpartition("\n")[2] if unit.title.startswith("Merge ") else unit.title
+    merged = unit.kind == "merge" and unit.message.startswith(unit.title) and unit.title.startswith("Merge ")
+    title = unit.message.rpartition("\n* ")[2] if merged else unit.title
     return [*_title("title", title)] or [*_title("branch", unit.branch, 0.5)]
 
 

@@ -130,6 +130,18 @@ def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryB
     assert score_unit(read_merged_changes(history.folder)[0]).evidence == ("+2.0 title: correct",)
 
 
+@pytest.mark.parametrize("pull_request", [False, True])
+def test_a_title_that_begins_with_merge_is_judged_as_it_is(history: HistoryBuilder, pull_request: bool) -> None:
+    title = "Merge sort crashes on swapped bounds"
+    history.commit("Begin", dict(START))
+    if pull_request:
+        history.branch("swapped")
+    history.commit("Document it" if pull_request else f"{title}\n\nAdd a test for swapped bounds.", dict(SWAP))
+    if pull_request:
+        history.merge("swapped", f"Merge pull request #7 from ada/swapped\n\n{title}")
+    assert score_unit(read_merged_changes(history.folder)[0]).evidence == ("+1.0 in title: crashes",)
+
+
 @pytest.mark.parametrize(
     ("title", "kind"),
     [
