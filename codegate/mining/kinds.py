@@ -58,9 +58,9 @@ _PREFIX: Final = re.compile(r"(?:^|[:\[\]/])[^\w\"'`]*$")
 _UNSURE: Final = re.compile(r"(?:needs?|possible|potential|maybe|not)[ -:]|\?|tracker|wontfix|triage", re.IGNORECASE)
 _TYPE: Final = re.compile(r"\s*([A-Za-z]+)(?:\([^()]{0,60}\))?!?:\s+")
 
+_DECLARED: Final = 3.0  # a label, or a type such as `fix:`
 _OPENING: Final = 2.0
 _WITHIN: Final = 1.0
-_LABEL: Final = 3.0
 _NEW_NAME: Final = 3.0
 _NEW_OPERATOR: Final = 1.5
 _NOT_IMPORTABLE: Final = 2.0
@@ -150,7 +150,7 @@ def _words(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[Signal
             yield from _title("title on GitHub", enrichment.title)
         labels = [*enrichment.labels, *(label for issue in enrichment.issues for label in issue.labels)]
         kinds = {_named(label): label for label in reversed(labels) if not _UNSURE.search(label)}
-        yield from (Signal("label", kind, _LABEL, label) for kind, label in kinds.items() if kind is not None)
+        yield from (Signal("label", kind, _DECLARED, label) for kind, label in kinds.items() if kind is not None)
         for issue in enrichment.issues:
             yield from _title("issue", issue.title, 0.5)
 
@@ -167,15 +167,17 @@ def _title_or_branch(unit: MergedChange) -> list[Signal]:
 
 def _title(name: str, title: str, factor: float = 1.0) -> Iterator[Signal]:
     text = _REFERENCE.sub("", title[:_MAX_TITLE])
-    found = []
+    typed = _TYPE.match(text)
+    declared = _named(typed[1]) if typed is not None else None
+    found: list[Signal] = []
     for match in _WORD.finditer(text):
         kind, opens = _kind(match), _PREFIX.search(text[: match.start()]) is not None
         if opens or kind != "refactor":  # a title may well mention docs, types or a split
-            bits = factor * (_OPENING if opens else _WITHIN)
+            bits = factor * (_DECLARED if declared and not found else _OPENING if opens else _WITHIN)
             found.append(Signal(name if opens else f"in {name}", kind, bits, match[0].lower()))
-    # "Add a test and fix the typo" is both; "fix X by adding Y" is a fix.
+    # "Add a test and fix the typo" is both; "fix X by adding Y" is a fix; "feat: handle X" is what its author declared.
     bug = sorted((signal for signal in found if signal.kind in BUGS), key=lambda signal: signal.kind != "security")
-    yield from dict.fromkeys([*found[:1], *bug[:1]])
+    yield from dict.fromkeys([*found[:1], *(bug[:1] if declared is None or declared in BUGS else ())])
 
 
 def _named(text: str) -> Kind | None:
