@@ -205,7 +205,7 @@ def _tested(cut: Cut, outcomes: TestOutcomes) -> Iterator[Signal]:
 def new_names(cut: Cut) -> list[str]:
     """Return public names that the fix adds and tests use.
 
-    Moved names are not new.
+    Moved names are not new. A new parameter, ``dumps().indent``, counts if tests give it to a function of the base.
     """
     before = {name for path in cut.fix for name in _declared(path, cut.base.get(path))}
     after = {name for path, file in cut.fix.items() for name in _declared(path, file)}
@@ -213,8 +213,14 @@ def new_names(cut: Cut) -> list[str]:
     tests = uses_of_tests(cut)
     # Options and plug-ins are named in string literals.
     tested = tests.words | tests.keywords | {word for text in tests.texts for word in IDENTIFIER.findall(text)}
-    new = {name: _last(name) for name in after - before if _last(name) not in gone}
-    return sorted(name for name, last in new.items() if last in tested or _is_operator(last))
+
+    def used(name: str) -> bool:
+        function, is_parameter, _ = name.partition("()")
+        if is_parameter:
+            return function in before and _last(function) in tests.called and _last(name) in tests.keywords
+        return _last(name) in tested or _is_operator(_last(name))
+
+    return sorted(name for name in after - before if _last(name) not in gone and used(name))
 
 
 def _declared(path: str, file: TreeFile | None) -> Iterator[str]:
@@ -222,6 +228,7 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[str]:
     for each in source.declarations() if source is not None else ():
         if each.public and each.kind not in {"import", "key", "attribute"} and each.name not in _MENDED:
             yield each.qualified
+            yield from (f"{each.qualified}().{name}" for name in each.parameters)
 
 
 def _last(name: str) -> str:

@@ -89,7 +89,18 @@ def test_new_names_are_public_tested_and_neither_moved_nor_mended(history: Histo
         history, "Box", {"box.py": after, "tests/test_box.py": tests},
         {"box.py": before, "tests/test_box.py": "def test_a():\n    pass\n"},
     )  # fmt: skip
-    assert new_names(parts) == ["Box.__iter__", "Box.open"]
+    assert new_names(parts) == ["Box().size", "Box.__iter__", "Box.open"]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"), [("clamp(5, 0, 3, strict=True)", "feature"), ("limit(strict=True)", "bugfix")]
+)
+def test_a_new_parameter_is_a_features_if_tests_pass_it(history: HistoryBuilder, call: str, kind: str) -> None:
+    after = LIMITS.replace("high):", "high, strict=False):")
+    tests = f"{TESTS}\n\ndef test_strict():\n    assert {call}\n"
+    unit, parts = change(history, "Allow strict bounds", {"limits.py": after, "tests/test_limits.py": tests})
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_strict"))
+    assert (found.kind, "-3.0 tested new name: clamp().strict" in found.evidence) == (kind, kind == "feature")
 
 
 def test_size_and_failures_count(history: HistoryBuilder) -> None:
