@@ -40,7 +40,7 @@ _WORDS: Final[Mapping[Kind, str]] = {
     "bugfix": r"repair\w*|properly|correct(?:s|ed|ly)?|handl(?:e[sd]?|ing)|respect\w*|honou?r\w*|preserv\w+|ensur\w+"
     r"|restor\w+|reject\w*|refus\w+|make sure|keep\w*|work ?around|patch\w*|catch\w*|escap\w+|prevent\w*|avoid\w*"
     r"|guard\w*|protect\w*|stop\w*|never|no longer|do(?:es)? ?n[o']t|disallow\w*|forbid\w*|crash\w*|incorrect\w*"
-    r"|wrong\w*|br[eo]ak\w*|leak\w*|races?|deadlock\w*|overflow\w*|off[- ]by[- ]one|fail\w*|hang(?:s|ing)?|infinite"
+    r"|wrong\w*|br(?:ea|o)k\w*|leak\w*|races?|deadlock\w*|overflow\w*|off[- ]by[- ]one|fail\w*|hang(?:s|ing)?|infinite"
     r"|corrupt\w*|typo|(?:edge|corner)[- ]cases?|misleading|inconsisten\w+|unexpected\w*|mistaken\w*|works?|lost"
     r"|los(?:es|ing)|missing|invalid|duplicated?|ignor(?:es|ed|ing)|panics?|(?:Type|Value|Key|Index|Attribute)Error",
     "perf": r"faster|optimi[sz]\w+|efficien\w+|quadratic|reduc\w+",

@@ -227,6 +227,7 @@ def test_other_languages_declare_names_too(
         ("ENH: Add param", {"-3.0 title"}),
         ("Add tests and fix the bounds", {"-2.0 title", "+1.0 in title"}),
         ("Bounds that crash", {"+1.0 in title"}),
+        ("Drop the lower bound, which broke clamp", {"-2.0 title", "+1.0 in title"}),
         ("Mention the docs", set()),
         ("Make `fix` an option", {"+1.0 in title"}),
         ("", set()),
