@@ -26,7 +26,7 @@ from codegate.sandbox import (
     SandboxLimits,
     Toolchain,
 )
-from codegate.sandbox.toolchains import fits
+from codegate.sandbox.toolchains import version_fits
 from codegate.suite import Tree
 
 LAYOUT: Final = 2
@@ -247,7 +247,7 @@ def _probed(
     lacking = [
         Toolchain(name, version)
         for name, version in recipe.tools.items()
-        if not (name in versions and fits(versions[name], version))
+        if not (name in versions and version_fits(versions[name], version))
     ]
     if missing := [f"{one.name} {one.version}" for one in lacking if one.name not in INSTALLABLE]:
         raise NotInstalled(

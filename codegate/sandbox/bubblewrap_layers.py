@@ -22,14 +22,14 @@ from codegate.host_program import run_program
 from codegate.sandbox.bubblewrap_program import bare_system
 from codegate.sandbox.cache import (
     cache_folder,
-    explained_disk,
+    explain_disk_errors,
     layers_folder,
     own_folder,
     remove_tree,
     temporary_folder,
 )
 from codegate.sandbox.contract import Layer, SandboxError, SandboxLimits
-from codegate.sandbox.layers import BUILD_FOLDERS, PARTS, Source, read_layer, stream
+from codegate.sandbox.layers import BUILD_FOLDERS, PARTS, Source, read_layer, tar_blocks
 from codegate.sandbox.session import workspace_bytes
 from codegate.sandbox.toolchains import Interpreter, MachineToolchain
 from codegate.sandbox.tools import uv_program
@@ -235,7 +235,7 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
     with sandboxed_tar(bubblewrap, mounts, options, stdin=subprocess.PIPE) as tar:
         assert tar.stdin is not None  # noqa: S101 - a pipe
         with contextlib.suppress(BrokenPipeError), tar.stdin as pipe:  # tar itself says what is wrong
-            for block in stream(read_layer(layer)):
+            for block in tar_blocks(read_layer(layer)):
                 pipe.write(block)
 
 
@@ -323,7 +323,7 @@ class BuildFolder:
         self.path = own_folder(builds_folder())
         self._given = 0
         try:
-            with explained_disk(f"make a folder for the build in {self.path.parent}"):
+            with explain_disk_errors(f"make a folder for the build in {self.path.parent}"):
                 self._fill(layer)
             self._given = self.written()
         except SandboxError:

@@ -72,13 +72,13 @@ def own_folder(parent: Path) -> Path:
     Raises:
         SandboxError: the disk refused.
     """
-    with explained_disk(f"make a folder in {parent}"):
+    with explain_disk_errors(f"make a folder in {parent}"):
         parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=parent, prefix=f".{str(current_owner()).replace(':', '_')}-"))
 
 
 @contextlib.contextmanager
-def explained_disk(what: str) -> Iterator[None]:
+def explain_disk_errors(what: str) -> Iterator[None]:
     """Turn an OSError in the block into SandboxError: "cannot ``what``"."""
     try:
         yield

@@ -47,7 +47,7 @@ def connect(seconds: int) -> "APIClient":
 
 
 @contextlib.contextmanager
-def explained(what: str) -> Iterator[None]:
+def explain_docker_errors(what: str) -> Iterator[None]:
     """Turn docker's errors into SandboxError "could not ``what``"."""
     from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
     from requests.exceptions import RequestException  # noqa: PLC0415
@@ -66,7 +66,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
         UsageError: the daemon does not have ``runtime``.
         SandboxError: the daemon does not answer.
     """
-    with explained("say what it is"):
+    with explain_docker_errors("say what it is"):
         info: dict[str, Any] = client.info()
         version: dict[str, Any] = client.version()
     offered: Mapping[str, Any] = info.get("Runtimes") or {}

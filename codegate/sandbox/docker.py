@@ -28,7 +28,7 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.daemon import connect, explained, read_daemon
+from codegate.sandbox.daemon import connect, explain_docker_errors, read_daemon
 from codegate.sandbox.docker_container import (
     DEADLINE_LABEL,
     JOB_LABEL,
@@ -40,7 +40,7 @@ from codegate.sandbox.docker_container import (
     container_labels,
 )
 from codegate.sandbox.fleet import Fleet, Member
-from codegate.sandbox.layers import Entry, stream
+from codegate.sandbox.layers import Entry, tar_blocks
 from codegate.sandbox.ownership import is_dead_owner
 from codegate.sandbox.session import SandboxSession, scope_of
 from codegate.sandbox.sockets import AttachedConnection
@@ -85,7 +85,7 @@ class DockerBackend(Backend):
         self._fleet = Fleet("codegate-docker-remove", removers=4)
         try:
             self._description = read_daemon(self._control, runtime)
-            with explained("say what it is"):
+            with explain_docker_errors("say what it is"):
                 self._processors = float(self._control.info().get("NCPU") or 1)
         except BaseException:
             self.close()
@@ -103,7 +103,7 @@ class DockerBackend(Backend):
 
     @override
     def base_image(self, python: str, wanted: str | None = None) -> str:
-        with self._building, explained("look up the base image"):
+        with self._building, explain_docker_errors("look up the base image"):
             found = wanted is not None and images.is_available(self._builder, wanted)
             name = wanted if wanted is not None and found else images.base_image_name(python)
             self._bases[python] = images.pin_image(self._builder, name)
@@ -114,7 +114,7 @@ class DockerBackend(Backend):
         layer = recipe.required_layer
         bare, tools = self._without_layers(recipe)
         labels = container_labels(self.run_id, _LAY_SECONDS)
-        with self._building, explained("prepare the environment"):
+        with self._building, explain_docker_errors("prepare the environment"):
             image = bare.image
             for name, other in recipe.beside:
                 image = layer_images.image_with_other_build(self._builder, image, name, other, labels)
@@ -125,7 +125,7 @@ class DockerBackend(Backend):
         tools = tools_for(self._machine())
         python = next((one.version for one in recipe.toolchains if one.name == "python"), recipe.python)
         minor = ".".join(python.split(".")[:2])
-        with self._building, explained("prepare the environment"):
+        with self._building, explain_docker_errors("prepare the environment"):
             base = images.base_image(self._builder, minor, recipe.image or self._bases.get(minor))
             image = layer_images.system_image(self._builder, base, recipe.system)
             variables = tuple(sorted(images.image_variables(self._builder, image).items()))
@@ -134,12 +134,12 @@ class DockerBackend(Backend):
         return DockerEnvironment(image, identity, toolchains=variables), tools
 
     def _machine(self) -> str:
-        with explained("prepare the environment"):
+        with explain_docker_errors("prepare the environment"):
             return images.machine_of(str(self._builder.version().get("Arch", "")))
 
     def pin_image(self, name: str) -> str:
         """Return the image ``name``'s current digest, pulled if absent."""
-        with self._building, explained("look up the image"):
+        with self._building, explain_docker_errors("look up the image"):
             return images.pin_image(self._builder, name)
 
     @override
@@ -168,13 +168,13 @@ class DockerBackend(Backend):
         The entries ``given`` are unpacked into the container before its start.
         """
         with self._fleet.starting():
-            with explained("start a sandbox"):
+            with explain_docker_errors("start a sandbox"):
                 container, connection = self._start(environment, limits, given)
             scope = scope_of(environment, command_limits(limits, self._description))
             return container.id, self._fleet.open(container, connection, scope, limits)
 
     def _written(self, container: str) -> int:
-        with explained("say how much a sandbox has written"):
+        with explain_docker_errors("say how much a sandbox has written"):
             found = self._control.containers(size=True, filters={"id": container})
         return int(found[0].get("SizeRw") or 0) if found else 0
 
@@ -187,7 +187,7 @@ class DockerBackend(Backend):
     @override
     def sweep(self) -> int:
         count = 0
-        with explained("look for left-over sandboxes"):
+        with explain_docker_errors("look for left-over sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": OWNER_LABEL})
             for container in found:
                 if _abandoned(container.get("Labels") or {}):
@@ -196,7 +196,7 @@ class DockerBackend(Backend):
 
     def reap(self, job: str) -> int:
         """Remove a workflow job's sandboxes; return their number."""
-        with explained("look for the job's sandboxes"):
+        with explain_docker_errors("look for the job's sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
             return sum(self.remove(str(container["Id"])) for container in found)
 
@@ -206,7 +206,7 @@ class DockerBackend(Backend):
         container = _Container(self._create(environment, limits), self, self._fleet)
         try:
             if given is not None:
-                self._control.put_archive(container.id, "/", stream(given))
+                self._control.put_archive(container.id, "/", tar_blocks(given))
             attached = self._control.attach_socket(
                 container.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox.contract import Description, Layer, SandboxLimits
-from codegate.sandbox.daemon import connect, explained
+from codegate.sandbox.daemon import connect, explain_docker_errors
 from codegate.sandbox.layers import BUILT, BlockStream, Source
 from codegate.sandbox.ownership import current_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, inodes, shared_memory_bytes
@@ -148,7 +148,7 @@ def container_folders(container: str) -> Iterator[tuple[Source, Source]]:
         yield from client.get_archive(container, place)[0]
 
     try:
-        with explained("read what was built"):
+        with explain_docker_errors("read what was built"):
             yield BlockStream(folder(BUILT)), BlockStream(folder(WORKSPACE))
     finally:
         client.close()

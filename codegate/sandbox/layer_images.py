@@ -17,7 +17,7 @@ from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import Layer, NotInstalled, SandboxUnavailable, Unreachable
 from codegate.sandbox.daemon import connect
 from codegate.sandbox.images import ENVIRONMENT_LABEL, LAYOUT, image_tag, inspect_image, made_image
-from codegate.sandbox.layers import BUILD_FOLDERS, BUILT, PARTS, Entry, read_layer, stream
+from codegate.sandbox.layers import BUILD_FOLDERS, BUILT, PARTS, Entry, read_layer, tar_blocks
 from codegate.sandbox.session import BESIDE, TOOLS, USER_ID, WORKSPACE
 from codegate.sandbox.tools import Tools
 
@@ -128,7 +128,7 @@ def _image_with_entries(
         return image
     container = str(client.create_container(base, ["-"], labels=labels)["Id"])
     try:
-        client.put_archive(container, "/", stream(entries))
+        client.put_archive(container, "/", tar_blocks(entries))
         repository, tag = image_tag(key).split(":")
         labels_of_it = {ENVIRONMENT_LABEL: key, LAYER_LABEL: layer.sha256, CACHE_LABEL: _cache()}
         changes = "LABEL " + " ".join(f"{name}={value}" for name, value in labels_of_it.items())

@@ -75,7 +75,7 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
     try:
         with archive.open("xb") as file, tempfile.TemporaryFile(dir=archive.parent) as spare:
             try:
-                for block in stream(_checked(_frozen(env, tree, frozenset(tracked), spare))):
+                for block in tar_blocks(_checked(_frozen(env, tree, frozenset(tracked), spare))):
                     written.update(block)
                     file.write(block)
             except BaseException:
@@ -106,7 +106,7 @@ def read_layer(layer: Layer) -> Iterator[Entry]:
         raise SandboxError(f"the environment's archive {layer.archive} cannot be read: {error}.", remedy) from error
 
 
-def stream(entries: Iterable[Entry]) -> Iterator[bytes]:
+def tar_blocks(entries: Iterable[Entry]) -> Iterator[bytes]:
     """Yield the bytes of a tar of ``entries``.
 
     Raises:

@@ -85,7 +85,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
     The wanted version may be only the first parts of one (``3.13``, ``22``). With an empty version, the first toolchain
     on ``PATH`` is returned.
     """
-    found = (one for one in _installed(wanted) if fits(one.version, wanted.version))
+    found = (one for one in _installed(wanted) if version_fits(one.version, wanted.version))
     return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)
 
 
@@ -135,7 +135,7 @@ def check_system(packages: Iterable[str]) -> None:
         )
 
 
-def fits(version: str, wanted: str) -> bool:
+def version_fits(version: str, wanted: str) -> bool:
     """Return whether ``version`` begins with ``wanted``, part by part.
 
     3.13.0 fits 3.13, and 3.130 does not. Any version fits ``lts``.

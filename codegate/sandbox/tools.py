@@ -18,7 +18,7 @@ from typing import Final
 
 from codegate.durable import digest, write_atomic
 from codegate.host_program import run_program
-from codegate.sandbox.cache import cache_folder, explained_disk, temporary_folder
+from codegate.sandbox.cache import cache_folder, explain_disk_errors, temporary_folder
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.layers import BUILT
 
@@ -115,7 +115,7 @@ def _program(name: str, release: str, machine: str) -> Path:
     place = program_place(name, release, machine)
     if not place.is_file():
         folder = place.parent.parent
-        with explained_disk(f"install {name} in {folder.parent}"), temporary_folder(folder.parent) as made:
+        with explain_disk_errors(f"install {name} in {folder.parent}"), temporary_folder(folder.parent) as made:
             _install(f"{name}=={release}", made / "wheel", machine)
             with contextlib.suppress(OSError):  # another process was first
                 (made / "wheel").rename(folder)

@@ -46,7 +46,7 @@ def test_backend_conforms(check: Check, subject: Subject) -> None:
 @pytest.fixture(scope="module")
 def built_once(subject: Subject, layers_removed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let all checks of a backend look at the same builds, of which no sandbox may change anything."""
-    build, found = builds.built, dict[str, Layer]()
+    build, found = builds.build_layer, dict[str, Layer]()
 
     def built(subject: Subject, program: str, layer: Layer | None = None) -> AbstractContextManager[Layer]:
         if layer is not None:
@@ -57,7 +57,7 @@ def built_once(subject: Subject, layers_removed: None, tmp_path_factory: pytest.
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setenv("CODEGATE_CACHE", own_cache(tmp_path_factory.mktemp("cache")))  # the layers go with the tests
-        patch.setattr(builds, "built", built)
+        patch.setattr(builds, "build_layer", built)
         yield
 
 

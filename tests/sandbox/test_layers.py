@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegate.sandbox import Layer, SandboxError
-from codegate.sandbox.layers import freeze, read_layer, stream
+from codegate.sandbox.layers import freeze, read_layer, tar_blocks
 
 Member = tuple[str, bytes, str | bytes]
 FOLDER, FILE, LINK, HARD = tarfile.DIRTYPE, tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
@@ -48,7 +48,7 @@ def layer_of(archive: Path) -> Layer:
 
 def read(archive: Path) -> dict[str, tuple[bytes, str | bytes]]:
     """Return what an archive has, by name, as ``read_layer`` and tarfile agree on it."""
-    written = b"".join(stream(read_layer(layer_of(archive))))
+    written = b"".join(tar_blocks(read_layer(layer_of(archive))))
     assert written == archive.read_bytes(), "reading and writing again changes nothing"
     found: dict[str, tuple[bytes, str | bytes]] = {}
     with tarfile.open(archive) as opened:
@@ -136,7 +136,7 @@ def test_no_sandbox_is_laid_from_a_hostile_archive(tmp_path: Path, member: tuple
     archive = tmp_path / "layer.tar"
     archive.write_bytes(tar(*EMPTY, *member).getvalue())
     with pytest.raises(SandboxError, match=fault):
-        list(stream(read_layer(layer_of(archive))))
+        list(tar_blocks(read_layer(layer_of(archive))))
 
 
 def test_set_id_bits_and_owners_of_an_archive_are_dropped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256_of
 from codegate.sandbox.conformance.preflight import preflight
-from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, expect_error, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, expect, expect_error, json_output, run_python
 from codegate.sandbox.contract import (
     BuildSandbox,
     Command,
@@ -90,24 +90,24 @@ _SEEN: Final[Mapping[str, list[object]]] = {
 }
 
 
-def build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
+def open_build(subject: Subject, layer: Layer | None = None) -> contextlib.closing[BuildSandbox]:
     """Return a build sandbox; it continues ``layer``, if given."""
     recipe = EnvironmentRecipe(subject.recipe.python, layer=layer)
     return contextlib.closing(subject.backend.open_build(recipe, BUILD_LIMITS))
 
 
 @contextlib.contextmanager
-def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
+def build_layer(subject: Subject, program: str, layer: Layer | None = None) -> Iterator[Layer]:
     """Run a Python program as a build; yield its layer.
 
     ``layer`` is an earlier build to continue; None: a new one.
     """
-    with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, build(subject, layer) as sandbox:
+    with tempfile.TemporaryDirectory(prefix="codegate-layer-") as folder, open_build(subject, layer) as sandbox:
         sandbox.put(_TRACKED)
         if layer is None:
             done = sandbox.run(Command(("/opt/env/bin/uv", "venv", "--offline", "--python", "{python}", _VENV)))
             expect(done.ok, "uv makes a virtual environment", done)
-        done = python(sandbox, f"import os; os.unlink('/opt/env/bin/uv')\n{program}")  # it only makes layers large
+        done = run_python(sandbox, f"import os; os.unlink('/opt/env/bin/uv')\n{program}")  # it only makes layers large
         expect(done.ok, "set-up runs", done)
         archive = Path(folder, "layer.tar")
         sha256 = sandbox.freeze({file.path for file in _TRACKED}, archive)
@@ -116,7 +116,7 @@ def built(subject: Subject, program: str, layer: Layer | None = None) -> Iterato
 
 
 @contextlib.contextmanager
-def opened(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
+def open_on_layer(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
     """Yield a sandbox with a layer's and the tracked files."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
@@ -134,8 +134,8 @@ import json, os, sys
 print(json.dumps([os.getuid(), [place for place in sys.argv[1:] if os.access(place, os.W_OK)]]))
 """
     own = ["/opt/env", "/opt/env/home", "/opt/env/cache", "/opt/env/tmp", "/workspace", "/tmp"]  # noqa: S108
-    with build(subject) as sandbox:
-        user, places = answer(python(sandbox, program, *own, "/", "/usr", "/etc", "/opt"))
+    with open_build(subject) as sandbox:
+        user, places = json_output(run_python(sandbox, program, *own, "/", "/usr", "/etc", "/opt"))
         done = sandbox.run(Command(("/opt/env/bin/uv", "--version")))
     expect((user, places) == (10001, own), "its own folders", (user, places))
     expect(done.ok, "uv runs", done)
@@ -160,10 +160,10 @@ print(json.dumps([[reached(*place) for place in places], os.path.exists(sys.argv
         with (
             contextlib.closing(Relay({RELAY_PORT: lambda end: end.sendall(b"x")})) as relay,
             tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary,
-            build(subject) as sandbox,
+            open_build(subject) as sandbox,
         ):
             argv = ("{python}", "-I", "-c", program, canary.name, name)
-            seen = answer(sandbox.run(Command(argv, relay=relay)))
+            seen = json_output(sandbox.run(Command(argv, relay=relay)))
     finally:
         del os.environ[name]
     expect(seen == [[True, False, False, False], False, False], "the relay alone", seen)
@@ -177,14 +177,14 @@ for number in range(100_000):
     with open(f"/workspace/{number}", "wb") as file:
         file.write(bytes(1 << 20))
 """
-    with build(subject) as sandbox:
-        done = python(sandbox, fill, timeout=100)
+    with open_build(subject) as sandbox:
+        done = run_python(sandbox, fill, timeout=100)
     expect(not done.ok and b"written to disk" in done.stderr, "the reason", done)
 
 
 def frozen_build(subject: Subject) -> None:
     """Check that a build's archive has every untracked workspace path."""
-    with built(subject, _SETUP) as layer:
+    with build_layer(subject, _SETUP) as layer:
         expect(sha256_of(layer.archive) == layer.sha256, "its own SHA-256", layer.sha256)
         with tarfile.open(layer.archive) as archive:
             members = {member.name: member for member in archive}
@@ -201,8 +201,8 @@ def frozen_build(subject: Subject) -> None:
 
 def layer_files(subject: Subject) -> None:
     """Check that a sandbox has all files of its build."""
-    with built(subject, _SETUP) as layer, opened(subject, layer) as sandbox:
-        seen = answer(python(sandbox, _LOOK))
+    with build_layer(subject, _SETUP) as layer, open_on_layer(subject, layer) as sandbox:
+        seen = json_output(run_python(sandbox, _LOOK))
         ran = sandbox.run(
             Command(("sh", "-c", "near=$(./near) && same=$(./same) && echo $near $same $(cat setup.txt)"))
         )
@@ -236,13 +236,13 @@ with open("/opt/env/venv/bin/added", "w") as file: file.write("added")
 with open("/opt/env/tmp/added", "w") as file: file.write("added")
 shutil.rmtree("/opt/env/home"); os.mkdir("/opt/env/home")
 """
-    with built(subject, _SETUP) as layer:
+    with build_layer(subject, _SETUP) as layer:
         for _ in range(2):
-            with opened(subject, layer) as sandbox:
-                seen = answer(python(sandbox, _LOOK))
+            with open_on_layer(subject, layer) as sandbox:
+                seen = json_output(run_python(sandbox, _LOOK))
                 added = sandbox.run(Command(("ls", "/opt/env/venv/bin/added", "/opt/env/tmp/added")))
                 tool = sandbox.run(Command(("cat", "build/tool", "/opt/env/home/.config/own"))).stdout
-                done = python(sandbox, spoil)
+                done = run_python(sandbox, spoil)
             left = [path for path in _SEEN if path not in seen]
             expect(done.ok, "all of it writable", done)
             expect(left == [] and b"spoilt" not in tool and added.stdout == b"", "a fresh view", (left, tool, added))
@@ -260,11 +260,11 @@ for place, folders, names in os.walk("/"):
     found += [os.path.join(place, name) for name in folders + names if sys.argv[1] in name]
 print(json.dumps(sorted(found)))
 """
-    with built(subject, program) as other, built(subject, "pass") as layer:
-        with opened(subject, other) as sandbox:
-            own = answer(python(sandbox, search, mark))
-        with opened(subject, layer) as sandbox:
-            seen = answer(python(sandbox, search, mark))
+    with build_layer(subject, program) as other, build_layer(subject, "pass") as layer:
+        with open_on_layer(subject, other) as sandbox:
+            own = json_output(run_python(sandbox, search, mark))
+        with open_on_layer(subject, layer) as sandbox:
+            seen = json_output(run_python(sandbox, search, mark))
     expect(own == [f"/opt/env/{mark}", f"/workspace/{mark}"], "a layer's own files", own)
     expect(seen == [], "nothing of another layer", seen)
 
@@ -278,8 +278,12 @@ os.unlink("/workspace/near")
 os.mkdir("/workspace/later")
 open("/opt/env/more", "w").write("x")
 """
-    with built(subject, _SETUP) as layer, built(subject, more, layer) as further, opened(subject, further) as sandbox:
-        seen = answer(python(sandbox, _LOOK))
+    with (
+        build_layer(subject, _SETUP) as layer,
+        build_layer(subject, more, layer) as further,
+        open_on_layer(subject, further) as sandbox,
+    ):
+        seen = json_output(run_python(sandbox, _LOOK))
         done = sandbox.run(Command(("sh", "-c", "cat /opt/env/more && ls -d near")))
     lost = [path for path in _SEEN if path not in seen]
     expect(lost == ["/workspace/near"] and "/workspace/later" in seen, "the old and the new", lost)
@@ -288,7 +292,7 @@ open("/opt/env/more", "w").write("x")
 
 def refused_archives(subject: Subject) -> None:
     """Check that altered and hostile archives are refused without effect."""
-    with built(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
+    with build_layer(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())
         data[len(data) // 2] ^= 1
@@ -318,5 +322,5 @@ def _expect_refused(subject: Subject, layer: Layer) -> None:
 
 def preflight_on_layer(subject: Subject) -> None:
     """Check that sandboxes of recorded builds pass the preflight."""
-    with built(subject, "pass") as layer:
+    with build_layer(subject, "pass") as layer:
         preflight(subject.backend, _prepared(subject, layer))

@@ -1,6 +1,6 @@
 """Checks of commands: exit statuses, streams, caps, placeholders, environment."""
 
-from codegate.sandbox.conformance.subject import Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import Subject, expect, json_output, run_python
 from codegate.sandbox.contract import Command, SandboxFile
 from codegate.sandbox.session import ENVIRONMENT, TOOLS, WORKSPACE, variables_of
 
@@ -10,9 +10,9 @@ def exit_statuses(subject: Subject) -> None:
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
         for code in (0, 1, 3, 255):
-            done = python(sandbox, f"raise SystemExit({code})")
+            done = run_python(sandbox, f"raise SystemExit({code})")
             expect((done.exit_code, done.signal) == (code, None), f"exit code {code}", done)
-        done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+        done = run_python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
         expect((done.exit_code, done.signal, done.ok) == (None, 15, False), "signal 15", done)
         done = sandbox.run(Command(("no-such-program-anywhere",)))
         expect(done.exit_code == 127 and b"no-such-program" in done.stderr, "127 and a reason", done)
@@ -30,7 +30,7 @@ def streams(subject: Subject) -> None:
         expect(done.stderr == b"e" and not done.truncated, "errors apart", done.stderr)
         done = sandbox.run(Command(("true",), stdin=data))
         expect(done.ok, "a program that reads no input", done)
-        done = python(sandbox, "import sys; sys.exit(len(sys.stdin.read()))")
+        done = run_python(sandbox, "import sys; sys.exit(len(sys.stdin.read()))")
         expect(done.exit_code == 0, "the end of an empty input", done)
 
 
@@ -47,7 +47,7 @@ def output_caps(subject: Subject) -> None:
         done = sandbox.run(Command(("{python}", "-I", "-c", program), output_bytes=65536))
         expect(done.signal == 9 and done.truncated and not done.timed_out, "a flood killed", done.signal)
         expect(len(done.stdout) == 65536, "its first bytes", len(done.stdout))
-        done = python(sandbox, "print('still here')")
+        done = run_python(sandbox, "print('still here')")
         expect(done.stdout == b"still here\n" and not done.truncated, "a usable sandbox after it", done)
 
 
@@ -72,7 +72,7 @@ def records(subject: Subject) -> None:
         expect(write(2) == (b"r" * 131072, False, b"out\n"), "records apart from output", "something else")
         kept, cut, _ = write(288)
         expect(len(kept) == 16 << 20 and cut, "16 MiB kept and the cut flagged", (len(kept), cut))
-        done = python(sandbox, "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1])")
+        done = run_python(sandbox, "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1])")
         expect(done.stdout == b"[0, 1, 2]\n" and done.records == b"", "no descriptors but three", done)
 
 
@@ -87,7 +87,7 @@ def placeholders(subject: Subject) -> None:
         expect(done.ok and done.stdout.startswith(b"ruff "), "ruff runs", done)
         listing = "import json, os; print(json.dumps([os.path.isdir(place), os.access(place, os.W_OK)]))"
         listing = f"place = {TOOLS!r}; {listing}"
-        expect(answer(python(sandbox, listing)) == [True, False], "tools to read only", TOOLS)
+        expect(json_output(run_python(sandbox, listing)) == [True, False], "tools to read only", TOOLS)
 
 
 def fixed_environment(subject: Subject) -> None:
@@ -95,7 +95,7 @@ def fixed_environment(subject: Subject) -> None:
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
         command = Command(("{python}", "-I", "-c", program), environment={"GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"})
-        variables, folder, user, mask = answer(sandbox.run(command))
+        variables, folder, user, mask = json_output(sandbox.run(command))
     path = variables.pop("PATH")
     expect("/usr/bin" in path.split(":"), "a search path", path)
     own = variables_of(subject.environment)
@@ -109,8 +109,8 @@ def accounting(subject: Subject) -> None:
     burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nx = bytearray({})"
     nested = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-c', sys.argv[1]])"
     with subject.sandbox() as sandbox:
-        large = python(sandbox, nested, burn.format("64 << 20"))
-        small = python(sandbox, "pass")
+        large = run_python(sandbox, nested, burn.format("64 << 20"))
+        small = run_python(sandbox, "pass")
     expect(large.ok and small.ok, "both run", (large, small))
     expect(0.4 <= large.cpu_seconds < 5, "0.4 s of processor time", large.cpu_seconds)
     expect(64 << 20 < large.peak_memory_bytes < 160 << 20, "64 MiB at the peak", large.peak_memory_bytes)

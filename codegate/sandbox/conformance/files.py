@@ -3,7 +3,7 @@
 import json
 from hashlib import sha256
 
-from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, expect_error, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, expect, expect_error, json_output, run_python
 from codegate.sandbox.contract import Command, FilesRefused, Sandbox, SandboxFile
 
 _LIST = """
@@ -40,7 +40,7 @@ def faithful_files(subject: Subject) -> None:
     )
     with subject.sandbox() as sandbox:
         sandbox.put(files)
-        seen = answer(sandbox.run(Command(("{python}", "-I", "-c", _LIST))))
+        seen = json_output(sandbox.run(Command(("{python}", "-I", "-c", _LIST))))
         for file in files:
             if file.mode == "120000":
                 expected: list[object] = ["link", file.data.decode()]
@@ -56,7 +56,7 @@ def replacing(subject: Subject) -> None:
     """Check that later files replace earlier ones, links included."""
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("a", b"long old content", "100755"), SandboxFile("target", b"kept")))
-        python(sandbox, "import os; os.symlink('target', 'planted'); os.mkfifo('pipe')")
+        run_python(sandbox, "import os; os.symlink('target', 'planted'); os.mkfifo('pipe')")
         sandbox.put((SandboxFile("a", b"new"), SandboxFile("planted", b"over"), SandboxFile("pipe", b"file")))
         done = sandbox.run(Command(("sh", "-c", "cat a target planted pipe; test -x a || test -L planted || echo .")))
         expect(done.stdout == b"newkeptoverfile.\n", "replaced, not followed", done)
@@ -74,10 +74,12 @@ def refused_names(subject: Subject) -> None:
         for target in links:
             _expect_refused(sandbox, SandboxFile("link", target, "120000"))
         _expect_refused(sandbox, SandboxFile("folder/link", b"../../out", "120000"))
-        python(sandbox, "import os; os.symlink('/tmp', 'outside'); os.mkdir('taken'); open('file', 'w').close()")
+        run_python(sandbox, "import os; os.symlink('/tmp', 'outside'); os.mkdir('taken'); open('file', 'w').close()")
         for name in ("outside/stolen", "taken", "file/below", "n" * 256):
             _expect_refused(sandbox, SandboxFile(name, b"x"))
-        seen = answer(python(sandbox, "import json, os; print(json.dumps([os.listdir('/tmp'), os.listdir('.')]))"))
+        seen = json_output(
+            run_python(sandbox, "import json, os; print(json.dumps([os.listdir('/tmp'), os.listdir('.')]))")
+        )
     expect(seen[0] == ["home"], "nothing outside the workspace", seen[0])
     expect(set(seen[1]) <= {"a", "folder", "outside", "taken", "file", "nul"}, "nothing odd inside", seen[1])
 
@@ -91,7 +93,7 @@ def many_files(subject: Subject) -> None:
     count = "import json, os; print(json.dumps(sum(len(names) for _, _, names in os.walk('many'))))"
     with subject.sandbox() as sandbox:
         sandbox.put(files)
-        expect(answer(python(sandbox, count)) == len(files), "3000 files", "fewer")
+        expect(json_output(run_python(sandbox, count)) == len(files), "3000 files", "fewer")
         try:
             sandbox.put((SandboxFile("huge", b"\0" * (LIMITS.disk_bytes + (1 << 20))),))
         except FilesRefused:

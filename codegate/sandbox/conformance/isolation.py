@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from codegate.sandbox.conformance.preflight import preflight, read_walls
-from codegate.sandbox.conformance.subject import Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import Subject, expect, json_output, run_python
 from codegate.sandbox.contract import Command, SandboxFile
 
 _HOST = """
@@ -146,7 +146,7 @@ for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
 """
     here = "import socket as s; one = s.create_server(('127.0.0.1', 0)); s.create_connection(one.getsockname()).close()"
     with subject.sandbox() as sandbox:
-        seen = [python(sandbox, program).unreachable for program in (here, away, here)]
+        seen = [run_python(sandbox, program).unreachable for program in (here, away, here)]
     expect(seen in ([0, 2, 0], [None] * 3), "two attempts, or none known", seen)
 
 
@@ -162,7 +162,7 @@ def no_host_files(subject: Subject) -> None:
             "/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/host", "/dev/sda",
             "/dev/vda", "/dev/mem", "/dev/kvm", "/dev/fuse",
         )  # fmt: skip
-        seen = answer(python(sandbox, _HOST, *paths))
+        seen = json_output(run_python(sandbox, _HOST, *paths))
     expect(seen == [], "no host file", seen)
 
 
@@ -172,7 +172,7 @@ def no_secrets(subject: Subject) -> None:
     os.environ[name] = value
     try:
         with subject.sandbox() as sandbox:
-            found, looked = answer(python(sandbox, _SECRETS, value[::-1]))
+            found, looked = json_output(run_python(sandbox, _SECRETS, value[::-1]))
             listed = sandbox.run(Command(("env",))).stdout.decode()
     finally:
         del os.environ[name]
@@ -183,7 +183,7 @@ def no_secrets(subject: Subject) -> None:
 def closed_supervisor(subject: Subject) -> None:
     """Check that code cannot read, limit or kill the supervisor."""
     with subject.sandbox() as sandbox:
-        done = answer(python(sandbox, _SUPERVISOR))
+        done = json_output(run_python(sandbox, _SUPERVISOR))
         expect(done == [], "no hand on the supervisor", done)
         expect(sandbox.run(Command(("true",))).ok, "a supervisor alive", "none")
 

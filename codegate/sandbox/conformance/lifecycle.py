@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from codegate.sandbox.conformance.subject import LIMITS, Subject, answer, expect, expect_error, python
+from codegate.sandbox.conformance.subject import LIMITS, Subject, expect, expect_error, json_output, run_python
 from codegate.sandbox.contract import (
     Command,
     EnvironmentRecipe,
@@ -54,7 +54,7 @@ print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and i
 def time_limit(subject: Subject) -> None:
     """Check that the time limit kills a command's daemons too."""
     with subject.sandbox() as sandbox:
-        done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
+        done = run_python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
         expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
         expect(done.stdout == b"started\n", "what it said before", done.stdout)
         expect(1 <= done.wall_seconds < 4, "about one second", done.wall_seconds)
@@ -64,7 +64,7 @@ def time_limit(subject: Subject) -> None:
 def daemons(subject: Subject) -> None:
     """Check that background processes end when their command ends."""
     with subject.sandbox() as sandbox:
-        done = python(sandbox, _DAEMON)
+        done = run_python(sandbox, _DAEMON)
         expect(done.ok and not done.timed_out, "a good end", done)
         _expect_alone(sandbox)
 
@@ -78,16 +78,16 @@ def stopped_and_ended_processes(subject: Subject) -> None:
         "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
     )
     with subject.sandbox() as sandbox:
-        done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", timeout=1)
+        done = run_python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", timeout=1)
         expect(done.timed_out, "timed out", done)
-        done = python(sandbox, orphans)
+        done = run_python(sandbox, orphans)
         expect(done.ok, "400 short-lived processes within 48", done)
 
 
 def lifetime(subject: Subject) -> None:
     """Check that a sandbox ends itself after its lifetime."""
     with subject.sandbox(dataclasses.replace(LIMITS, lifetime_seconds=3)) as sandbox:
-        done = python(sandbox, "import time; time.sleep(60)", timeout=60)
+        done = run_python(sandbox, "import time; time.sleep(60)", timeout=60)
         expect(done.timed_out and done.wall_seconds < 4, "timed out by the lifetime", done)
         time.sleep(1.5)
         expect_error(SandboxError, lambda: sandbox.run(Command(("true",))), "an error from a sandbox that is gone")
@@ -118,7 +118,7 @@ def closing(subject: Subject) -> None:
         timer.start()
         begun = time.monotonic()
         sleep = "import time; time.sleep(60)"
-        expect_error(SandboxClosed, lambda: python(sandbox, sleep, timeout=60), "SandboxClosed")
+        expect_error(SandboxClosed, lambda: run_python(sandbox, sleep, timeout=60), "SandboxClosed")
         expect(time.monotonic() - begun < 2, "within two seconds", time.monotonic() - begun)
         timer.join()
         sandbox.close()
@@ -181,9 +181,9 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def _expect_alone(sandbox: Sandbox) -> None:
-    others = answer(python(sandbox, _OTHERS))
+    others = json_output(run_python(sandbox, _OTHERS))
     expect(others == [], "no other process", others)
     read = "import json; print(json.dumps(open('/workspace/alive').read()))"
-    first = answer(python(sandbox, read))
+    first = json_output(run_python(sandbox, read))
     time.sleep(0.1)
-    expect(answer(python(sandbox, read)) == first, "a daemon that is gone", "its mark moves")
+    expect(json_output(run_python(sandbox, read)) == first, "a daemon that is gone", "its mark moves")

@@ -231,7 +231,7 @@ def limits(wanted: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def taken(size: int) -> bytearray:
+def touched_memory(size: int) -> bytearray:
     """Return ``size`` bytes of memory, each page written once."""
     block = bytearray(size)
     block[:: resource.getpagesize()] = b"x" * len(range(0, size, resource.getpagesize()))
@@ -255,7 +255,7 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
             code = 3
             try:
                 os.close(release)
-                block = taken(wanted["bytes"])
+                block = touched_memory(wanted["bytes"])
                 os.write(tell, block[:1])
                 os.close(tell)
                 os.read(wait, 1)
@@ -293,7 +293,7 @@ def main(wish: str, text: str) -> None:
     elif wish == "spill":
         made = fill_disk(wanted["folder"], wanted["most"], wanted["seconds"])
     else:
-        ballast = taken(wanted["ballast"])  # so that fewer files do
+        ballast = touched_memory(wanted["ballast"])  # so that fewer files do
         made = [*make_files(wanted["folder"], wanted["most"]), len(ballast)]
     print(json.dumps(made))
 

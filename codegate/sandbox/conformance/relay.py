@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from codegate.sandbox.conformance.subject import Subject, answer, expect, python
+from codegate.sandbox.conformance.subject import Subject, expect, json_output, run_python
 from codegate.sandbox.contract import Command, Completed, Sandbox
 from codegate.sandbox.relay import RELAY_PORT, Relay
 
@@ -28,7 +28,7 @@ def relayed_bytes(subject: Subject) -> None:
         "[t.start() for t in threads]; [t.join() for t in threads]; print(json.dumps(found))\n"
     )
     with subject.sandbox() as sandbox:
-        found = answer(_run(sandbox, program, _echo))
+        found = json_output(_run(sandbox, program, _echo))
     wanted = {str(n): hashlib.sha256(bytes([n]) * 3_000_000).hexdigest() for n in range(6)}
     expect(found == wanted, "what was sent, on every connection", found)
 
@@ -37,9 +37,9 @@ def relayed_only_when_asked(subject: Subject) -> None:
     """Check that a port listens only during its relay's command."""
     program = "try: connect(); print('true')\nexcept OSError: print('false')"
     with subject.sandbox() as sandbox:
-        before = answer(python(sandbox, _CONNECT + program))
-        during = [answer(_run(sandbox, program, _echo)) for _ in range(2)]
-        after = answer(python(sandbox, _CONNECT + program))
+        before = json_output(run_python(sandbox, _CONNECT + program))
+        during = [json_output(_run(sandbox, program, _echo)) for _ in range(2)]
+        after = json_output(run_python(sandbox, _CONNECT + program))
     expect((before, during, after) == (False, [True, True], False), "its time only", (before, during, after))
 
 
@@ -50,7 +50,7 @@ def relay_ends(subject: Subject) -> None:
         begun = time.monotonic()
         done = sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=50, relay=relay))
         expect(done.signal == 9 and not done.timed_out and time.monotonic() - begun < 20, "killed at once", done)
-        expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
+        expect(run_python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
 
 
 def relay_flood(subject: Subject) -> None:
@@ -72,8 +72,8 @@ def relay_flood(subject: Subject) -> None:
             done = _run(sandbox, program, lambda _: held.wait(60))
         finally:
             held.set()
-        expect(answer(done), "some bytes on their way", done)
-        expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
+        expect(json_output(done), "some bytes on their way", done)
+        expect(run_python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
 
 
 def relay_drops_late_bytes(subject: Subject) -> None:
@@ -94,7 +94,7 @@ def relay_drops_late_bytes(subject: Subject) -> None:
     answered: list[int] = []
     with subject.sandbox() as sandbox:
         done = _run(sandbox, program, lambda end: answered.append(len(end.recv(1))))
-    expect(answer(done) is True and len(answered) == 40, "each connection once", len(answered))
+    expect(json_output(done) is True and len(answered) == 40, "each connection once", len(answered))
 
 
 def relay_slow_reader(subject: Subject) -> None:
@@ -106,7 +106,7 @@ def relay_slow_reader(subject: Subject) -> None:
         "print(got)"
     )
     with subject.sandbox() as sandbox:
-        got = answer(_run(sandbox, program, lambda end: end.sendall(bytes(48 << 20))))
+        got = json_output(_run(sandbox, program, lambda end: end.sendall(bytes(48 << 20))))
     expect(got == 48 << 20, "every byte", got)
 
 
@@ -120,7 +120,7 @@ def relay_closed_output(subject: Subject) -> None:
         "print(got)"
     )
     with subject.sandbox() as sandbox:
-        got = answer(_run(sandbox, program, _echo))
+        got = json_output(_run(sandbox, program, _echo))
     expect(got == 12, "three answers", got)
 
 

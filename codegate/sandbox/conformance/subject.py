@@ -44,19 +44,19 @@ class Subject:
     def probe(self, program: str) -> Any:
         """Run a program in a fresh sandbox; return its JSON."""
         with self.sandbox() as sandbox:
-            return answer(python(sandbox, program))
+            return json_output(run_python(sandbox, program))
 
 
 Check = Callable[[Subject], None]
 
 
-def python(sandbox: Sandbox, program: str, *arguments: str, timeout: float = 30) -> Completed:
+def run_python(sandbox: Sandbox, program: str, *arguments: str, timeout: float = 30) -> Completed:
     """Run a Python program in a sandbox."""
     return sandbox.run(Command(("{python}", "-I", "-S", "-c", program, *arguments), timeout_seconds=timeout))
 
 
-def answer(done: Completed) -> Any:
-    """Return the JSON document in the output's last line."""
+def json_output(done: Completed) -> Any:
+    """Return the JSON document in the last line of output."""
     expect(done.ok and bool(done.stdout.strip()), "the probe runs", done)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
