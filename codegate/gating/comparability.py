@@ -10,7 +10,7 @@ from codegate.errors import UsageError
 from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
-from codegate.suite import SANDBOX, is_place
+from codegate.suite import SANDBOX, is_place_field
 from codegate.wording import join_first
 
 ABSENT = "(absent)"
@@ -140,12 +140,12 @@ def condition_differences(
         one
         for one in _unequal(there, here)
         # Only one side has the environment where its problems differ, or where a sandbox has no images.
-        if not (is_place(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
+        if not (is_place_field(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
     )
-    places = tuple(one for one in unequal if is_place(one.field))
+    places = tuple(one for one in unequal if is_place_field(one.field))
     if not places:
         return Differences(unequal)
-    both = [{name: value for name, value in side.items() if is_place(name)} for side in (there, here)]
+    both = [{name: value for name, value in side.items() if is_place_field(name)} for side in (there, here)]
     found = [next((one for one in proved if place.items() <= one.items()), None) for place in both]
     others = tuple(one for one in unequal if one not in places)
     if found[0] is not None and found[1] is not None:

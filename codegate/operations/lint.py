@@ -10,7 +10,7 @@ from typing import Final
 
 from codegate.durable import sha256, write_atomic
 from codegate.strict import read_text
-from codegate.suite.folder import MAX_FILE_BYTES, inside
+from codegate.suite.folder import MAX_FILE_BYTES, path_inside
 from codegate.suite.loaded import RECIPE, RESOLVED, Problem, Suite
 from codegate.suite.model import StoredProblemManifest
 from codegate.suite.reader import read_yaml
@@ -67,7 +67,7 @@ def take_texts_over(folder: Path) -> tuple[str, ...]:
             if _take_over(folder, path, "suite.yml", key, known, behind=environment.id):
                 changed.append(path)
     for problem in manifest.problems:
-        stored = read_yaml(inside(folder, f"problems/{problem}") / "problem.yml", StoredProblemManifest)
+        stored = read_yaml(path_inside(folder, f"problems/{problem}") / "problem.yml", StoredProblemManifest)
         path, known = f"problems/{problem}/statement.md", stored.statement.sha256
         if _take_over(folder, path, f"problems/{problem}/problem.yml", "sha256", known):
             changed.append(path)
@@ -80,9 +80,9 @@ def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, beh
     The file ``path`` is in ``folder``. ``manifest`` is the file that has the digest ``known`` under ``key``, after the
     text ``behind``.
     """
-    now = sha256(read_text(inside(folder, path), MAX_FILE_BYTES).encode())
+    now = sha256(read_text(path_inside(folder, path), MAX_FILE_BYTES).encode())
     if known != now:
-        place = inside(folder, manifest)
+        place = path_inside(folder, manifest)
         text = place.read_text(encoding="utf-8")
         start = max(text.find(behind), 0)
         written = re.sub(rf"""({key}["']?: *["']?){known}""", rf"\g<1>{now}", text[start:], count=1)

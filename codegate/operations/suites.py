@@ -17,7 +17,7 @@ from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
 from codegate.strict import read_text
-from codegate.suite import git, load_suite, parse_yaml, place_words, proved_places
+from codegate.suite import describe_place, git, load_suite, parse_yaml, proved_places
 from codegate.suite.reader import MAX_YAML_BYTES
 from codegate.wording import count_of, documentation
 
@@ -211,8 +211,8 @@ def validation_words(report: ValidationReport) -> list[str]:
         f"{proven} of {problems} problems proven, {count_of(report.rounds, 'time')} each, in {report.seconds:.0f} s"
     )
     if report.proved is not None:
-        lines.append(f"proved in {place_words(report.proved.place)}")
+        lines.append(f"proved in {describe_place(report.proved.place)}")
     for place, alike in comparable_places(report):
         verb = "can be compared" if alike else "cannot be compared (other packages or other proven problems)"
-        lines.append(f"  runs there and in {place_words(place)} {verb}")
+        lines.append(f"  runs there and in {describe_place(place)} {verb}")
     return lines

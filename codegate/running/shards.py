@@ -35,7 +35,7 @@ from codegate.running.outcome import (
 )
 from codegate.running.plan import RunOptions
 from codegate.running.readiness import refuse_unsound
-from codegate.suite import is_place
+from codegate.suite import is_place_field
 from codegate.wording import join_first
 
 _DIGITS: Final = 16
@@ -93,7 +93,7 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 def plan_digest(plan: RunManifest, of: int) -> str:
     """Return a plan's digest with ``of`` shards, machine-independent."""
-    conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
+    conditions = {name: value for name, value in plan.conditions.items() if not is_place_field(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 

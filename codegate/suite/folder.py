@@ -1,4 +1,4 @@
-"""Read untrusted folders without links, and within limits of size."""
+"""Read untrusted folders, without links and within size limits."""
 
 import os
 import stat
@@ -17,8 +17,8 @@ MAX_FOLDER_FILES: Final = 50_000
 _MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES  # folders count too: empty ones can be without end
 
 
-def inside(folder: Path, relative: str) -> Path:
-    """Return the path ``folder/relative``; no part is a link.
+def path_inside(folder: Path, relative: str) -> Path:
+    """Return the path ``folder/relative`` if no part is a link.
 
     Raises:
         UsageError: a part is a link.
@@ -58,7 +58,7 @@ def base_folder(suite: Path, folder: str) -> Tree:
     Raises:
         UsageError: it is not a folder, or holds a link, an unusable name, or more than the limits allow.
     """
-    root = inside(suite, folder)
+    root = path_inside(suite, folder)
     if not os.path.isdir(root):  # noqa: PTH112  it does not raise
         raise UsageError(f"{root} does not exist; the suite names it as a base tree.")
     return Tree({path: TreeFile(data) for path, data in read_folder(root).items()})

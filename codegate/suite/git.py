@@ -136,8 +136,8 @@ def _exchanged(
 ) -> tuple[bytearray, bytearray]:
     """Send ``stdin`` to a process; return its output and errors.
 
-    ``deadline`` is a time of ``time.monotonic``; ``limit`` is in bytes of output. It uses no threads: a signal could
-    interrupt the start of one.
+    ``deadline`` is a time of ``time.monotonic``; ``limit`` is in bytes of output. No thread is used, because a signal
+    could interrupt its start.
     """
     output, errors, unsent = bytearray(), bytearray(), memoryview(stdin)
     written = {process.stdout: (output, limit), process.stderr: (errors, _MAX_ERRORS)}
@@ -201,8 +201,8 @@ def find_commit(repository: Path, name: str) -> str:
 def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit: int = MAX_TREE_BYTES) -> Tree:
     """Return the files of a commit or tree, byte-exact.
 
-    Submodules and unusable paths are left out. ``under`` selects files and folders, relative to the top; ``limit`` is
-    in bytes, of all files together.
+    Submodules and unusable paths are left out. ``under`` selects files and folders by path; none selects all. ``limit``
+    is the most bytes of all files together.
 
     Raises:
         GitError: the commit or some of its objects are missing (a shallow or a partial clone, perhaps), it is over

@@ -99,8 +99,8 @@ def set_index(store: Path, entries: Mapping[str, tuple[FileMode, str]]) -> None:
 def find_ignored(rules: Tree, paths: Sequence[str], defaults: str) -> frozenset[str]:
     """Return the ``paths`` that git ignores.
 
-    The rules are the ``.gitignore`` files in ``rules``, which may overrule the patterns ``defaults`` (one on each
-    line). Files in ``rules`` are never ignored.
+    Git reads the ``.gitignore`` files in ``rules``, which may overrule the patterns ``defaults`` (one on each line).
+    Files in ``rules`` are never ignored.
 
     Raises:
         GitError: the rules take too long.

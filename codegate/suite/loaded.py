@@ -70,10 +70,7 @@ class Problem:
 
     @property
     def reference_answer(self) -> str:
-        """Return the right answer if the problem asks a question.
-
-        "" for other problems.
-        """
+        """Return the right answer to a question, else ""."""
         file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
         return file.text if file is not None else ""
 

@@ -15,7 +15,7 @@ from codegate.suite.repair import (
     is_exact,
     prefix_depth,
     read_sections,
-    repaired,
+    repair_patch,
     unquoted_names,
     without_carriage_returns,
 )
@@ -79,7 +79,7 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
                 raise PatchError("the patch does not apply: the counts of a hunk are wrong, or it has no context.")
             _apply(store, text.encode("utf-8", "surrogateescape"), depth)
         except PatchError:
-            _apply(store, repaired(text, sections, base, depth), depth, "--unidiff-zero")
+            _apply(store, repair_patch(text, sections, base, depth), depth, "--unidiff-zero")
         return _changes(store, base, entries)
 
 

@@ -43,12 +43,12 @@ def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
     return {match[1]: name for match, name in found if match}
 
 
-def is_place(field: str) -> bool:
+def is_place_field(field: str) -> bool:
     """Return whether ``field`` is a key of a place (``sandbox_place``)."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 
-def place_words(place: Mapping[str, str]) -> str:
+def describe_place(place: Mapping[str, str]) -> str:
     """Return a place for messages: ``docker (python@sha256:…)``."""
     images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
     return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
@@ -85,7 +85,10 @@ def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to ``proved.json``; replace the same place's."""
+    """Add a proof to ``proved.json``.
+
+    It replaces an earlier proof of the same place.
+    """
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
@@ -94,8 +97,8 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the places where every active problem was proved.
 
-    Each has the sandbox, base images and interpreters. If the suite was proved at ``here`` too, only places with the
-    same packages and minor versions of Python are returned.
+    A place is a kind of sandbox with its base images; interpreters are added. ``here`` is this machine's place. If the
+    suite was proved here too, places whose packages or minor Python versions differ are left out.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

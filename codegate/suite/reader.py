@@ -94,11 +94,11 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
     """Return the plain data in ``text``.
 
-    ``place`` names the file in messages. With ``core``, the text is read as other tools do, by YAML 1.2 and with
-    aliases; in our own files ``on`` and ``no`` are booleans.
+    ``place`` names the file in messages. ``core`` reads the text as YAML 1.2 with aliases, for other tools' files. Our
+    own files have no aliases, and in them ``on`` and ``no`` are booleans.
 
     Raises:
-        UsageError: not one plain YAML document within the limits.
+        UsageError: the text is not one plain YAML document within the limits.
     """
     if len(text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise UsageError(f"{place} is larger than {MAX_YAML_BYTES >> 10} KiB.")
@@ -147,7 +147,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     """Return the YAML file at ``path`` as a ``model``.
 
     Raises:
-        UsageError: missing, unreadable, over a limit, or not what ``model`` requires; the message names file and key.
+        UsageError: the file is missing, unreadable, over a limit, or not a ``model``; the message names file and key.
     """
     data = parse_yaml(read_text(path, MAX_YAML_BYTES), str(path))
     return check_model(data, model, str(path))
@@ -157,7 +157,7 @@ def read_json(path: Path, model: type[Model], most: int = MAX_JSON_BYTES) -> Mod
     """Return the JSON file at ``path`` as a ``model``.
 
     Raises:
-        UsageError: missing, unreadable, over ``most`` bytes, or not what ``model`` requires.
+        UsageError: the file is missing, unreadable, over ``most`` bytes, or not a ``model``.
     """
     return check_model(parse_json(read_text(path, most), str(path)), model, str(path))
 
@@ -181,7 +181,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
         ]
         faults = [_words(fault, model) for fault in found[:_MAX_FAULTS]]
         more = f" and {len(found) - _MAX_FAULTS} more" if len(found) > _MAX_FAULTS else ""
-        remedy = _meaning(found[0], model) if len(found) == 1 else ""
+        remedy = _key_help(found[0], model) if len(found) == 1 else ""
         raise UsageError(f"{place}: {'; '.join(faults)}{more}.", remedy) from error
 
 
@@ -203,10 +203,10 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     return f"{place or 'document'}: {_PLAIN.get(kind) or printable(fault['msg'])}{end}"
 
 
-def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return a remedy for a wrong key, or its description.
+def _key_help(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    """Return a wrong key's remedy, or else its description.
 
-    The description is that of the schema. Return "" if there is neither.
+    Return "" if there is no remedy and the schema describes no such key.
     """
     if fault["type"] == "extra_forbidden" and not _nearest_key(fault, model):
         return "Remove the key; if another version of codegate wrote the file, use that one, or make the file again."

@@ -34,7 +34,7 @@ class Hunk:
     Attributes:
         line: number of the hunk's header in the patch, from 1.
         lines: the hunk's lines with their ``+``, ``-`` or blank.
-        start: first line in the old file, by the header; None for a header without numbers.
+        start: the header's line number in the old file; None for a header without numbers.
         counted: whether the header's line counts are right.
         end: position in the patch of the first line after the hunk.
     """
@@ -55,7 +55,7 @@ class Hunk:
 class Section:
     """One file's part of a patch.
 
-    ``before`` and ``after`` are the file's names; None: it does not exist before or after.
+    ``before`` and ``after`` are the file's names. ``before`` is None for a new file, ``after`` for a deleted one.
     """
 
     before: str | None
@@ -65,14 +65,14 @@ class Section:
     def file(self, base: Tree, depth: int) -> tuple[str | None, TreeFile | None]:
         """Return the file's old path, and the file in ``base``.
 
-        ``depth`` is git's ``-p``. None and None if the patch creates the file.
+        ``depth`` is git's ``-p``. Both are None if the patch creates the file.
         """
         name = _stripped(self.before) if self.before and depth else self.before
         return name, base.get(name) if name is not None else None
 
 
 def without_carriage_returns(patch: str) -> str:
-    """Return the patch with LF if every line has CRLF."""
+    """Return the patch; if all lines have CRLF, with LF."""
     lines = patch.rstrip("\n").split("\n")
     return patch.replace("\r\n", "\n") if all(line.endswith("\r") or not line for line in lines) else patch
 
@@ -115,7 +115,10 @@ def read_sections(patch: str) -> list[Section]:
 
 
 def prefix_depth(sections: list[Section], base: Tree) -> int:
-    """Return git's ``-p``: 1 for names like ``a/file``, else 0."""
+    """Return the patch's ``-p`` for git.
+
+    It is 1 for names like ``a/file``, else 0.
+    """
     old = [section.before for section in sections if section.before is not None]
     whole, stripped = (all(name in base for name in names) for names in (old, [_stripped(name) for name in old]))
     if whole != stripped:
@@ -127,10 +130,10 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
 
 
 def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
-    """Return whether git would apply every hunk where it belongs.
+    """Return whether git itself applies every hunk at its place.
 
-    Git puts a hunk without context at the file's end, whatever line the header names, unless the hunk is the whole
-    file. ``depth`` is git's ``-p``.
+    False if a header's line counts are wrong. False also for a hunk without context that is not the whole file: git
+    puts it at the file's end, whatever line its header names. ``depth`` is git's ``-p``.
     """
     for section in sections:
         _, file = section.file(base, depth)
@@ -141,7 +144,7 @@ def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
     return True
 
 
-def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
+def repair_patch(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
     """Return the patch with correct headers, line ends and encoding.
 
     Line counts and numbers are computed from the hunks' lines; line ends and encoding are those of the patched files.
@@ -166,7 +169,7 @@ def repaired(patch: str, sections: list[Section], base: Tree, depth: int) -> byt
             if name is not None and file is not None:
                 if name not in split:
                     split[name] = file.data.split(b"\n")
-                start, body = _placed(hunk, file.data, split[name], name)
+                start, body = _place_hunk(hunk, file.data, split[name], name)
             old, new = len(hunk.old), sum(line[:1] in {" ", "+"} for line in hunk.lines)
             place, above = start + (0 if old else 1), grown[name or section.after]
             first = place + sum(more for other, more in above if other <= place) - (0 if new else 1)
@@ -261,11 +264,11 @@ def _is_in_git_header(lines: list[str], position: int) -> bool:
     return False
 
 
-def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
+def _place_hunk(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int, list[bytes]]:
     """Return the line where the hunk applies, and its lines.
 
-    ``data`` and ``lines`` are the content of the file ``name``. Lines count from 1. The hunk's lines get the encoding
-    and line ends of the file.
+    ``data`` and ``lines`` are the content of the file ``name``. Lines count from 1. The returned lines have the file's
+    encoding and line ends.
     """
     if not hunk.old:
         if hunk.start is None or not hunk.counted:
@@ -280,9 +283,9 @@ def _placed(hunk: Hunk, data: bytes, lines: list[bytes], name: str) -> tuple[int
             continue
         if text.find(wanted, first + 1) < 0:
             place = text.count(b"\n", 0, first) + 1
-            return place, _ended(body, data, place + len(hunk.old))
+            return place, _mark_missing_newline(body, data, place + len(hunk.old))
         if hunk.start and b"\n".join(lines[hunk.start - 1 : hunk.start - 1 + len(hunk.old)]) == old:
-            return hunk.start, _ended(body, data, hunk.start + len(hunk.old))
+            return hunk.start, _mark_missing_newline(body, data, hunk.start + len(hunk.old))
         raise PatchError(
             f"the patch does not apply: the lines of its hunk at line {hunk.line} stand in several places in {name}."
         )
@@ -301,8 +304,8 @@ def _variants(lines: list[str]) -> Iterator[list[bytes]]:
         yield [line if line.startswith(b"\\") else line + b"\r" for line in plain]
 
 
-def _ended(body: list[bytes], data: bytes, end: int) -> list[bytes]:
-    """Return the lines, with git's mark if no newline follows.
+def _mark_missing_newline(body: list[bytes], data: bytes, end: int) -> list[bytes]:
+    """Return a hunk's lines, with git's missing newline mark.
 
     The mark is added if the hunk reaches the end of a file whose content, ``data``, has no final newline. ``end`` is
     the number of the line after the hunk.

@@ -47,7 +47,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
     """Return the repository of the suite's base commits.
 
     Any ``repository`` is accepted, because a person named it. Without it, the suite may name the repository around its
-    folder, or one below its parent folder; that must have all its objects itself.
+    folder, or one below its parent folder. That one must hold all of its objects itself.
 
     Raises:
         UsageError: there is none, or the suite may not name it.
@@ -82,9 +82,9 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the relative path from ``folder`` to ``home``.
+    """Return the relative path from ``folder`` to ``home``, or None.
 
-    None unless ``home`` is a repository that a suite in ``folder`` may name: around it or beside it.
+    None if a suite in ``folder`` may not name ``home``, because it is neither around the suite nor beside it.
     """
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
@@ -101,9 +101,9 @@ def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
 
 
 def _check_own(home: Path) -> None:
-    """Raise GitError unless ``home`` is a repository's top.
+    """Raise GitError unless ``home`` is a repository's top folder.
 
-    It may be a linked work tree, and must have all its objects itself.
+    It may be a linked work tree, and must hold all of its objects itself.
     """
     found = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(found).removesuffix("\n").split("\n"))

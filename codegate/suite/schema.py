@@ -23,9 +23,9 @@ _MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of each kind of file.
+    """Return the JSON Schemas of a suite's files, by kind.
 
-    They are of draft 2020-12, by the names of the kinds.
+    They are of draft 2020-12.
     """
     found = {}
     for name, (model, title) in _MODELS.items():

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
-from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
+from codegate.suite.folder import MAX_FILE_BYTES, base_folder, path_inside, read_folder
 from codegate.suite.loaded import ANSWER, RECIPE, RESOLVED, Environment, Problem, Suite
 from codegate.suite.model import (
     EnvironmentManifest,
@@ -47,9 +47,9 @@ def make_problem(
 ) -> Problem:
     """Return the problem with its digest.
 
-    The digest covers everything that can change a grade: the base, the trees, the tests, the service, the environment's
-    identity, the statement and the limits; not tags, provenance or status. ``base_digest`` is that of a base tree
-    without a commit.
+    The digest covers all that can change a grade: the base, the trees, the tests, the service, the environment's
+    identity, the statement and the limits. It leaves out tags, provenance and status. ``base_digest`` is the digest of
+    a base tree that is no commit.
     """
     audit = manifest.controls
     controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # digests stay as they are
@@ -89,7 +89,7 @@ def _changes_digest(changes: Changes) -> list[list[str | None]]:
 
 
 class NotASuite(UsageError):
-    """A folder has no suite."""
+    """The folder holds no suite."""
 
 
 def load_suite(folder: Path) -> Suite:
@@ -131,7 +131,7 @@ def read_manifest(folder: Path) -> SuiteManifest:
 
 
 def _load_environment(folder: Path, manifest: EnvironmentManifest) -> Environment:
-    home, texts = inside(folder, f"environments/{manifest.id}"), []
+    home, texts = path_inside(folder, f"environments/{manifest.id}"), []
     for name, expected in ((RECIPE, manifest.recipe), (RESOLVED, manifest.resolved)):
         texts.append(read_text(home / name, MAX_FILE_BYTES))
         _check_sha256(home / name, texts[-1], expected, "suite.yml")
@@ -143,7 +143,7 @@ def _suite_digest(problems: Sequence[Problem]) -> str:
 
 
 def _load_problem(folder: Path, name: str, environments: Mapping[str, EnvironmentManifest]) -> Problem:
-    home = inside(folder, f"problems/{name}")
+    home = path_inside(folder, f"problems/{name}")
     place = home / "problem.yml"
     stored = read_yaml(place, StoredProblemManifest)
     if stored.id != name:
@@ -191,7 +191,7 @@ def _check_sha256(path: Path, text: str, expected: str, manifest: str) -> None:
 
 
 def _load_changes(home: Path, kind: str, stored: StoredProblemManifest, deleted: Sequence[str]) -> Changes:
-    root = inside(home, kind)
+    root = path_inside(home, kind)
     changes: dict[str, TreeFile | None] = {}
     if os.path.lexists(root):
         for path, data in read_folder(root).items():
@@ -250,7 +250,7 @@ def write_suite(
             _write_problem(fresh / "problems" / problem.id, problem, manifest.canary)
         for base in (*(each.manifest.base for each in problems), *(each.base for each in manifest.environments)):
             if base is not None and base.folder is not None and not os.path.lexists(fresh / base.folder):
-                shutil.copytree(inside(folder, base.folder), fresh / base.folder, symlinks=True)
+                shutil.copytree(path_inside(folder, base.folder), fresh / base.folder, symlinks=True)
         write_atomic(fresh / "suite.yml", _yaml(manifest, manifest.canary))
         written = load_suite(fresh)
         _replace(folder, fresh)
@@ -301,7 +301,7 @@ def update_problem(suite: Suite, problem: Problem) -> Suite:
     """Write a problem's changed status or tests; reload the suite."""
     if problem.id not in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has no problem {problem.id}.")
-    home = inside(suite.folder, f"problems/{problem.id}")
+    home = path_inside(suite.folder, f"problems/{problem.id}")
     write_atomic(home / "tests.json", _tests_json(problem.tests))
     write_atomic(home / "problem.yml", _yaml(_stored(problem), suite.manifest.canary))
     return load_suite(suite.folder)

@@ -71,9 +71,9 @@ class Tree(Mapping[str, TreeFile]):
         return f"Tree({len(self._files)} files)"
 
     def overlay(self, changes: "Changes") -> "Tree":
-        """Return this tree with ``changes``: bytes replace, None deletes.
+        """Return this tree with ``changes``; None deletes a file.
 
-        A new file replaces a folder of its name, and a new folder a file. A deleted file may be absent.
+        A new file replaces a folder of its name, and a new folder replaces a file. A deleted file may be absent.
         """
         files = {path: file for path, file in self._files.items() if path not in changes}
         new = {path: file for path, file in changes.items() if file is not None}
@@ -84,7 +84,7 @@ class Tree(Mapping[str, TreeFile]):
         return Tree({**files, **new})
 
     def changes_to(self, other: "Tree") -> "dict[str, TreeFile | None]":
-        """Return, by path, changes that turn this tree into ``other``.
+        """Return, by path, the changes that lead to ``other``.
 
         None stands for a deleted file.
         """
@@ -139,9 +139,8 @@ Changes = Mapping[str, TreeFile | None]
 def check_path(path: str) -> None:
     """Raise UsageError unless ``path`` is a plain relative path.
 
-    Raises:
-        UsageError: absolute, empty, ``.``/``..``/``.git`` segments, control characters, a backslash, a lone
-            surrogate that is not an undecodable byte, or over-long.
+    A plain path is not empty, absolute or over-long. It has no ``.``, ``..`` or ``.git`` segments, control characters,
+    backslashes, or surrogates other than undecodable bytes.
     """
     if not is_plain_path(path):
         raise UsageError(f"path {_shown(path)} is not a plain relative path inside the repository.")
@@ -164,7 +163,7 @@ def is_plain_path(path: str) -> bool:
 
 
 def _is_git_folder(segment: bytes) -> bool:
-    """Return whether some file system treats ``segment`` as ``.git``.
+    """Return whether a file system may treat ``segment`` as ``.git``.
 
     The rules are git's protectHFS and protectNTFS.
     """

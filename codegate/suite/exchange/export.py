@@ -22,7 +22,7 @@ _REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)
 
 @dataclass
 class ExportReport:
-    """The exported problems of a suite, and the left-out problems.
+    """Which problems of a suite were exported.
 
     Attributes:
         ids: by problem id, the id in the export.

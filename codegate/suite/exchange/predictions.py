@@ -57,7 +57,7 @@ def _keyed(key: str, value: object, path: Path) -> object:
 def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
     """Return the predictions in ``path``, with the suite's problem ids.
 
-    An ``instance_id`` in the file is a problem's own id, or its id in an export of the suite.
+    In the file, ``instance_id`` may be a problem's own id, or its id in an export of the suite.
 
     Raises:
         UsageError: the file is unreadable, empty or malformed, an instance is not in the suite, or instances name

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.strict import parse_json, read_bytes, read_text
-from codegate.suite.folder import inside
+from codegate.suite.folder import path_inside
 from codegate.suite.reader import MAX_JSON_BYTES
 from codegate.wording import join_first
 
@@ -30,8 +30,8 @@ def read_rows(
     Args:
         path: a file of JSON Lines, one JSON array or one object; or one of Harbor's task folders, or a folder of them.
             A task folder has to hold the row as ``tests/config.json``, which Harbor's adapter for SWE-bench writes.
-        convert: given a row and its place ("row 3"), returns the row's id and the result, or raises CodegateError; an
-            InfrastructureError ends the reading.
+        convert: function from a row and its place ("row 3") to the row's id and the result. It may raise CodegateError
+            to skip the row; an InfrastructureError ends the reading.
 
     Raises:
         UsageError: ``path`` cannot be read, is over a limit (256 MiB, 100,000 rows), or is of another format.
@@ -79,7 +79,7 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 def _values(path: Path) -> list[tuple[int, object]]:
     """Return a file's JSON values with their positions from 1.
 
-    The position is a line's number, or an element's in an array. For a broken line, the value is its error.
+    A position is a line's number, or an element's in an array. A broken line has its error as the value.
     """
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
@@ -121,7 +121,7 @@ def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
 def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
     """Yield number and row of each task folder.
 
-    ``folder`` is a task folder or holds several. A missing or broken row is yielded as the error.
+    ``folder`` is one task folder, or holds several. A missing or broken row is replaced by its error.
     """
     try:
         inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -132,7 +132,7 @@ def _tasks(folder: Path) -> Iterator[tuple[int, object]]:
         raise UsageError(f"{folder} has no task folders, or more than {MAX_ROWS}.", "Give one, or a folder of them.")
     for number, task in enumerate(tasks, start=1):
         try:
-            place = inside(task, _ADAPTER_ROW)
+            place = path_inside(task, _ADAPTER_ROW)
             if not place.exists():
                 raise UsageError(f"it has no {_ADAPTER_ROW}; its scripts alone say what the fix and the tests are.")
             yield number, parse_json(read_text(place, MAX_JSON_BYTES), str(place))

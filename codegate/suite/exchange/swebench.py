@@ -62,7 +62,7 @@ class SweBenchRow(Lenient):
 
     @property
     def pull_request(self) -> int | None:
-        """Return the pull request's number: the instance id's last part."""
+        """Return the number at the instance id's end, or None."""
         number = _PULL_REQUEST.fullmatch(self.instance_id)
         return int(number[1]) if number else None
 
