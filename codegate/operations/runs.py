@@ -29,7 +29,7 @@ from codegate.running import (
 from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
 from codegate.running.session import interruption_words, settled_unsampled
-from codegate.solving import record_attempt
+from codegate.solving import attempt_transcript
 from codegate.suite import load_suite
 
 
@@ -137,7 +137,7 @@ def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
         if not candidate.calls_a_model:
             continue
         kept = (journal.read_attempt(candidate.key(), *place) for place in journal.manifest.planned())
-        lines = [record_attempt(attempt) for attempt in kept if attempt is not None]
+        lines = [attempt_transcript(attempt) for attempt in kept if attempt is not None]
         path = out / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', candidate.label)[:80]}-{candidate.key()[:6]}.jsonl"
         if path.exists():
             raise UsageError(f"{path} exists.", "Remove it, or name another folder with --out.")

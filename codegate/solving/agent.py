@@ -25,7 +25,7 @@ from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, call_fie
 from codegate.solving.collecting import CollectedChanges, collect_changes
 from codegate.solving.drivers import program_text
 from codegate.solving.edits import contains_code
-from codegate.solving.harness import is_harness_path, lay_harness
+from codegate.solving.harness import is_harness_path, tree_with_harness
 from codegate.solving.installing import agent_environment, server_environments, server_table
 from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.strict import printable
@@ -47,9 +47,9 @@ _MOST_WAITING: Final = 0.25
 
 
 class AgentFailed(InfrastructureError):
-    """An agent could not work, for reasons outside of it.
+    """An agent could not work, and was not at fault.
 
-    It made no model call, or mostly waited for its provider or behind the run's other calls.
+    It made no model call, or ran out of time while its calls waited for the provider or for their turn.
     """
 
 
@@ -68,7 +68,7 @@ def agent_attempt(
 
     The agent's settings limit it, and ``max_iterations`` its model calls. ``python`` is the minor version of the Python
     that runs agents, such as ``3.12``. ``open_for_agent`` opens the sandbox, and ``call`` makes a model call. ``paid``
-    stores the model's answers: those of an interrupted earlier start of this attempt are used again.
+    stores the model's answers. If this attempt was interrupted before, the answers stored then are used again.
 
     Raises:
         ValueError: the candidate has no agent, or ``provider`` is None.
@@ -80,7 +80,7 @@ def agent_attempt(
     if settings is None or provider is None:
         raise ValueError("only a candidate with an agent and a provider is solved by one")
     agent = _agent(candidate)
-    given = lay_harness(base, candidate, problem)
+    given = tree_with_harness(base, candidate, problem)
     installed = agent_environment(candidate, python)
     packages = [*([] if installed is None else [installed]), *server_environments(candidate, python)]
     protocol = protocol_of(candidate)
@@ -89,7 +89,7 @@ def agent_attempt(
     def end() -> None:
         relay.end()
 
-    def apart(path: str) -> bool:
+    def is_left_out(path: str) -> bool:
         return path.partition("/")[0] in agent.leaves or is_harness_path(path, candidate, problem)
 
     parts = {} if candidate.harness is None else dict(harness_parts(agent, candidate.harness, settings.version))
@@ -116,7 +116,7 @@ def agent_attempt(
             finally:
                 gateway.close()
             called, waited = gateway.seconds()
-            left = collect_changes(sandbox, given, apart, done) if gateway.failure is None else CollectedChanges()
+            left = collect_changes(sandbox, given, is_left_out, done) if gateway.failure is None else CollectedChanges()
     finally:
         relay.close()
     if gateway.failure is not None:

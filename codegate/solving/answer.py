@@ -16,9 +16,12 @@ MAX_FILES: Final = 10_000
 
 @dataclass(frozen=True)
 class AnswerPatches:
-    """An answer's patch for grading, and its test patch.
+    """The patches that are made of an answer's changes.
 
-    ``dropped`` has every other path that the answer changed, with the reason.
+    Attributes:
+        patch: changes of source files, for grading.
+        dropped: every changed path that is not graded, with the reason.
+        tests: changes of test files.
     """
 
     patch: str
@@ -44,10 +47,11 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 
 
 def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> AnswerPatches:
-    """Return the patches of ``changes``, with dropped paths.
+    """Return the patches of an answer's ``changes``.
 
-    Paths in ``dropped`` with the reason ``test`` become the test patch. Links that lead out of the tree are in no
-    patch. If the patch is over its limit, its largest files are dropped; a test patch over the limit is dropped whole.
+    ``dropped`` are the paths that are not graded; those with the reason ``test`` become the test patch. Links that lead
+    out of the tree are in no patch. If the patch is over its limit, its largest files are dropped. A test patch over
+    the limit is dropped whole.
     """
     kept: dict[str, TreeFile | None] = {}
     others = list(dropped)
@@ -71,9 +75,9 @@ def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath])
 
 
 def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the paths to drop, those of the largest files.
+    """Return the paths of the largest files, which exceed ``most``.
 
-    The sizes of the others add up to at most ``most``.
+    Without them, the ``sizes`` add up to at most ``most`` bytes.
     """
     left, found = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
@@ -85,7 +89,7 @@ def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
 
 
 def too_large(path: str, size: int, limit: str) -> DroppedPath:
-    """Return the entry that reports a file as too large.
+    """Return the entry of a file dropped for its size.
 
     ``size`` is in bytes; ``limit`` describes the limit in words.
     """

@@ -142,10 +142,7 @@ def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:
 
 
 def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
-    """Return about how many bytes a request has.
-
-    The estimate is for any provider's format.
-    """
+    """Return a rough size in bytes of a model request."""
     parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
     return len(json.dumps([parts, [message.reasoning for message in messages if message.reasoning]]))
 

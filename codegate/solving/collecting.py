@@ -45,14 +45,16 @@ class CollectedChanges:
     error: str | None = None
 
 
-def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], done: Completed) -> CollectedChanges:
+def collect_changes(
+    sandbox: Sandbox, base: Tree, is_left_out: Callable[[str], bool], done: Completed
+) -> CollectedChanges:
     """Read the agent's changes from its sandbox.
 
-    Paths for which ``apart`` is true are left out. ``done`` is the agent's command: if it exceeded the memory limit and
-    the sandbox closed, no change is returned.
+    Paths for which ``is_left_out`` is true are left out. ``done`` is the agent's command. If it exceeded the memory
+    limit and the sandbox closed, no change is returned.
     """
     try:
-        return _collected(sandbox, base, apart)
+        return _collected(sandbox, base, is_left_out)
     except SandboxClosed:
         if not done.memory_exceeded:
             raise
@@ -61,7 +63,7 @@ def collect_changes(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool], 
         return CollectedChanges(error=f"what the agent left cannot be read: {error or type(error).__name__}")
 
 
-def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> CollectedChanges:
+def _collected(sandbox: Sandbox, base: Tree, is_left_out: Callable[[str], bool]) -> CollectedChanges:
     given = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
     listing = _run_collector(sandbox, {"given": given}, _LISTING_BYTES)
     found: dict[str, tuple[Any, int]] = {**listing["changed"], **listing["new"]}
@@ -71,7 +73,7 @@ def _collected(sandbox: Sandbox, base: Tree, apart: Callable[[str], bool]) -> Co
     odd = [path for path in new if not is_plain_path(path)]
     plain = sorted({*new}.difference(odd))
     ignored = find_ignored(Tree(rules), plain, _IGNORED)
-    own = [path for path in (*listing["gone"], *listing["changed"], *plain) if not apart(path)]
+    own = [path for path in (*listing["gone"], *listing["changed"], *plain) if not is_left_out(path)]
     sources, dropped = sort_paths(base, [path for path in own if path not in ignored])
     dropped += [DroppedPath(path=show_path(path), reason="unsafe") for path in odd]
     over = f"an answer may have {MAX_FILES} files"

@@ -56,10 +56,10 @@ ShowContext: TypeAlias = Callable[[Problem, Tree, int | None], str]
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
-    """Describe a problem's base tree for a prompt.
+    """Return a prompt's text about a problem's base tree.
 
-    It lists the files, then shows in blocks the source files that fit the statement best, and the public tests after
-    them. ``most`` limits its characters; the list gets a quarter of them.
+    It lists the files, then shows in blocks the source files that fit the statement best, and after them the public
+    tests. ``most`` limits its characters, of which the list gets a quarter; None: no limit.
     """
     if most is None:
         return _context(problem, base, BUDGET, None)

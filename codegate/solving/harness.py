@@ -69,8 +69,8 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str, list[str]]:
     """Return, by link, the paths through it that reach ``files``.
 
-    ``links`` has, by a link's path, the folder to which it leads. Raises UsageError if the paths are too many: each
-    link may lead to every file.
+    ``links`` has, by a link's path, the folder to which it leads. Raises UsageError if the paths are too many, because
+    each link may lead to every file.
     """
     ordered, count, found = sorted(files), 0, dict[str, list[str]]()
     for link, folder in links.items():
@@ -86,8 +86,8 @@ def chosen_files(
 ) -> Iterator[tuple[str, str, bytes, bool]]:
     """Yield the candidate's harness files among the paths ``known``.
 
-    Each comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns the
-    last two for a path.
+    A file comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns
+    bytes and that flag for a path. Raises UsageError if a named or imported file is missing or broken.
     """
     harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
     if harness is None or agent is None:
@@ -146,9 +146,9 @@ def chosen_files(
 
 
 def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bool:
-    """Return whether ``path`` is an agent's harness file.
+    """Return whether ``path`` is a harness file of any agent.
 
-    The harness of any agent counts. A path that the problem's fix or hidden tests change is none.
+    False for paths that the problem's fix or hidden tests change.
     """
     if path in problem.fix or path in problem.hidden:
         return False
@@ -157,8 +157,11 @@ def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bo
     return own or part_of(path, PLACES) is not None
 
 
-def lay_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
-    """Replace a tree's harness files by the candidate's."""
+def tree_with_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
+    """Return ``base`` with the candidate's harness files.
+
+    Other harness files are removed; those that the fix or hidden tests change stay.
+    """
     files = {path: file for path, file in base.items() if not is_harness_path(path, candidate, problem)}
     folders = {folder for path in files for folder in parent_folders(path)}
     classifier = PathClassifier.of(base)

@@ -41,7 +41,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 
 
 def agent_environment(candidate: CandidateSpec, python: str) -> Environment | None:
-    """Return the environment to install an agent in.
+    """Return the environment to install an agent in, or None.
 
     ``python`` is the minor version of the Python that runs agents. None if the candidate has no agent, or nothing is
     installed for it.

@@ -14,9 +14,9 @@ from codegate.suite import Problem, Tree
 def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: ShowContext = show_context
 ) -> tuple[Message, Message]:
-    """Return the messages to send, within the candidate's ``max_prompt_tokens``.
+    """Return the system prompt and the task.
 
-    ``show`` returns what they show of the base tree.
+    They keep to the candidate's ``max_prompt_tokens``. ``show`` returns what the task shows of the base tree.
     """
     filled = partial(
         fill_prompts, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip()

@@ -70,7 +70,7 @@ def solve(
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
     """Return an attempt with the reference fix or answer.
 
-    For the candidate ``empty`` it changes nothing.
+    The attempt of the candidate ``empty`` changes nothing.
     """
     fixes = candidate.provider == "reference"
     answer = problem.reference_answer if fixes else ""
@@ -116,10 +116,10 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
     return tool_loop_version(candidate) if candidate.solver == "tool_loop" else prompt_version(candidate)
 
 
-def record_attempt(attempt: Attempt) -> bytes:
+def attempt_transcript(attempt: Attempt) -> bytes:
     """Return an attempt as a line of a transcript file.
 
-    A candidate of the provider ``replay`` can repeat the attempt from it.
+    A candidate of the provider ``replay`` can repeat the attempt from this line.
     """
     return transcript_line(
         ProblemKey(problem=attempt.problem, sample=attempt.sample),

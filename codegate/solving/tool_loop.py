@@ -91,7 +91,7 @@ def tool_loop_version(candidate: CandidateSpec) -> str:
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
     """Run the tool calls; return the messages that answer them.
 
-    The last one mentions the ``left_out`` calls, which are ignored.
+    If calls beyond a turn's limit were ignored, the last message gives their number, ``left_out``.
     """
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:

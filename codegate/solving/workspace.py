@@ -1,7 +1,7 @@
 """A tree in memory that a model reads and edits.
 
-Only its source files leave it. Nothing here touches the host's files: a path of a model reaches into the tree only.
-Links are neither followed nor written. Sizes are limited.
+Only changes of its source files are graded. Nothing here touches the host's files: a model's path leads only into the
+tree. Links are neither followed nor written. Sizes are limited.
 """
 
 import io
@@ -27,9 +27,9 @@ class WorkspaceError(CodegateError):
 
 
 class UnsafePathError(WorkspaceError):
-    """A model's path is unsafe, and is recorded as dropped.
+    """A model's path leaves the tree or is blocked.
 
-    It leaves the tree, or a link, a file or a folder is in its way.
+    A link, a file or a folder blocks it. The path is recorded as dropped.
     """
 
 
@@ -81,10 +81,10 @@ class Workspace:
         return _text(path, self._file(_normal(path)))[0]
 
     def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
-        """Find lines that contain ``text``: ``path:line: content``.
+        """Return the lines with ``text``, as ``path:line: content``.
 
-        At most 100, in files below the folder ``prefix``. Only literal text is found: a pattern from a model can take a
-        regular expression engine forever.
+        At most 100 lines of files below the folder ``prefix`` are returned. ``text`` is no pattern: a regular
+        expression from a model could run forever.
         """
         if not text or "\n" in text:
             raise WorkspaceError("the text to search for must be one line and not empty.")
@@ -137,7 +137,10 @@ class Workspace:
         self._refused.pop(name, None)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace ``old``, which occurs once in a file, by ``new``."""
+        """Replace ``old`` in a file by ``new``.
+
+        Raises WorkspaceError unless ``old`` occurs exactly once.
+        """
         content = self.content(path)
         if not old:
             raise WorkspaceError("the text to replace is empty.", "Use write_file to write a whole file.")
@@ -165,7 +168,7 @@ class Workspace:
         self._touched |= changes.keys()
 
     def patches(self) -> AnswerPatches:
-        """Return the answer: patches for grading, and paths left out."""
+        """Return the answer's patches and the paths left out."""
         touched = sorted(self._touched)
         changed = {path: self._files.get(path) for path in touched if self._files.get(path) != self._base.get(path)}
         sources, dropped = sort_paths(self._base, changed)
@@ -211,10 +214,10 @@ def _normal(path: str) -> str:
 
 
 def decode_text(file: TreeFile) -> tuple[str, str] | None:
-    """Decode a text file; return text and encoding.
+    """Return a file's text and encoding, or None.
 
-    None for a binary file or a link. Latin-1 stands for every encoding except UTF-8: ASCII is decoded correctly, and
-    each byte comes back as it was.
+    None for a binary file or a link. Any encoding but UTF-8 is read as Latin-1, which decodes ASCII correctly and keeps
+    all other bytes.
     """
     if file.is_link or b"\0" in file.data:
         return None

@@ -20,7 +20,7 @@ from codegate.environments.store import kept_layers
 from codegate.errors import UsageError
 from codegate.sandbox import Backend
 from codegate.solving import Attempt, installing, read_harness
-from codegate.solving.harness import lay_harness
+from codegate.solving.harness import tree_with_harness
 from codegate.solving.installing import agent_environment, server_environments
 from codegate.suite import Tree, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, PYTHON, sandboxes_of
@@ -462,7 +462,7 @@ def test_neither_the_fix_nor_tests_are_laid_with_a_harness(tmp_path: Path) -> No
     files = {"CLAUDE.md": "x", "src/pkg/maths.py": FIXED, "src/pkg/run.py": "new\n", "tests/test_hidden.py": "secret\n"}
     files |= {"tests/test_maths.py": "secret too\n", "README.md": "new\n"}
     spec = read_harness(spec_of({"files": ["**"]}), repository(tmp_path / "r", files))
-    laid = lay_harness(PLAIN_TREE, spec, small_problem())
+    laid = tree_with_harness(PLAIN_TREE, spec, small_problem())
     assert laid["src/pkg/maths.py"] == PLAIN_TREE["src/pkg/maths.py"]
     assert b"secret" not in b"".join(file.data for file in laid.values())
     assert laid["src/pkg/run.py"].data == laid["README.md"].data == b"new\n"
@@ -473,14 +473,14 @@ def test_a_file_that_the_tree_has_no_room_for_is_left_out() -> None:
         {"laid": [{"path": "docs/AGENTS.md", "text": "x"}, {"path": "src/AGENTS.md", "text": "x"}]}
     )
     tree = Tree({**PLAIN_TREE, "docs": TreeFile(b"a file")})
-    laid = lay_harness(tree, spec_of(harness.model_dump()), small_problem())
+    laid = tree_with_harness(tree, spec_of(harness.model_dump()), small_problem())
     assert {path for path in laid if path.endswith("AGENTS.md")} == {"src/AGENTS.md"}
 
 
 def test_a_problem_about_a_file_of_a_harness_keeps_it() -> None:
     problem = replace(small_problem(), fix=changes({".claude/hooks/check.py": "x = 2\n"}))
     tree = Tree({**PLAIN_TREE, ".claude/hooks/check.py": TreeFile(b"x = 1\n"), ".claude/hooks/other.py": TreeFile(b"")})
-    laid = lay_harness(tree, spec_of(None), problem)
+    laid = tree_with_harness(tree, spec_of(None), problem)
     assert {path for path in laid if path.startswith(".claude")} == {".claude/hooks/check.py"}
 
 

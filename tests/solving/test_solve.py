@@ -9,7 +9,7 @@ from codegate.candidates import CandidateSpec, Completion, ProviderError, Solver
 from codegate.candidates.replay import ReplayProvider, transcript_header
 from codegate.candidates.spec import Prompt
 from codegate.errors import InfrastructureError, UsageError
-from codegate.solving import Attempt, prompt_version_of, record_attempt, solve
+from codegate.solving import Attempt, attempt_transcript, prompt_version_of, solve
 from codegate.solving.prompts import prompt_version
 from codegate.solving.toolbox import MAX_ALL_RESULTS, tool_specs
 from codegate.suite import Tree, TreeFile, apply_patch
@@ -279,7 +279,7 @@ def test_a_recorded_attempt_replays_to_the_same_attempt(tmp_path: Path, solver: 
     first = solve(small_problem(), small_tree(), candidate, replayed(tmp_path, *responses), 1, no_tests, once)
     assert [record.usage.input_tokens for record in first.calls] == [10] * len(responses)
     path = tmp_path / "recorded.jsonl"
-    path.write_bytes(transcript_header("recorded", "by-hand-1") + b"\n" + record_attempt(first) + b"\n")
+    path.write_bytes(transcript_header("recorded", "by-hand-1") + b"\n" + attempt_transcript(first) + b"\n")
     again = solve(small_problem(), small_tree(), candidate, ReplayProvider(path), 1, no_tests, once)
     # The file has tokens and seconds of the whole conversation, not of each call.
     assert again.model_copy(update={"calls": first.calls}) == first

@@ -23,7 +23,7 @@ LINK, FILE, PROGRAM = "120000", "100644", "100755"
 SKIPPED = {".git", ".hg"}
 
 
-def everything() -> Iterator[tuple[str, os.stat_result]]:
+def all_files() -> Iterator[tuple[str, os.stat_result]]:
     """Yield path and status of each link and file."""
     folders = [""]
     while folders:
@@ -61,15 +61,16 @@ def content(path: str, status: os.stat_result) -> bytes:
 
 
 def changed_files(given: dict[str, list[str]]) -> dict[str, object]:
-    """Return the paths that differ from the files ``given``.
+    """Return what differs from the files ``given``.
 
-    Paths that are ``gone``; mode and size of ``changed`` and ``new`` ones; each ``.gitignore`` in base64 (``rules``).
+    ``gone`` lists missing paths. ``changed`` and ``new`` have mode and size by path, ``rules`` each ``.gitignore`` in
+    base64.
     """
     changed: dict[str, tuple[str, int]] = {}
     new: dict[str, tuple[str, int]] = {}
     rules: dict[str, str] = {}
     missing = set(given)
-    for path, status in everything():
+    for path, status in all_files():
         missing.discard(path)
         mode = mode_of(status)
         if path.rpartition("/")[2] == ".gitignore" and mode != LINK:
