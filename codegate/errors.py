@@ -70,7 +70,7 @@ class Interrupted(CodegateError):
 
 @contextmanager
 def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
-    """Raise ``Interrupted`` with these words at Ctrl-C in the block."""
+    """Raise ``Interrupted`` with this cause at Ctrl-C in the block."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -79,10 +79,10 @@ def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` for a signal only after the block.
+    """Delay signals: raise ``KeyboardInterrupt`` only after the block.
 
-    A module whose import is interrupted may hide that, and fail with an error of its own. A second signal ends the
-    process. Outside of the main thread this does nothing.
+    An import that a signal interrupts may hide it and fail with another error. A second signal ends the process.
+    Outside of the main thread this does nothing.
     """
     came: list[int] = []
 
@@ -109,8 +109,8 @@ def held_signals() -> Iterator[None]:
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:
     """Handle a signal: end this process by it.
 
-    Commands install this handler after their first signal. An exception instead could interrupt the clean-up and leave
-    a lock in a broken state.
+    Commands install this handler after their first signal. A further exception could interrupt the clean-up and leave a
+    lock in a broken state.
     """
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

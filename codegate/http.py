@@ -33,14 +33,14 @@ class HttpRequest:
 class BodyBudget:
     """A limit on the bytes of one sandbox's requests. Thread-safe.
 
-    It counts the bodies of all requests together.
+    It counts the bodies of all requests that are being served.
     """
 
     def __init__(self, most: int) -> None:
         self._left, self._lock = most, threading.Lock()
 
     def reserve(self, size: int) -> bool:
-        """Reserve ``size`` bytes (negative: release); return whether there was room."""
+        """Reserve ``size`` bytes (negative: release); return whether they fit."""
         with self._lock:
             if size > self._left:
                 return False

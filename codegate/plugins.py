@@ -59,7 +59,7 @@ def load_language(name: str) -> object:
     """Import the programming language ``name``; return its object.
 
     Raises:
-        UsageError: no package or several have it, or it cannot be imported.
+        UsageError: no package has it, several have it, or it cannot be imported.
     """
     if name in _own_languages():
         return import_module(f"codegate.languages.{name}").LANGUAGE

@@ -82,7 +82,10 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the bytes of a regular file; raises as ``open_regular``."""
+    """Return the bytes of a regular file.
+
+    Raises as ``open_regular``.
+    """
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew, or it is one of those whose size the system does not say

@@ -21,19 +21,19 @@ def count_of(n: int, what: str) -> str:
 
 
 def join_first(names: Iterable[str], most: int = 5, separator: str = ", ") -> str:
-    """Join the first ``most`` names, and say how many more."""
+    """Join the first ``most`` names; add how many more follow."""
     every = list(names)
     more = f"{separator.rstrip(', ')} and {len(every) - most} more" if len(every) > most else ""
     return separator.join(every[:most]) + more
 
 
 def encodable(text: str) -> str:
-    """Replace characters in ``text`` that UTF-8 cannot encode by ``?``."""
+    """Replace characters that UTF-8 cannot encode by ``?``."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def escaped_bytes(text: str) -> str:
-    """Write surrogates in ``text``, such as undecodable bytes, as escapes."""
+    """Replace surrogates in ``text``, such as undecodable bytes, by escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -112,7 +112,7 @@ class GitHub:
         Raises:
             GitHubError: GitHub gave no answer or an error, or the file is larger.
         """
-        request = Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
+        request = Request("GET", path, query, may_leave_api=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
         return self._transport.ask(request).body
 
 

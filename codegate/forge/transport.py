@@ -46,7 +46,7 @@ class GitHubError(InfrastructureError):
     """A request to GitHub failed.
 
     Attributes:
-        status: HTTP status of GitHub's last answer, if any.
+        status: HTTP status of GitHub's last answer; None without one.
         uncertain: whether GitHub may have made the requested change.
     """
 
@@ -85,7 +85,7 @@ class Request:
 
     Attributes:
         changes: whether repeating the request could make the same change twice.
-        away: whether the answer may come from another address than the API's.
+        may_leave_api: whether the answer may come from another address than the API's.
         most: largest body of the answer in bytes.
         seconds: time limit for reading the body.
     """
@@ -95,7 +95,7 @@ class Request:
     query: Mapping[str, str | int]
     body: Mapping[str, Any] | None = None
     changes: bool = False
-    away: bool = False
+    may_leave_api: bool = False
     most: int = MAX_ANSWER_BYTES
     seconds: float = _ANSWER_SECONDS
     accept: str = JSON
@@ -188,9 +188,9 @@ class Transport:
             time.sleep(seconds)
 
     def _follow(self, request: Request) -> Reply:
-        """Follow redirects; return the last answer.
+        """Send the request and follow redirects; return the last answer.
 
-        Requests to other addresses than the API's have no token.
+        Requests to addresses outside the API carry no token.
         """
         url, headers = self._url(request.path), {"Accept": request.accept}
         if self._token:
@@ -203,11 +203,11 @@ class Transport:
                 if not response.is_redirect or request.method != "GET":
                     return _read(request, response)
                 url = urljoin(url, response.headers["location"])
-                stored = request.away and response.status_code in {302, 303}
+                stored = request.may_leave_api and response.status_code in {302, 303}
             # A repository that was renamed is still the API's; where a file is stored is not.
             if stored or not self._is_api(url):
                 headers.pop("Authorization", None)
-            if not self._is_api(url) and not request.away:
+            if not self._is_api(url) and not request.may_leave_api:
                 raise GitHubError(f"{request} redirects to another place.")
         raise GitHubError(f"{request} redirects without end.")
 
@@ -286,7 +286,7 @@ def _read(request: Request, response: "requests.Response") -> Reply:
 
 
 def _seconds_to_wait(answer: Reply) -> float | None:
-    """Return the seconds until a rate limit ends, if any."""
+    """Return the seconds until a rate limit ends, or None."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
     after = answer.headers.get("retry-after", "")
     start = answer.body[:4096]
