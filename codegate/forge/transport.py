@@ -108,7 +108,7 @@ class Request:
 class Reply:
     """An answer of GitHub.
 
-    ``next_page`` is the address of a list's next page.
+    ``next_page`` is the address of a list's next page, None after the last one.
     """
 
     status: int

@@ -122,7 +122,11 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove dead processes' control groups; return the number of sandboxes."""
+    """Remove the control groups of dead processes' sandboxes.
+
+    Returns:
+        the number of sandboxes.
+    """
     stale: dict[str, list[Path]] = {}
     roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
     for root in roots:

@@ -62,7 +62,7 @@ class Fleet:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Mark the block as a start, for which ``close`` waits.
+        """Let the block start a sandbox; ``close`` waits for it.
 
         Raises:
             SandboxClosed: the backend was closed.

@@ -90,7 +90,7 @@ def carry_connections(stream: "SupervisorStream", relay: Relay, limit: int, dead
     The reply has at most ``limit`` bytes and must come before the monotonic time ``deadline``.
 
     Raises:
-        StreamBroken: the stream ended, or a message is not the next signed one.
+        StreamBroken: the stream ended, or a message has a wrong signature or number.
     """
     with selectors.DefaultSelector() as selector:
         pump = _Pump(stream, relay, selector, deadline)

@@ -65,7 +65,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
-    """Return the byte limit of the workspace and each file."""
+    """Return the byte limit of the workspace and its files."""
     return min(limits.disk_bytes, limits.memory_bytes // 2)
 
 

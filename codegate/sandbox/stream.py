@@ -111,7 +111,7 @@ class SupervisorStream:
         ``relay`` serves the command's connections.
 
         Raises:
-            StreamBroken: the stream ended, or a message is not the next signed one.
+            StreamBroken: the stream ended, or a message has a wrong signature or number.
         """
         deadline = time.monotonic() + timeout
         self.send(header, blob, deadline)
@@ -155,7 +155,7 @@ class SupervisorStream:
         """Return the supervisor's next message, of at most ``limit`` bytes.
 
         Raises:
-            StreamBroken: the stream ended, or the message is not the next signed one.
+            StreamBroken: the stream ended, or the message is too long or has a wrong signature or number.
         """
         with _explained():
             prefix = self._connection.receive(_FRAME.size, deadline)

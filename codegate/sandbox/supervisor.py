@@ -113,7 +113,7 @@ class ProcessUsage:
         """Reap every dead child.
 
         Returns:
-            whether any child is left, and the status of ``wanted`` if it was reaped.
+            whether any child is left; and the status of the process ``wanted``, None if it was not reaped.
         """
         status = None
         while True:

@@ -39,7 +39,10 @@ def as_json(value: Any) -> str:
 
 
 class Host:
-    """The stream to the host, whose end ends the supervisor."""
+    """The supervisor's end of the stream to the host.
+
+    When the host's end closes, the supervisor exits.
+    """
 
     def __init__(self) -> None:
         self.reader, self.writer = os.dup(0), os.dup(1)

@@ -65,8 +65,8 @@ class AttemptSummary(Strict):
         models: the distinct snapshots that the provider reported.
         model_seconds: time in model calls.
         tool_seconds: time in the model's own test runs.
-        answer: digest of the model's messages and the patch, equal for copied attempts; None in an ``Attempt``, as
-            ``summary`` computes it, and without a model.
+        answer: digest of the model's messages and the patch, equal for copied attempts. ``Attempt.summary`` computes
+            it; None before that, and without a model.
         agent: how the candidate's agent ended; None without one.
         reused: whether an earlier run made the attempt, and this run took it from the cache of answers.
         lost: faults that lost an answer before the request was repeated, such as timeouts; each kind once.

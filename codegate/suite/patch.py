@@ -94,9 +94,9 @@ def _apply(store: Path, patch: bytes, depth: int, *options: str) -> None:
 
 
 def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
-    """Return the changes of ``base`` in git's index, by path.
+    """Return how git's index differs from ``base``, by path.
 
-    ``before`` has the index's entries for ``base``.
+    ``before`` has the index's entries for ``base``. None stands for a deleted file.
     """
     after: dict[str, tuple[FileMode, str]] = {}
     for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:

@@ -21,7 +21,7 @@ def exit_statuses(subject: Subject) -> None:
 
 
 def streams(subject: Subject) -> None:
-    """Check that input arrives whole, and both outputs separately unchanged."""
+    """Check that input, output and errors arrive whole and apart."""
     data = bytes(range(256)) * 8192
     copy = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[::-1]); sys.stderr.write('e')"
     with subject.sandbox() as sandbox:
@@ -52,7 +52,7 @@ def output_caps(subject: Subject) -> None:
 
 
 def background_output(subject: Subject) -> None:
-    """Check that background processes with open output delay no result."""
+    """Check that a result does not wait for background processes."""
     with subject.sandbox() as sandbox:
         done = sandbox.run(Command(("sh", "-c", "sleep 60 & echo done"), timeout_seconds=20))
     expect(done.ok and done.stdout == b"done\n" and done.wall_seconds < 5, "an end at once", done)

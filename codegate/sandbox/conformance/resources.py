@@ -15,7 +15,7 @@ def memory_of_one(subject: Subject) -> None:
         expect(done.ok and not done.memory_exceeded, "64 MiB afterwards", done)
 
 
-def memory_of_the_watcher(subject: Subject) -> None:
+def captured_output_memory(subject: Subject) -> None:
     """Check that captured output counts as the command's memory."""
     program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
     if subject.backend.describe().totals:
