@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Completion, Forwarded, Usage
+from codegate.candidates import CandidateSpec, Completion, ForwardedAnswer, Usage
 from codegate.candidates.gateway import AgentLimits, Gateway
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxLimits, select_backend
 from codegate.sandbox.relay import RELAY_PORT, Relay
@@ -48,8 +48,8 @@ REQUEST = json.dumps({"model": "m", "messages": [{"role": "user", "content": "wo
 class Instant:
     """A provider that answers at once, and keeps nothing."""
 
-    def forward(self, *_: Any) -> Forwarded:
-        return Forwarded(ANSWER, streamed=False, completion=Completion(text="x" * 400, usage=Usage(), model="m"))
+    def forward(self, *_: Any) -> ForwardedAnswer:
+        return ForwardedAnswer(ANSWER, streamed=False, completion=Completion(text="x" * 400, usage=Usage(), model="m"))
 
     spent = Decimal(0)
 
@@ -58,7 +58,7 @@ class Instant:
     def take(self, _request: str) -> None:
         return None
 
-    def prepare(self, _request: str, _answer: Forwarded) -> bytes:
+    def prepare(self, _request: str, _answer: ForwardedAnswer) -> bytes:
         return b""
 
     def keep(self, _prepared: bytes) -> None:

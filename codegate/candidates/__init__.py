@@ -27,11 +27,11 @@ from codegate.candidates.listed import list_entry, price_words, with_helper_pric
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
-from codegate.candidates.registry import endings, has_key, open_provider
+from codegate.candidates.registry import has_key, model_shutdowns, open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
-from codegate.candidates.sdk import Forwarded
+from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.short_form import answers_in_file
-from codegate.candidates.snapshots import check_snapshot, ending, names_one_model
+from codegate.candidates.snapshots import check_snapshot, model_shutdown, names_one_model
 from codegate.candidates.spec import CandidateSpec, SolverName, parse_candidate
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
     "CallRecord",
     "CandidateSpec",
     "Completion",
-    "Forwarded",
+    "ForwardedAnswer",
     "ListedModel",
     "ListsModels",
     "Message",
@@ -63,11 +63,11 @@ __all__ = [
     "check_base_url",
     "check_snapshot",
     "cost",
-    "ending",
-    "endings",
     "environment_secrets",
     "has_key",
     "list_entry",
+    "model_shutdown",
+    "model_shutdowns",
     "names_one_model",
     "nothing_listens",
     "open_provider",

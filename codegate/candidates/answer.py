@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.candidates.conversation import Completion, ProviderError, StopReason, ToolCall, Usage
-from codegate.candidates.faults import Faults
+from codegate.candidates.faults import FaultConverter
 from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000
@@ -24,7 +24,7 @@ class AnswerReader:
     Errors about a malformed answer quote ``content``.
     """
 
-    faults: Faults
+    faults: FaultConverter
     content: bytes
     seconds: float
 
@@ -98,7 +98,7 @@ class AnswerReader:
         )
 
 
-def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
+def as_document(content: bytes, faults: FaultConverter) -> dict[str, Any]:
     """Return the JSON object in ``content``.
 
     Raises:
@@ -151,13 +151,13 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     return Usage(
         input_tokens=total,
         output_tokens=output,
-        cached_tokens=detail(raw, input_name, "cached_tokens"),
-        written_tokens=detail(raw, input_name, "cache_write_tokens", missing=0),
-        reasoning_tokens=detail(raw, output_name, "reasoning_tokens"),
+        cached_tokens=token_detail(raw, input_name, "cached_tokens"),
+        written_tokens=token_detail(raw, input_name, "cache_write_tokens", missing=0),
+        reasoning_tokens=token_detail(raw, output_name, "reasoning_tokens"),
     )
 
 
-def detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
+def token_detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
     """Return the count ``part`` in the object ``WHOLE_details``.
 
     ``raw`` is an answer's usage object. Return ``missing`` if the count is absent, None if it is above the count

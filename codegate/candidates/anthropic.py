@@ -14,7 +14,7 @@ from codegate.candidates.conversation import Message, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols.messages import as_events
 from codegate.candidates.providers import ModelProvider
-from codegate.candidates.sdk import Forwarded, SdkProvider
+from codegate.candidates.sdk import ForwardedAnswer, SdkProvider
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
@@ -80,7 +80,7 @@ class UnstreamedProvider(AnthropicProvider):
     """
 
     @override
-    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
+    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> ForwardedAnswer:
         whole = {name: value for name, value in request.items() if name != "stream"}
         answer = super().forward(protocol, whole, headers)
         if not request.get("stream") or not answer.content:

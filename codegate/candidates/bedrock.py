@@ -12,7 +12,7 @@ from typing import Final
 from codegate.candidates.anthropic import UnstreamedProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.providers import ModelProvider
-from codegate.candidates.redaction import learn
+from codegate.candidates.redaction import remember_keys
 from codegate.errors import UsageError
 
 _REGION: Final = re.compile(r"[a-z]{2,8}(?:-[a-z]+)+-\d{1,2}")
@@ -47,7 +47,7 @@ class BedrockProvider(UnstreamedProvider):
             ) from error
         names = {"aws_access_key": "AWS_ACCESS_KEY_ID", "aws_session_token": "AWS_SESSION_TOKEN"}
         others = {argument: os.environ.get(name, "").strip() or None for argument, name in names.items()}
-        learn(*(value for value in (endpoint.key, *others.values()) if value))
+        remember_keys(*(value for value in (endpoint.key, *others.values()) if value))
         return {"aws_secret_key": endpoint.key, **others, "aws_region": region}
 
 

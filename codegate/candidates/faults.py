@@ -25,7 +25,7 @@ _DECLINING: Final = frozenset({503, 529})
 """Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
 
 
-class Faults:
+class FaultConverter:
     """Converts errors of a call to redacted ``ProviderError``.
 
     ``sdk`` is the SDK's module, and ``base`` the base class of its errors. ``charges_declined``: the provider charges

@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _LEARNED: Final[list[str]] = []
 
 
-def learn(*keys: str) -> None:
+def remember_keys(*keys: str) -> None:
     """Make all redactors remove these keys, too.
 
     It is for keys that no environment variable holds.

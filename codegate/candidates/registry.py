@@ -13,9 +13,9 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.conversation import ListedModel, ListsModels, Provider
 from codegate.candidates.endpoint import find_key, resolve_endpoint
 from codegate.candidates.providers import model_provider
-from codegate.candidates.redaction import SHORTEST, Redactor, learn, redactor_for
+from codegate.candidates.redaction import SHORTEST, Redactor, redactor_for, remember_keys
 from codegate.candidates.replay import ReplayProvider
-from codegate.candidates.snapshots import Ending, check_snapshot, ending
+from codegate.candidates.snapshots import ModelShutdown, check_snapshot, model_shutdown
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.host_program import run_program
@@ -67,7 +67,7 @@ def _key_command(spec: CandidateSpec) -> Callable[[], str] | None:
     return None if spec.api_key_command is None else partial(key_from, spec.api_key_command)
 
 
-def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
+def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown, ...]:
     """Return the known endings of the candidates' models and helpers.
 
     The providers' lists have them. A list is requested at the provider's own address, if a variable holds the key.
@@ -86,7 +86,7 @@ def endings(candidates: Iterable[CandidateSpec]) -> tuple[Ending, ...]:
             with contextlib.suppress(CodegateError):  # what a run would refuse says nothing of the model
                 lists[account] = listed_models(spec)
         check_snapshot(spec, lists[account])
-        found.append(ending(spec, lists[account]))
+        found.append(model_shutdown(spec, lists[account]))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -169,5 +169,5 @@ def key_from(command: tuple[str, ...]) -> str:
         raise UsageError(
             f"{shown} printed {'too much for' if key else 'no'} key.", "It prints the key and nothing else."
         )
-    learn(key)
+    remember_keys(key)
     return key

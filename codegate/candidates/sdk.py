@@ -23,9 +23,9 @@ from codegate.candidates.conversation import (
 )
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, error_object, fields_to_drop
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.faults import Faults, limit_reset
+from codegate.candidates.faults import FaultConverter, limit_reset
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
-from codegate.candidates.protocols.contract import dicts
+from codegate.candidates.protocols.contract import objects_in
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, Calls, bounded_client
@@ -35,7 +35,7 @@ LIST_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
-class Forwarded:
+class ForwardedAnswer:
     """A provider's answer to a request that an agent sent.
 
     Attributes:
@@ -78,7 +78,7 @@ class SdkProvider(ABC):
         self._key, self._source, self._renewing = endpoint.key, endpoint.source, threading.Lock()
         self._calls = Calls()
         base = getattr(sdk, self.error)
-        self._faults = Faults(spec, endpoint, sdk, base, charges_declined=self.charges_declined)
+        self._faults = FaultConverter(spec, endpoint, sdk, base, charges_declined=self.charges_declined)
         self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
         self._client = getattr(sdk, self.client)(
             **self._credentials(endpoint),
@@ -112,7 +112,9 @@ class SdkProvider(ABC):
             pages = self._client.models.with_raw_response
             listed = self._calls.run(lambda: pages.list(extra_query=dict(self.list_query)), LIST_SECONDS)
             document = as_document(listed.http_response.content, self._faults)
-            return tuple(_listed(entry) for entry in dicts(document.get("data")) if isinstance(entry.get("id"), str))
+            return tuple(
+                _listed(entry) for entry in objects_in(document.get("data")) if isinstance(entry.get("id"), str)
+            )
         return ()
 
     def complete(
@@ -126,7 +128,7 @@ class SdkProvider(ABC):
             request[self._protocol.limits[0]] = sampling.output_limit
         return self._answer(self._spec, self._protocol, request, {}, sampling).completion
 
-    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
+    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> ForwardedAnswer:
         """Send an agent's request to the model; return the answer.
 
         ``ModelProtocol.clean`` has checked the request. ``headers`` are sent beside the SDK's own.
@@ -171,7 +173,7 @@ class SdkProvider(ABC):
         request: dict[str, Any],
         headers: Mapping[str, str],
         sampling: Sampling,
-    ) -> Forwarded:
+    ) -> ForwardedAnswer:
         """Call the model; return its answer.
 
         A request that was declined for its prompt gives an answer without text, because a retry would not help. One
@@ -208,7 +210,7 @@ class SdkProvider(ABC):
             else:
                 check_answered(spec, completion)
                 completion = completion.model_copy(update={"pause": limit_reset(response.headers)})
-            return Forwarded(content, streamed, completion, tuple(sorted(given - request.keys())))
+            return ForwardedAnswer(content, streamed, completion, tuple(sorted(given - request.keys())))
 
     def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the request with field names that the server knows."""
@@ -265,7 +267,7 @@ class SdkProvider(ABC):
 
 
 def _listed(entry: Mapping[str, Any]) -> ListedModel:
-    (meta,) = dicts([entry.get("meta")]) or ({},)
+    (meta,) = objects_in([entry.get("meta")]) or ({},)
     contexts = (entry.get("max_model_len"), meta.get("n_ctx"), meta.get("n_ctx_train"))
     return ListedModel(
         id=entry["id"],
@@ -288,7 +290,7 @@ def _day_of(seconds: object) -> date | None:
     return datetime.fromtimestamp(seconds, UTC).date()
 
 
-def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:
+def _events(content: bytes, faults: FaultConverter) -> list[dict[str, Any]]:
     """Return the JSON objects in server-sent events.
 
     https://html.spec.whatwg.org/multipage/server-sent-events.html

@@ -58,7 +58,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 
 
 @dataclass(frozen=True)
-class Ending:
+class ModelShutdown:
     """When a provider shuts a model down.
 
     Without a ``day`` it is gone already. ``words`` is a clause for people.
@@ -72,22 +72,22 @@ class Ending:
         return self.day is None or self.day <= datetime.now(UTC).date() + timedelta(days=days)
 
 
-def ending(spec: CandidateSpec, listed: Iterable[ListedModel]) -> Ending | None:
+def model_shutdown(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ModelShutdown | None:
     """Return when the provider shuts the model down, or None.
 
     None: no end is known. ``listed`` is the list at the provider's own address, empty if it is unknown; a model that it
     lacks is gone.
     """
     models = tuple(listed)
-    found = listed_as(spec, models)
+    found = find_listed_model(spec, models)
     if found is None:
         lacking = f"{spec.label}: its provider's list has no such model: it does not exist, or was retired"
-        return Ending(lacking) if models and spec.base_url is None else None
+        return ModelShutdown(lacking) if models and spec.base_url is None else None
     if found.ends is None:
         return None
     past = found.ends <= datetime.now(UTC).date()
     verb = "has shut" if past else "shuts"
-    return Ending(f"{spec.label}: its provider {verb} this model down on {found.ends}", found.ends)
+    return ModelShutdown(f"{spec.label}: its provider {verb} this model down on {found.ends}", found.ends)
 
 
 def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel | None:
@@ -98,7 +98,7 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     end first or have floating names.
     """
     models = tuple(listed)
-    now = listed_as(spec, models) or ListedModel(id=spec.model)
+    now = find_listed_model(spec, models) or ListedModel(id=spec.model)
     alike = (one for one in models if _NAME.fullmatch(one.id) and _family(one.id) == _family(now.id))
     newer = [one for one in alike if _is_newer(one, now) and _outlasts(one, now)]
     for one in sorted(newer, key=lambda one: (one.created or date.min, _numbers(one.id)), reverse=True):
@@ -109,7 +109,7 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     return None
 
 
-def listed_as(spec: CandidateSpec, models: Iterable[ListedModel]) -> ListedModel | None:
+def find_listed_model(spec: CandidateSpec, models: Iterable[ListedModel]) -> ListedModel | None:
     """Return the list's entry for the candidate's model, or None."""
     return next((one for one in models if one.id == spec.model or one.id.endswith(f"/{spec.model}")), None)
 

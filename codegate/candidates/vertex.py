@@ -12,7 +12,7 @@ from typing import Final
 from codegate.candidates.anthropic import UnstreamedProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.providers import ModelProvider
-from codegate.candidates.redaction import learn
+from codegate.candidates.redaction import remember_keys
 from codegate.errors import InfrastructureError, UsageError
 
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
@@ -87,7 +87,7 @@ def _token() -> str:
             f"Google gave no access token for GOOGLE_APPLICATION_CREDENTIALS ({type(error).__name__})."
         ) from error
     token = str(credentials.token)
-    learn(token)
+    remember_keys(token)
     return token
 
 

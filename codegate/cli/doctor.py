@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from codegate.candidates import endings
+from codegate.candidates import model_shutdowns
 from codegate.cli.options import as_command
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode, UsageError
@@ -81,7 +81,7 @@ def _checked(check: Callable[[], tuple[Level, str]], needed_for: str, otherwise:
 
 def _configuration() -> tuple[Level, str]:
     candidates = load_config(Path(CONFIG_NAME)).candidates
-    ends = [one.words for one in endings(candidates)]
+    ends = [one.words for one in model_shutdowns(candidates)]
     return "warn" if ends else "ok", "; ".join([count_of(len(candidates), "candidate"), *ends])
 
 

@@ -4,7 +4,7 @@ import itertools
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import endings
+from codegate.candidates import model_shutdowns
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.forge import Gone
@@ -64,7 +64,7 @@ def nightly(job: Job, project: Project) -> Result:
     spec = with_user_prices(pinned.spec, project.settings.candidates, project.settings.prices)
     night = run_spec(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
-    ends = endings((spec,))
+    ends = model_shutdowns((spec,))
     for end in ends:  # now: a model that is gone ends the run
         job.log.log(end.words)
     report = runs.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)

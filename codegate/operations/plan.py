@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from codegate.candidates import CandidateSpec, endings
+from codegate.candidates import CandidateSpec, model_shutdowns
 from codegate.errors import UsageError
 from codegate.gating import Baseline, GatePolicy
 from codegate.gating.estimates import Estimate
@@ -143,7 +143,7 @@ def plan(
         again=again,
         expenses=tuple(_forecasts(suite, spec, pinned, runs, each, announce)),
         calls=call_needs(len(suite.active), spec.candidates, policy, samples),
-        endings=tuple(one.words for one in endings([*spec.candidates, *trusted])),
+        endings=tuple(one.words for one in model_shutdowns([*spec.candidates, *trusted])),
         shards=shards,
         pilot=tried,
     )

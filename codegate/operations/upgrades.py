@@ -18,7 +18,7 @@ from codegate.candidates import CandidateSpec, ListedModel
 from codegate.candidates.agents import AGENTS, Agent
 from codegate.candidates.harness import Role
 from codegate.candidates.registry import has_own_account, listed_models
-from codegate.candidates.snapshots import listed_as, successor
+from codegate.candidates.snapshots import find_listed_model, successor
 from codegate.candidates.spec import NO_ANSWER
 from codegate.durable import write_atomic
 from codegate.errors import InfrastructureError, UsageError
@@ -150,7 +150,7 @@ def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: C
             raise
     if not (models := lists[account]):
         return None
-    entry, newer = listed_as(spec, models), successor(spec, models)
+    entry, newer = find_listed_model(spec, models), successor(spec, models)
     ends = entry.ends if entry is not None else None
     if newer is None and ends is None and entry is not None:
         return None

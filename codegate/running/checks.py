@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 from codegate.candidates import (
     CandidateSpec,
     Completion,
-    Forwarded,
+    ForwardedAnswer,
     ListedModel,
     ListsModels,
     Message,
@@ -22,7 +22,7 @@ from codegate.candidates import (
     Provider,
     check_snapshot,
     cost,
-    ending,
+    model_shutdown,
     nothing_listens,
 )
 from codegate.candidates.protocols import PROTOCOLS
@@ -184,7 +184,7 @@ def check_answering(
         provider = providers[candidate.key()]
         listed = (provider.models() if isinstance(provider, ListsModels) else None) or ()
         check_snapshot(one, listed)
-        if (end := ending(one, listed)) is not None:
+        if (end := model_shutdown(one, listed)) is not None:
             announce(end.words)
         if one is candidate:
             check_context(candidate, listed, suite, options, announce)
@@ -266,7 +266,7 @@ def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstReq
     request = spoken.clean({"model": candidate.model, **conversation}, candidate.model, sampling).request
 
     def forward() -> Completion:
-        answer: Forwarded = cast("Any", provider).forward(name, request, {})
+        answer: ForwardedAnswer = cast("Any", provider).forward(name, request, {})
         return answer.completion
 
     return forward, len(json.dumps(request)), limit

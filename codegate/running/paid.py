@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
 
-from codegate.candidates import Completion, Forwarded, Redactor
+from codegate.candidates import Completion, ForwardedAnswer, Redactor
 from codegate.durable import append_line
 from codegate.errors import UsageError
 from codegate.solving.attempt import ModelCall
@@ -35,7 +35,7 @@ class PaidAnswers:
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path, self._redactor = path, redactor
         self._lock = threading.Lock()
-        self._left: defaultdict[str, deque[Forwarded]] = defaultdict(deque)
+        self._left: defaultdict[str, deque[ForwardedAnswer]] = defaultdict(deque)
         if path.is_symlink():
             raise UsageError(f"{path} is a symbolic link; runs hold none.", "Remove it.")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ class PaidAnswers:
         with self._lock:
             return not any(self._left.values())
 
-    def take(self, turn: str) -> Forwarded | None:
+    def take(self, turn: str) -> ForwardedAnswer | None:
         """Remove and return a stored answer to ``turn``, or None.
 
         The oldest is returned. ``turn`` is the number of the turn in its conversation; for an agent, the request's
@@ -58,7 +58,7 @@ class PaidAnswers:
         with self._lock:
             return self._left[turn].popleft() if self._left[turn] else None
 
-    def prepare(self, turn: str, answer: Forwarded) -> bytes:
+    def prepare(self, turn: str, answer: ForwardedAnswer) -> bytes:
         """Return the line that stores an answer, without secrets.
 
         ``turn`` is as in ``take``.
@@ -92,7 +92,7 @@ class PaidAnswers:
             completion = call(action, request_bytes)
             # A provider wants its reasoning back with the next turn, and no other file has it.
             reasoning = json.dumps(self._redactor.clean(completion.reasoning)).encode()
-            self.keep(self.prepare(turn, Forwarded(reasoning, streamed=False, completion=completion)))
+            self.keep(self.prepare(turn, ForwardedAnswer(reasoning, streamed=False, completion=completion)))
             return completion
 
         return answer
@@ -107,9 +107,9 @@ def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
     return tuple(each for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
 
 
-def _read(path: Path) -> tuple[list[tuple[str, Forwarded]], Decimal]:
+def _read(path: Path) -> tuple[list[tuple[str, ForwardedAnswer]], Decimal]:
     # The file is truncated before a line that a crash cut off.
-    found: list[tuple[str, Forwarded]] = []
+    found: list[tuple[str, ForwardedAnswer]] = []
     usd = Decimal(0)
     if not path.is_file():
         return found, usd
@@ -125,7 +125,9 @@ def _read(path: Path) -> tuple[list[tuple[str, Forwarded]], Decimal]:
                     usd = max(usd + _PRICE.validate_python(entry), Decimal(0))
                 else:
                     request, content, streamed, completion = entry
-                    answer = Forwarded(base64.b64decode(content), bool(streamed), Completion.model_validate(completion))
+                    answer = ForwardedAnswer(
+                        base64.b64decode(content), bool(streamed), Completion.model_validate(completion)
+                    )
                     found.append((str(request), answer))
             except (ValueError, TypeError, RecursionError):
                 break

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from codegate.candidates import (
     CandidateSpec,
     Completion,
-    Forwarded,
+    ForwardedAnswer,
     Message,
     ProblemKey,
     ProviderError,
@@ -45,7 +45,7 @@ def ask(**settings: Any) -> Completion:
         client.close()
 
 
-def forward(request: dict[str, Any], headers: dict[str, str] | None = None, **settings: Any) -> Forwarded:
+def forward(request: dict[str, Any], headers: dict[str, str] | None = None, **settings: Any) -> ForwardedAnswer:
     client = open_provider(CandidateSpec.model_validate({"timeout_seconds": 20, **settings}))
     assert isinstance(client, AnthropicProvider)
     try:

@@ -31,7 +31,7 @@ from codegate.candidates import (
     Usage,
     open_provider,
 )
-from codegate.candidates.gateway import AgentLimits, Gateway, Keeps, MakeCall, gateway
+from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswerStore, gateway
 from codegate.candidates.gateway.meter import DollarsLost, LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.errors import InfrastructureError
@@ -96,7 +96,7 @@ def door(
     part: Part = FIXING,
     limits: AgentLimits = FIFTY,
     call: MakeCall | ModelCalls = _simple_call,
-    paid: Keeps | None = None,
+    paid: PaidAnswerStore | None = None,
     spec: Mapping[str, Any] | None = None,
     **model: Any,
 ) -> Iterator[Door]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, ListedModel, ListsModels, check_snapshot, ending, sdk
+from codegate.candidates import CandidateSpec, ListedModel, ListsModels, check_snapshot, model_shutdown, sdk
 from codegate.candidates.registry import open_provider
-from codegate.candidates.snapshots import Ending, successor
+from codegate.candidates.snapshots import ModelShutdown, successor
 from codegate.errors import UsageError
 from tests.kit.http import Reply, Request, Server, as_json
 
@@ -91,18 +91,18 @@ def test_a_list_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_model_that_ends_is_named_with_its_day() -> None:
     spec = CandidateSpec(provider="openai", model="m-2025-08-07")
     past, future = date(2020, 1, 2), date(2999, 1, 2)
-    found = ending(spec, [ListedModel(id="m-2025-08-07", ends=future)])
-    assert found == Ending("openai:m-2025-08-07: its provider shuts this model down on 2999-01-02", future)
+    found = model_shutdown(spec, [ListedModel(id="m-2025-08-07", ends=future)])
+    assert found == ModelShutdown("openai:m-2025-08-07: its provider shuts this model down on 2999-01-02", future)
     assert not found.within(30)
     shut = "openai:m-2025-08-07: its provider has shut this model down on 2020-01-02"
-    assert ending(spec, [ListedModel(id="models/m-2025-08-07", ends=past)]) == Ending(shut, past)
-    assert ending(spec, [ListedModel(id="m-2025-08-07"), ListedModel(id="other", ends=past)]) is None
-    assert ending(spec, []) is None, "no list is known"
-    assert ending(spec, [ListedModel(id="other")]) == Ending(
+    assert model_shutdown(spec, [ListedModel(id="models/m-2025-08-07", ends=past)]) == ModelShutdown(shut, past)
+    assert model_shutdown(spec, [ListedModel(id="m-2025-08-07"), ListedModel(id="other", ends=past)]) is None
+    assert model_shutdown(spec, []) is None, "no list is known"
+    assert model_shutdown(spec, [ListedModel(id="other")]) == ModelShutdown(
         "openai:m-2025-08-07: its provider's list has no such model: it does not exist, or was retired"
     )
     own = spec.model_copy(update={"base_url": "http://127.0.0.1:1/v1"})
-    assert ending(own, [ListedModel(id="file.gguf")]) is None, "a server of one's own may answer to any name"
+    assert model_shutdown(own, [ListedModel(id="file.gguf")]) is None, "a server of one's own may answer to any name"
 
 
 def test_a_dated_form_in_the_list_refuses_the_name_without_one() -> None:

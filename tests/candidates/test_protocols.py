@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegate.candidates import CandidateSpec, ProviderError, Sampling
 from codegate.candidates.answer import AnswerReader
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.faults import Faults
+from codegate.candidates.faults import FaultConverter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 
 WORDS = [
@@ -32,7 +32,7 @@ OBJECTS = st.dictionaries(st.sampled_from(WORDS), JSON, max_size=6)
 def reader() -> AnswerReader:
     endpoint = Endpoint("https://example.org", "sk-key-of-some-length", "OPENAI_API_KEY", official=True, direct=False)
     spec = CandidateSpec(provider="openai", model="m")
-    return AnswerReader(Faults(spec, endpoint, openai, openai.OpenAIError, charges_declined=False), b"", 0.0)
+    return AnswerReader(FaultConverter(spec, endpoint, openai, openai.OpenAIError, charges_declined=False), b"", 0.0)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName, open_provider
+from codegate.candidates import CandidateSpec, Completion, ForwardedAnswer, SolverName, open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.gateway import MakeCall
 from codegate.candidates.replay import ReplayProvider
@@ -113,10 +113,10 @@ class KeepsNothing:
     def spend(self, usd: Decimal) -> None:
         pass
 
-    def take(self, request: str) -> Forwarded | None:
+    def take(self, request: str) -> ForwardedAnswer | None:
         return None
 
-    def prepare(self, request: str, answer: Forwarded) -> bytes:
+    def prepare(self, request: str, answer: ForwardedAnswer) -> bytes:
         return b""
 
     def keep(self, prepared: bytes) -> None:

@@ -23,7 +23,7 @@ from codegate.candidates.conversation import AgentPrompt, Completion, Message, P
 from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter, SpendingLog
 from codegate.candidates.gateway.requests import agent_prompt, read_document, texts_in
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
-from codegate.candidates.sdk import Forwarded
+from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.spec import CandidateSpec
 from codegate.http import MAX_BODY_BYTES, BodyBudget, HttpConnection, HttpRequest
 from codegate.strict import printable
@@ -46,25 +46,25 @@ MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None
 The last argument is called when a request is about to be sent, a repeated one too; its error ends the call unsent."""
 
 
-class Forwards(Protocol):
+class ForwardingProvider(Protocol):
     """A provider that can forward agents' requests."""
 
-    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
+    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> ForwardedAnswer:
         """Send an agent's request to the model; return the answer."""
         ...
 
 
-class Keeps(SpendingLog, Protocol):
+class PaidAnswerStore(SpendingLog, Protocol):
     """A store of paid answers, by the digest ``ModelProtocol.turn``."""
 
-    def take(self, turn: str) -> Forwarded | None:
+    def take(self, turn: str) -> ForwardedAnswer | None:
         """Remove and return a stored answer, or None.
 
         ``turn`` is the request's digest. Answers to equal requests are returned in the order in which they were stored.
         """
         ...
 
-    def prepare(self, turn: str, answer: Forwarded) -> bytes:
+    def prepare(self, turn: str, answer: ForwardedAnswer) -> bytes:
         """Return the bytes that ``keep`` stores for an answer.
 
         ``turn`` is the digest of the answered request.
@@ -106,11 +106,11 @@ class Gateway:
         self,
         candidate: CandidateSpec,
         protocol: str,
-        provider: Forwards,
+        provider: ForwardingProvider,
         call: MakeCall,
         limits: AgentLimits,
         end: Callable[[], None],
-        paid: Keeps,
+        paid: PaidAnswerStore,
         parts: Mapping[str, str] | None = None,
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider
@@ -204,7 +204,7 @@ class Gateway:
         self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
-        made: list[Forwarded | None] = []
+        made: list[ForwardedAnswer | None] = []
         thread = threading.Thread(
             target=lambda: made.append(self._make(asked, sent, headers, body)), name="codegate-gateway", daemon=True
         )
@@ -228,7 +228,7 @@ class Gateway:
             if self.prompt is None or len(self.prompt.parts) < len(prompt.parts):
                 self.prompt = prompt
 
-    def _reply(self, http: HttpConnection, forwarded: Forwarded | None, *, begun: bool) -> None:
+    def _reply(self, http: HttpConnection, forwarded: ForwardedAnswer | None, *, begun: bool) -> None:
         """Send an answer to the agent; None ends the agent.
 
         ``begun``: the start of a stream of events was already sent.
@@ -249,8 +249,8 @@ class Gateway:
 
     def _make(
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
-    ) -> Forwarded | None:
-        answers: list[Forwarded] = []
+    ) -> ForwardedAnswer | None:
+        answers: list[ForwardedAnswer] = []
         model = cleaned["model"]
         timed = _Timed(own=model == self._candidate.model)
         unwanted = self._unwanted.setdefault(model, set())
@@ -359,12 +359,12 @@ def _union_length(spans: Iterable[tuple[float, float]]) -> float:
     return length
 
 
-def _declined(error: Exception) -> Forwarded | None:
+def _declined(error: Exception) -> ForwardedAnswer | None:
     """Return an empty answer for a declined request, else None."""
     fault = error if isinstance(error, ProviderError) else error.__cause__
     if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
         return None
-    return Forwarded(b"", streamed=False, completion=Completion(text=fault.cause))
+    return ForwardedAnswer(b"", streamed=False, completion=Completion(text=fault.cause))
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:

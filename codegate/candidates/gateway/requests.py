@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from codegate.candidates.conversation import SYSTEM, TOOL, AgentPrompt
 from codegate.candidates.protocols import ModelProtocol, RequestRefused
-from codegate.candidates.protocols.contract import dicts
+from codegate.candidates.protocols.contract import objects_in
 from codegate.errors import UsageError
 from codegate.http import HttpRequest
 from codegate.strict import parse_json, printable
@@ -48,7 +48,7 @@ def texts_in(value: object) -> Iterator[str]:
 def agent_prompt(protocol: ModelProtocol, sent: Mapping[str, Any]) -> AgentPrompt:
     """Return the system prompt and tools of a cleaned request."""
     system = [message.text for message in protocol.conversation(sent) if message.role == "system"]
-    tools = [tool for holder in (sent, *dicts(sent.get("input"))) for tool in dicts(holder.get("tools"))]
+    tools = [tool for holder in (sent, *objects_in(sent.get("input"))) for tool in objects_in(holder.get("tools"))]
     texts = [(SYSTEM, "\n\n".join(system))]
     texts += [(f"{TOOL}{_tool_name(tool)}", _definition_text(tool)) for tool in tools[:_MOST_TOOLS]]
     parts, room = {}, _MOST_TEXT

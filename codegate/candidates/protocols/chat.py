@@ -8,12 +8,12 @@ from typing_extensions import override
 from codegate.candidates.answer import AnswerReader, block_text, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
-    Cleaned,
+    CleanedRequest,
     ModelProtocol,
     as_text,
     check_parts,
-    dicts,
-    objects,
+    checked_objects,
+    objects_in,
     refused_part,
     text_of_parts,
 )
@@ -53,7 +53,7 @@ class ChatCompletions(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> CleanedRequest:
         """Return an agent's request with allowed fields and candidate settings.
 
         Streams are asked for token counts, which they report on request only.
@@ -65,7 +65,7 @@ class ChatCompletions(ModelProtocol):
 
     @override
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
-        for message in objects(kept.get("messages"), "messages"):
+        for message in checked_objects(kept.get("messages"), "messages"):
             check_parts(message.get("content"), _PARTS, "messages")
             if message.get("audio") is not None:
                 raise refused_part({"type": "audio"}, "messages")
@@ -91,12 +91,12 @@ class ChatCompletions(ModelProtocol):
                 return event
             document |= {name: event[name] for name in ("id", "model") if event.get(name)}
             document["usage"] = event.get("usage") or document.get("usage")
-            for choice in dicts(event.get("choices"))[:1]:
+            for choice in objects_in(event.get("choices"))[:1]:
                 found = choice.get("delta")
                 delta: dict[str, Any] = found if isinstance(found, dict) else {}
                 message["content"] += block_text(delta.get("content"))
                 message["refusal"] = (message.get("refusal") or "") + block_text(delta.get("refusal"))
-                for piece in dicts(delta.get("tool_calls")):
+                for piece in objects_in(delta.get("tool_calls")):
                     _add_call(calls, piece)
                 finish = choice.get("finish_reason") or finish
         message["tool_calls"] = list(calls.values())
@@ -109,7 +109,7 @@ class ChatCompletions(ModelProtocol):
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
             raise reader.malformed("it holds no message")
-        made = [call for call in dicts(message.get("tool_calls")) if isinstance(call.get("function", {}), dict)]
+        made = [call for call in objects_in(message.get("tool_calls")) if isinstance(call.get("function", {}), dict)]
         functions = [(call.get("id"), call.get("function", {})) for call in made]
         calls = reader.calls([(key, function.get("name"), function.get("arguments")) for key, function in functions])
         # Gemini's signed thoughts, without which it refuses the next turn (ai.google.dev, "Thought signatures").
@@ -127,9 +127,11 @@ class ChatCompletions(ModelProtocol):
 
     @override
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
-        for message in dicts(request.get("messages")):
+        for message in objects_in(request.get("messages")):
             role = as_text(message.get("role"))
-            functions = [(as_text(call.get("id")), call.get("function")) for call in dicts(message.get("tool_calls"))]
+            functions = [
+                (as_text(call.get("id")), call.get("function")) for call in objects_in(message.get("tool_calls"))
+            ]
             yield Message(
                 role=_ROLES.get(role, role) if role in {*_ROLES, "system", "assistant", "tool"} else "user",
                 text=text_of_parts(message.get("content")),

@@ -17,7 +17,7 @@ class RequestRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Cleaned:
+class CleanedRequest:
     """An agent's request with only allowed parts.
 
     The dropped parts are listed by name.
@@ -53,7 +53,7 @@ class ModelProtocol(ABC):
     hosted_fields: ClassVar[tuple[str, ...]] = ()
     ping: ClassVar[bytes] = b": waiting\n\n"
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> CleanedRequest:
         """Return an agent's request with allowed fields and candidate settings.
 
         Raises:
@@ -75,14 +75,16 @@ class ModelProtocol(ABC):
         for other in self.limits:
             kept.pop(other, None)
         kept[named] = min(asked, sampling.output_limit)
-        return Cleaned(kept, tuple(dropped))
+        return CleanedRequest(kept, tuple(dropped))
 
     def _clean_tools(self, kept: dict[str, Any]) -> list[str]:
         if "tools" not in kept:
             return []
         kept["tools"], dropped = self.client_tools(kept["tools"])
         names = {as_text(tool.get(key)) for tool in dropped for key in ("type", "name")} - {""}
-        wanted = {as_text(part.get(key)) for part in parts(kept.get("tool_choice")) for key in ("type", "name")}
+        wanted = {
+            as_text(part.get(key)) for part in nested_objects(kept.get("tool_choice")) for key in ("type", "name")
+        }
         if "tool_choice" in kept and (wanted & names or not kept["tools"]):
             del kept["tool_choice"]
         return [tool_name(tool) for tool in dropped]
@@ -98,7 +100,7 @@ class ModelProtocol(ABC):
         """
         kept: list[dict[str, Any]] = []
         dropped: list[dict[str, Any]] = []
-        for tool in objects(tools, "tools"):
+        for tool in checked_objects(tools, "tools"):
             (kept if self.runs_at_client(tool) else dropped).append(tool)
         return kept, dropped
 
@@ -176,7 +178,7 @@ class ModelProtocol(ABC):
         return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
-def objects(value: object, place: str) -> list[dict[str, Any]]:
+def checked_objects(value: object, place: str) -> list[dict[str, Any]]:
     """Return ``value`` if it is a list of objects.
 
     Raises:
@@ -197,7 +199,7 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
     """
     if content is None or isinstance(content, str):
         return []
-    found = objects(content, place)
+    found = checked_objects(content, place)
     for part in found:
         if as_text(part.get("type")) not in allowed:
             raise refused_part(part, place)
@@ -214,7 +216,7 @@ def tool_name(tool: Mapping[str, Any]) -> str:
     return f"the tool {as_text(tool.get('name')) or as_text(tool.get('type')) or 'without a type'}"[:100]
 
 
-def parts(value: object) -> Iterator[dict[str, Any]]:
+def nested_objects(value: object) -> Iterator[dict[str, Any]]:
     """Yield every JSON object in ``value``, however deep."""
     stack = [value]
     while stack:
@@ -226,7 +228,7 @@ def parts(value: object) -> Iterator[dict[str, Any]]:
                 stack += found
 
 
-def dicts(value: object) -> list[dict[str, Any]]:
+def objects_in(value: object) -> list[dict[str, Any]]:
     """Return the objects of a list; for anything else, none."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
@@ -244,5 +246,5 @@ def as_text(value: object) -> str:
 def text_of_parts(content: object) -> str:
     """Return a message's text, joined if it is in parts."""
     if isinstance(content, list):
-        return "".join(as_text(part.get("text")) for part in dicts(content))[:MAX_MESSAGE_CHARACTERS]
+        return "".join(as_text(part.get("text")) for part in objects_in(content))[:MAX_MESSAGE_CHARACTERS]
     return as_text(content)

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from codegate.candidates.answer import AnswerReader, block_text, detail, token_count
+from codegate.candidates.answer import AnswerReader, block_text, token_count, token_detail
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
-    Cleaned,
+    CleanedRequest,
     ModelProtocol,
     as_text,
     check_parts,
-    dicts,
+    checked_objects,
     effort_in,
-    objects,
-    parts,
+    nested_objects,
+    objects_in,
     text_of_parts,
 )
 
@@ -55,7 +55,7 @@ class Messages(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> CleanedRequest:
         """Return an agent's request with allowed fields and candidate settings.
 
         The API refuses a thinking budget that is not below the output limit, so the budget is lowered or dropped.
@@ -64,7 +64,7 @@ class Messages(ModelProtocol):
         kept = cleaned.request
         if not all(as_text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
             del kept["context_management"]  # a summary by the model is not in the usage that is reported
-        for part in parts([kept.get(name) for name in (*self.conversation_fields, "tools")]):
+        for part in nested_objects([kept.get(name) for name in (*self.conversation_fields, "tools")]):
             if isinstance(part.get("cache_control"), dict):
                 part["cache_control"] = {"type": "ephemeral"}  # a longer one has another price
         thinking = kept.get("thinking")
@@ -79,7 +79,7 @@ class Messages(ModelProtocol):
     @override
     def clean_conversation(self, kept: dict[str, Any]) -> list[str]:
         check_parts(kept.get("system"), _TEXTS, "system")
-        for message in objects(kept.get("messages"), "messages"):
+        for message in checked_objects(kept.get("messages"), "messages"):
             for block in check_parts(message.get("content"), _BLOCKS, "messages"):
                 if block["type"] in {"tool_result", "search_result"}:
                     check_parts(block.get("content"), _TEXTS, "messages")
@@ -130,10 +130,10 @@ class Messages(ModelProtocol):
         blocks = document.get("content")
         if not isinstance(blocks, list):
             raise reader.malformed("it holds no content")
-        used = [block for block in dicts(blocks) if block.get("type") == "tool_use"]
+        used = [block for block in objects_in(blocks) if block.get("type") == "tool_use"]
         calls = reader.calls([(block.get("id"), block.get("name"), block.get("input")) for block in used])
         stop = reader.stop("stop_reason", document.get("stop_reason"), _STOP, calls)
-        thought = [block for block in dicts(blocks) if block.get("type") in {"thinking", "redacted_thinking"}]
+        thought = [block for block in objects_in(blocks) if block.get("type") in {"thinking", "redacted_thinking"}]
         return reader.completion(block_text(blocks), calls, stop, self.usage(document), document.get("model"), thought)
 
     def usage(self, document: Mapping[str, Any]) -> Usage:
@@ -153,16 +153,16 @@ class Messages(ModelProtocol):
             output_tokens=token_count(raw.get("output_tokens")),
             cached_tokens=None if whole is None else read,
             written_tokens=written,
-            reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
+            reasoning_tokens=token_detail(raw, "output_tokens", "thinking_tokens"),
         )
 
     @override
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         if system := text_of_parts(request.get("system")):
             yield Message(role="system", text=system)
-        for message in dicts(request.get("messages")):
+        for message in objects_in(request.get("messages")):
             content = message.get("content")
-            blocks = dicts(content)
+            blocks = objects_in(content)
             for block in blocks:
                 if block.get("type") == "tool_result":
                     key = as_text(block.get("tool_use_id"))
@@ -190,7 +190,7 @@ def as_events(document: Mapping[str, Any]) -> bytes:
     ended = {name: document.get(name) for name in ("stop_reason", "stop_sequence")}
     begun = {**document, "content": [], **dict.fromkeys(ended)}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
-    for index, block in enumerate(dicts(document.get("content"))):
+    for index, block in enumerate(objects_in(document.get("content"))):
         pieces = [(kind, name) for kind, name in _PIECES.items() if name in block]
         deltas = [{"type": kind, name: block[name]} for kind, name in pieces]
         start = {**block, **{name: "" for _, name in pieces}}
@@ -207,7 +207,7 @@ def as_events(document: Mapping[str, Any]) -> bytes:
 
 
 def _edits(management: object) -> list[dict[str, Any]]:
-    return dicts(management.get("edits")) if isinstance(management, dict) else []
+    return objects_in(management.get("edits")) if isinstance(management, dict) else []
 
 
 def _add_piece(block: dict[str, Any], delta: Mapping[str, Any]) -> None:

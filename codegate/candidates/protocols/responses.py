@@ -9,14 +9,14 @@ from typing_extensions import override
 from codegate.candidates.answer import AnswerReader, usage_of
 from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import (
-    Cleaned,
+    CleanedRequest,
     ModelProtocol,
     RequestRefused,
     as_text,
     check_parts,
-    dicts,
+    checked_objects,
     effort_in,
-    objects,
+    objects_in,
     refused_part,
     text_of_parts,
     tool_name,
@@ -60,7 +60,7 @@ class Responses(ModelProtocol):
         }
     )  # fmt: skip
 
-    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> Cleaned:
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> CleanedRequest:
         """Return an agent's request with allowed fields and candidate settings.
 
         Raises:
@@ -78,7 +78,7 @@ class Responses(ModelProtocol):
             return []
         items: list[dict[str, Any]] = []
         dropped: list[str] = []
-        for item in objects(kept.get("input"), "input"):
+        for item in checked_objects(kept.get("input"), "input"):
             kind = as_text(item.get("type")) or ("message" if "role" in item else "")
             if kind not in _ITEMS:
                 raise refused_part(item, "input")
@@ -98,7 +98,7 @@ class Responses(ModelProtocol):
         Tools inside of namespaces are split, too.
         """
         kept, dropped = [], []
-        for tool in objects(tools, "tools"):
+        for tool in checked_objects(tools, "tools"):
             if tool.get("type") == "namespace":
                 inner, gone = self.client_tools(tool.get("tools", []))
                 kept += [{**tool, "tools": inner}] if inner else []
@@ -136,8 +136,8 @@ class Responses(ModelProtocol):
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
         if not isinstance(document.get("output"), list):
             raise reader.malformed("it holds no output")
-        items = dicts(document["output"])
-        said = [part for item in items if item.get("type") == "message" for part in dicts(item.get("content"))]
+        items = objects_in(document["output"])
+        said = [part for item in items if item.get("type") == "message" for part in objects_in(item.get("content"))]
         refusals = _joined(said, "refusal")
         calls = reader.calls([_call_of(item) for item in items if str(item.get("type")).endswith("_call")])
         details = document.get("incomplete_details")
@@ -159,7 +159,7 @@ class Responses(ModelProtocol):
             yield Message(role="system", text=instructions)
         if isinstance(request.get("input"), str):
             yield Message(role="user", text=as_text(request["input"]))
-        for item in dicts(request.get("input")):
+        for item in objects_in(request.get("input")):
             kind = str(item.get("type", "message"))
             if kind.endswith("_call_output"):
                 output = item.get("output")
