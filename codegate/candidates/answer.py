@@ -35,7 +35,7 @@ class AnswerReader:
     def stop(
         self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...]
     ) -> StopReason:
-        """Look up the answer's stop reason in the table ``reasons``.
+        """Return the stop reason that ``reasons`` has for ``reason``.
 
         ``reason`` is the value of the answer's ``field``. ``stop`` with tool calls becomes ``tool_calls``.
 
@@ -78,7 +78,7 @@ class AnswerReader:
         model: object,
         reasoning: list[dict[str, Any]] | None = None,
     ) -> Completion:
-        """Return the parsed answer, without keys in its texts.
+        """Return the parsed answer, without API keys in its texts.
 
         0 input tokens, and 0 output tokens of an answer with text or calls, become None (unknown).
         """
@@ -120,7 +120,7 @@ def as_document(content: bytes, faults: FaultConverter) -> dict[str, Any]:
 
 
 def block_text(content: object) -> str:
-    """Return a message's text, joined if it is in blocks."""
+    """Return a message's text; the texts of blocks are joined."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -139,8 +139,8 @@ def token_count(value: object) -> int | None:
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     """Return the token usage in an answer of OpenAI's APIs.
 
-    ``raw`` is the answer's usage object; ``input_name`` and ``output_name`` are its fields with the totals. Their
-    details (``NAME_details``) count cached, cache-written and reasoning tokens.
+    ``raw`` is the answer's usage object. Its fields ``input_name`` and ``output_name`` have the totals.
+    ``NAME_details`` count the cached, cache-written and reasoning tokens among them.
     """
     if not isinstance(raw, dict):
         return Usage()
@@ -160,7 +160,7 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 def token_detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
     """Return the count ``part`` in the object ``WHOLE_details``.
 
-    ``raw`` is an answer's usage object. Return ``missing`` if the count is absent, None if it is above the count
+    ``raw`` is an answer's usage object. ``missing`` is returned if the count is absent, None if it exceeds the count
     ``whole``.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))

@@ -74,9 +74,9 @@ class AnthropicProvider(SdkProvider):
 
 
 class UnstreamedProvider(AnthropicProvider):
-    """An Anthropic model in a cloud that streams differently.
+    """An Anthropic model in a cloud with another stream format.
 
-    Answers are requested whole; an agent that asked for a stream gets its answer as events.
+    Answers are requested whole. An agent that asked for a stream gets its answer as events.
     """
 
     @override

@@ -78,7 +78,7 @@ class Message(Strict):
     """One message of a conversation.
 
     A message with the role ``tool`` answers the call ``tool_call_id``. ``reasoning`` is signed or encrypted data that
-    the provider wants back unchanged in the next request; it is in no transcript.
+    must be sent back unchanged in the next request; transcripts leave it out.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -89,13 +89,13 @@ class Message(Strict):
 
 
 class AgentPrompt(Strict):
-    """Lines of an agent's system prompt and tools.
+    """An agent's system prompt and tools, common to its attempts.
 
-    Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. One
-    attempt alone does not show which lines differ, so ``digests`` returns none.
+    Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. A
+    single attempt does not show which lines differ, so ``digests`` is empty then.
 
     Attributes:
-        attempts: how many attempts the lines are common to.
+        attempts: number of attempts that were compared.
         parts: the lines of the system prompt (key ``SYSTEM``) and of each tool's definition (key ``TOOL`` and its
             name).
     """
@@ -104,9 +104,9 @@ class AgentPrompt(Strict):
     parts: dict[str, tuple[str, ...]]
 
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return the prompt with only the lines that both have.
+        """Return the prompt with only the lines common to both.
 
-        A prompt without tools is ignored beside one with tools: its attempts ended before they offered any.
+        If only one of them has tools, it is returned: the attempts of the other ended before they offered any.
         """
         mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
         if mine != theirs:
@@ -125,12 +125,14 @@ class AgentPrompt(Strict):
 
 
 class Usage(Strict):
-    """Tokens of one or more calls.
+    """Tokens of one or more calls; None: not reported.
 
-    None stands for a number that the provider did not report. ``input_tokens`` counts all input; ``cached_tokens`` is
-    the part of it that was read from a cache, and ``written_tokens`` the part that was written to one at a separate
-    price, which few APIs have. ``reasoning_tokens`` is the part of the output that the model reasoned with. ``helpers``
-    is the part of all these that other models than the candidate's used, by model name.
+    Attributes:
+        input_tokens: all input tokens.
+        cached_tokens: input tokens that were read from a cache.
+        written_tokens: input tokens written to a cache at a separate price, which few APIs have.
+        reasoning_tokens: output tokens that the model reasoned with.
+        helpers: the part of all these counts that other models than the candidate's used, by model name.
     """
 
     input_tokens: int | None = Field(default=None, ge=0)
@@ -169,7 +171,7 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"
 
 
 class CallRecord(Strict):
-    """Counts of an answered model call, without its texts.
+    """An answered model call without its texts.
 
     ``model`` is the snapshot that the provider reports, or None. ``started`` is Unix time; None for a replayed answer.
     """
@@ -219,10 +221,14 @@ _DECLINED: Final[frozenset[ProviderFault]] = frozenset(
 class ProviderError(InfrastructureError):
     """A provider gave no usable answer.
 
-    ``running.faults`` says which faults are retried. Providers redact keys from the message. ``stop`` is set if the
-    provider declined the request for its content (a long prompt, a filter); such a request counts as answered without
-    text. ``setting`` is the candidate's setting that the provider objects to. ``usage`` has the tokens that the
-    provider may charge for: none for a declined request, unknown where the model may have worked.
+    ``running.faults`` has the retries of each fault. Providers redact keys from the message.
+
+    Attributes:
+        stop: set if the provider declined the request for its content (a long prompt, a filter); such a request counts
+            as answered without text.
+        setting: the candidate's setting that the provider objects to.
+        usage: tokens that the provider may charge for: none for a declined request, unknown if the model may have
+            worked.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -263,9 +269,9 @@ class ListsModels(Protocol):
     """A provider whose server can list its models."""
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the server's list of models, within seconds.
+        """Return the models that the provider's server lists.
 
-        None if the server has no list; empty if the list does not come.
+        It gives up after a few seconds. None if the server has no such list; empty if it could not be read.
         """
         ...
 

@@ -107,7 +107,7 @@ def error_parts(body: object) -> tuple[str, str]:
 
 
 def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return an answer's error, as kind and message, or None."""
+    """Return an answer's error as kind and message, or None."""
     if document.get("error") in (None, False, "") and document.get("type") != "error":
         return None
     return error_parts(dict(document))
@@ -128,8 +128,7 @@ def setting_named(body: object, message: str) -> str | None:
 def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the fields to drop from an agent's refused request.
 
-    These are the fields of the refused ``setting``, if it is a number that the agent chose and the candidate does not
-    set.
+    These are the fields of ``setting``, which was refused, if it is a number that the candidate does not set.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:
@@ -149,17 +148,14 @@ def stop_named(text: str) -> StopReason | None:
 def blames_output_limit(text: str) -> bool:
     """Return whether an error calls the output limit too large.
 
-    It may exceed the model's own maximum, or what the prompt leaves of the context.
+    The limit may exceed the model's own maximum, or what the prompt leaves of the context.
     """
     beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
     return beside_prompt or _LIMIT_TOO_LARGE.search(text) is not None
 
 
 def blames_model_maximum(text: str) -> bool:
-    """Return whether an error names the model's maximum output.
-
-    The requested output limit is above it.
-    """
+    """Return whether an error says the model's maximum is exceeded."""
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
 
 

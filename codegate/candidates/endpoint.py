@@ -46,7 +46,7 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 class Endpoint:
     """A checked address and its key, which ``repr`` hides.
 
-    If ``keyless``, no header that may hold a key is sent.
+    If ``keyless``, headers that may hold a key are not sent.
     """
 
     base_url: str
@@ -103,7 +103,7 @@ def nothing_listens(base_url: str) -> bool:
 def owner_of(spec: "CandidateSpec") -> str | None:
     """Return the provider whose models are at the candidate's address.
 
-    The address may be a customer's, such as an Azure resource. None if no provider's models are there.
+    The address may be a customer's, such as an Azure resource. None if it is no provider's.
     """
     if spec.base_url is None:
         return spec.provider
@@ -131,10 +131,10 @@ def _has_host(base_url: str, patterns: tuple[str, ...]) -> bool:
 
 
 def find_key(spec: "CandidateSpec", command: Callable[[], str] | None) -> tuple[str, Callable[[], str] | None]:
-    """Return the candidate's key, and the function that gave it.
+    """Return the candidate's key, and the function that renews it.
 
-    The function is None if an environment variable holds the key. The key is "" if no key is found. ``command`` runs
-    the candidate's ``api_key_command``, if it has one.
+    The key is "" if there is none. The function is None if an environment variable holds the key. ``command`` runs the
+    candidate's ``api_key_command``, if it has one.
     """
     found = model_provider(spec.provider)
     key = "" if command else os.environ.get(spec.api_key_env or found.key_variable, "").strip()

@@ -26,7 +26,7 @@ _DECLINING: Final = frozenset({503, 529})
 
 
 class FaultConverter:
-    """Converts errors of a call to redacted ``ProviderError``.
+    """Converts errors of model calls to redacted ``ProviderError``.
 
     ``sdk`` is the SDK's module, and ``base`` the base class of its errors. ``charges_declined``: the provider charges
     for a prompt that it declines as too long.
@@ -74,9 +74,9 @@ class FaultConverter:
         return None
 
     def malformed(self, what: str, content: bytes = b"") -> ProviderError:
-        """Return the error about an answer that violates the protocol.
+        """Return the error for an answer that violates the protocol.
 
-        ``what`` says what is wrong. The message shows it, and the first characters of ``content``, the answer.
+        ``what`` says what is wrong with the answer ``content``. The message has both, ``content`` shortened.
         """
         shown = self.clean(content[:4096].decode("utf-8", "replace"), 120)
         return self._error(
@@ -88,8 +88,8 @@ class FaultConverter:
     def refused(self, message: str, kind: str, usage: Usage) -> ProviderError:
         """Return the error for a refusal with HTTP status 200.
 
-        ``message`` and ``kind`` come from the refusal. ``usage`` has the tokens that the answer reports: the model
-        may have worked before it failed.
+        ``message`` and ``kind`` come from the refusal. ``usage`` has the tokens that it reports, because the model may
+        have worked before it refused.
         """
         fault = FAULT_OF_KIND.get(kind, "malformed")
         found = self._error(fault, f"an error with status 200: {self.clean(message)}")

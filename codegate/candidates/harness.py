@@ -56,7 +56,10 @@ class HarnessFile(Strict):
 
 
 class Harness(Strict):
-    """An agent's files, which replace those of the base commit."""
+    """An agent's own files, hooks and helper models.
+
+    The files replace those at the same paths in a problem's base tree.
+    """
 
     folder: _Path = Field(default=".", description="Folder that stands for the top of a problem's tree.")
     files: tuple[_Path, ...] | None = Field(
@@ -94,7 +97,7 @@ class Harness(Strict):
 
 
 def changed_paths(before: str, after: str) -> tuple[str, ...]:
-    """Return the paths of the files that differ between harnesses.
+    """Return the paths of files that differ between two harnesses.
 
     ``before`` and ``after`` are descriptions by ``Harness.words``.
     """
@@ -107,7 +110,7 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
     """Return the kind of harness part at ``path``, or None.
 
-    ``places`` has the kinds by file or, with a slash at its end, folder; the first that fits ``path`` counts.
+    ``places`` has the kinds by file or, with a slash at its end, by folder; the first one that matches ``path`` counts.
     """
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):
@@ -146,6 +149,6 @@ def _name_fits(name: str, pattern: str) -> bool:
 
 
 def longest_line(text: str) -> str:
-    """Return the text's longest line, front matter left out."""
+    """Return the text's longest line, without its front matter."""
     lines = _FRONT_MATTER.sub("", text.replace("\r\n", "\n")).split("\n")
     return max((line.strip() for line in lines), key=len, default="")

@@ -48,9 +48,9 @@ def list_entry(spec: CandidateSpec) -> ListEntry:
 
 
 def with_helper_prices(spec: CandidateSpec, known: Prices | None, table: Mapping[str, Prices]) -> Prices | None:
-    """Return the prices ``known``, with those of the helper models.
+    """Return ``known`` with the prices of the helper models added.
 
-    ``known`` holds the prices of the candidate's own model. A helper's prices come from ``table``, else from ``known``,
+    ``known`` are the prices of the candidate's own model. A helper's prices come from ``table``, else from ``known``,
     else from the price list. None if any price is unknown, because the total cost is then unknown too.
     """
     if known is None or not spec.helpers:
@@ -119,10 +119,7 @@ def _listed(provider: str, model: str) -> ListEntry:
 
 
 def _highest(known: "Iterable[Decimal | TieredPrices]", start: int) -> Decimal | None:
-    """Return the highest price, or None.
-
-    Tiers that begin above ``start`` tokens are left out.
-    """
+    """Return the highest price of tiers up to ``start`` tokens."""
     found: list[Decimal] = []
     for price in known:
         if isinstance(price, Decimal):

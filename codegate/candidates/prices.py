@@ -40,7 +40,7 @@ class _Amounts(Strict):
 
 
 class LongPromptPrices(_Amounts):
-    """Prices of a request with more than ``above`` input tokens."""
+    """Prices for requests with more than ``above`` input tokens."""
 
     above: int = Field(ge=1, description="Input tokens of a request above which these prices are for all its tokens.")
 
@@ -69,9 +69,9 @@ class Prices(_Amounts):
         return self.source or "as declared"
 
     def of_request(self, most_tokens: int) -> _Amounts:
-        """Return the prices that apply to a request.
+        """Return the prices for up to ``most_tokens`` input tokens.
 
-        It has at most ``most_tokens`` input tokens; long prompts may have higher prices.
+        Long prompts may have higher prices.
         """
         return self.long_prompts if self.long_prompts and most_tokens > self.long_prompts.above else self
 
@@ -105,10 +105,10 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
 
 def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Prices | None) -> Decimal | None:
-    """Return the most US dollars that one call can cost.
+    """Return the highest cost of one call in US dollars.
 
-    None without prices. A token has at least one byte, so the input has at most ``request_bytes`` (the bytes of the
-    request's JSON) plus ``UNSEEN_TOKENS`` tokens. Each counts at the highest input price. The call may be a helper's.
+    None without prices. A token has at least one byte, so the input has at most ``request_bytes`` (of the request's
+    JSON) plus ``UNSEEN_TOKENS`` tokens. Each counts at the highest input price. The call may be a helper's.
     """
     if prices is None:
         return None

@@ -39,17 +39,17 @@ class ModelProvider:
 
     Attributes:
         address: base URL of candidates without a ``base_url``, or a function that returns it or raises UsageError.
-        hosts: the provider's own hosts. Even a pull request may send the provider's key there, because no customer
-            controls one. Patterns of ``fnmatch``; a ``*`` stays within a label.
+        hosts: ``fnmatch`` patterns of the provider's own hosts; a ``*`` stays within a label. Even a pull request may
+            send the provider's key there, because no customer controls them.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
         connect: opens a connection for a candidate; its SDK is imported then.
-        customer_hosts: patterns of hosts that customers have; the provider's rules on model names hold there too.
+        customer_hosts: patterns of customers' hosts, where the provider's rules on model names hold too.
         protocols: names in ``codegate.candidates.protocols`` that agents may speak to it, the preferred one first.
         own_key: returns the machine's own credentials for it, if no key is set; "" if there are none.
         snapshot_of: returns the name that answers give to a model, if it differs from the name in requests.
         not_keys: variables that people set by mistake instead of a key, each with the reason.
-        telemetry_name: its name in OpenTelemetry's GenAI conventions, if that is another.
+        telemetry_name: its name in OpenTelemetry's GenAI conventions, if it differs.
     """
 
     address: str | Callable[[], str]

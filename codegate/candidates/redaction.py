@@ -41,7 +41,7 @@ _LEARNED: Final[list[str]] = []
 def remember_keys(*keys: str) -> None:
     """Make all redactors remove these keys, too.
 
-    It is for keys that no environment variable holds.
+    Use it for keys that no environment variable holds.
     """
     _LEARNED.extend(key for key in dict.fromkeys(keys) if key not in _LEARNED)
 
@@ -49,9 +49,9 @@ def remember_keys(*keys: str) -> None:
 class Redactor:
     """Replaces keys in texts, in all their encodings.
 
-    Keys that are split up by blanks or invisible characters are replaced too. Encodings: URL (once and twice), JSON,
-    HTML, shell, base64 (all three alignments, both alphabets), hexadecimal, UTF-16, and each of these backwards. Keys
-    shorter than ``SHORTEST`` are replaced by ``redact`` only, where they occur whole.
+    Encodings are URL (once and twice), JSON, HTML, shell, base64 (all three alignments, both alphabets), hexadecimal,
+    UTF-16, and each of these backwards. Keys split up by blanks or invisible characters are replaced too. Keys shorter
+    than ``SHORTEST`` are replaced by ``redact`` only, where they occur whole.
 
     Args:
         keys: the keys; empty ones and ``NO_KEY`` are ignored.
@@ -132,7 +132,7 @@ class Redactor:
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of variables whose names match ``SECRET_NAME``.
 
-    The headers in ``*_CUSTOM_HEADERS`` are secrets too; a scheme such as Bearer is cut off.
+    The headers in ``*_CUSTOM_HEADERS`` are secrets too, without a scheme such as Bearer.
     """
     lines = [
         line for name, value in environment.items() if name.endswith("_CUSTOM_HEADERS") for line in value.splitlines()

@@ -25,10 +25,10 @@ _MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Connect to a candidate's provider; None if it calls none.
+    """Connect to a candidate's provider; None without model calls.
 
-    A relative file of transcripts is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a
-    server on this machine accepts.
+    A relative transcript file is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a server
+    on this machine accepts.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.
@@ -53,7 +53,7 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
 def has_key(spec: CandidateSpec) -> bool:
     """Return whether there is a key for the candidate's provider.
 
-    A program or a file of credentials that gives none, such as for lack of a secret, counts as no key.
+    False if the program or file of credentials gives no key, for example because a secret is missing.
 
     Raises:
         InfrastructureError: a server that gives the key does not answer.
@@ -68,9 +68,9 @@ def _key_command(spec: CandidateSpec) -> Callable[[], str] | None:
 
 
 def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown, ...]:
-    """Return the known endings of the candidates' models and helpers.
+    """Return the known shutdowns of candidates' models and helpers.
 
-    The providers' lists have them. A list is requested at the provider's own address, if a variable holds the key.
+    They come from the provider's list of models, requested at its own address if a variable holds the key.
 
     Raises:
         UsageError: a list has a dated form of a candidate's model.
@@ -100,7 +100,7 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
 
     Raises:
         UsageError: no variable holds a key, the provider has no list, or ``open_provider`` fails.
-        InfrastructureError: the list does not come within seconds.
+        InfrastructureError: the list could not be read within seconds.
     """
     variable = spec.api_key_env or model_provider(spec.provider).key_variable
     if not os.environ.get(variable, "").strip():
@@ -122,7 +122,7 @@ def protocol_of(spec: CandidateSpec) -> str:
     It is the first of the agent's protocols that the provider speaks.
 
     Raises:
-        UsageError: they have none in common.
+        UsageError: they have no protocol in common.
     """
     if spec.agent is None:
         raise ValueError("a candidate without an agent speaks through its provider")
@@ -140,8 +140,8 @@ def protocol_of(spec: CandidateSpec) -> str:
 def key_from(command: tuple[str, ...]) -> str:
     """Return the key that ``command`` prints.
 
-    From then on every redactor knows the key. The program has the whole environment, since it may need a token of its
-    own. It starts in ``/``, so that no relative path finds a file of the checkout, which a pull request writes.
+    Afterwards every redactor removes the key. The program gets the whole environment, because it may need a token of
+    its own. It starts in ``/``, so that no relative path leads to a file of the checkout, which a pull request writes.
 
     Raises:
         UsageError: it cannot be started, fails, takes too long, or prints nothing or too much.

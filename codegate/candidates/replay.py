@@ -76,7 +76,7 @@ class _Transcript(Strict):
 class ReplayProvider:
     """A provider that replays a file of transcripts.
 
-    The messages so far determine the next answer. If a problem has answers for sample 0 alone, they are used for every
+    The messages so far determine the next answer. If a problem has answers for sample 0 only, they are used for every
     sample; otherwise a missing sample is a fault.
 
     Raises:
@@ -140,10 +140,7 @@ class ReplayProvider:
         )
 
     def patch(self, key: ProblemKey) -> str | None:
-        """Return the recorded patch; None for answers of a model.
-
-        An agent's transcript has a patch.
-        """
+        """Return an agent's recorded patch; None for a model's answers."""
         return self._transcript(key).patch
 
     def _transcript(self, key: ProblemKey) -> _Transcript:
@@ -177,8 +174,8 @@ def transcript_line(
 ) -> bytes:
     """Return a transcript line from which a conversation is replayed.
 
-    It has no line break. Usage and time are totals of the conversation: the last answer carries them, the others have
-    zeros.
+    It has no line break. Usage and time are totals of the conversation; in the line the last answer has them, the
+    others have zeros.
 
     Args:
         key: problem and sample.

@@ -97,14 +97,14 @@ class SdkProvider(ABC):
         return {"api_key": endpoint.key}
 
     def close(self) -> None:
-        """Cut calls under way and release connections; idempotent."""
+        """End calls under way and release connections; idempotent."""
         self._calls.close()
         self._client.close()
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the server's list of models, within seconds.
+        """Return the models that the provider's server lists.
 
-        None if the server has no list; empty if the list does not come.
+        It gives up after a few seconds. None if the server has no such list; empty if it could not be read.
         """
         if not hasattr(self._client, "models"):
             return None
@@ -176,8 +176,8 @@ class SdkProvider(ABC):
     ) -> ForwardedAnswer:
         """Call the model; return its answer.
 
-        A request that was declined for its prompt gives an answer without text, because a retry would not help. One
-        that ``_relaxes`` changes is sent again, and one whose key was renewed.
+        A request that was declined for its prompt gives an answer without text, because a retry would not help. A
+        request is sent again if ``_relaxes`` dropped fields, or once if the key was renewed.
         """
         request = self._spelled(request)
         streamed, renewed = bool(request.get("stream")), False
@@ -213,7 +213,7 @@ class SdkProvider(ABC):
             return ForwardedAnswer(content, streamed, completion, tuple(sorted(given - request.keys())))
 
     def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the request with field names that the server knows."""
+        """Return the request with field names that the server accepts."""
         return request
 
     def _read(
@@ -237,7 +237,10 @@ class SdkProvider(ABC):
     def _relaxes(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
-        """Drop refused fields that nobody chose; return whether one was."""
+        """Drop refused fields that the user did not choose.
+
+        Returns whether a field was dropped.
+        """
         # A sampling parameter that the agent always sends is not the user's to remove.
         if refused := [name for name in fields_to_drop(fault.setting, sampling) if name in request]:
             for name in refused:
@@ -256,8 +259,7 @@ class SdkProvider(ABC):
     def _has_renewed(self, refused: str) -> bool:
         """Fetch the key again; return whether it has changed.
 
-        ``refused`` is the key that the provider refused. Cloud tokens expire hourly. The client uses the new key from
-        then on.
+        ``refused`` is the key that the provider refused: cloud tokens expire hourly. The client then uses the new key.
         """
         with self._renewing, contextlib.suppress(CodegateError):
             if self._source is not None and self._key == refused and (key := self._source()) != refused:

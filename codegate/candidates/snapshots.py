@@ -29,8 +29,8 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
     """Raise UsageError if a model's name is a floating alias.
 
     A name floats if it contains ``latest``. At the providers' own addresses it also floats if the price table or
-    ``listed``, the provider's list of models, has a dated form of it. At any other ``base_url`` the name stands for the
-    model that the server has. The remedy names the dated form.
+    ``listed``, the provider's list of models, has a dated form of it; the remedy names this form. At another
+    ``base_url`` the name stands for the server's model.
     """
     if not spec.calls_a_model:
         return
@@ -61,7 +61,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 class ModelShutdown:
     """When a provider shuts a model down.
 
-    Without a ``day`` it is gone already. ``words`` is a clause for people.
+    ``day`` None: it is gone already. ``words`` is a clause for people.
     """
 
     words: str
@@ -73,10 +73,9 @@ class ModelShutdown:
 
 
 def model_shutdown(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ModelShutdown | None:
-    """Return when the provider shuts the model down, or None.
+    """Return when the provider shuts the model down, if known.
 
-    None: no end is known. ``listed`` is the list at the provider's own address, empty if it is unknown; a model that it
-    lacks is gone.
+    ``listed`` is the list at the provider's own address, empty if it is unknown. A model that the list lacks is gone.
     """
     models = tuple(listed)
     found = find_listed_model(spec, models)
@@ -94,8 +93,8 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     """Return the newest model of the same family, or None.
 
     The family of a name is its words without numbers: gpt and mini. A model in ``listed``, the provider's list, is
-    newer by a later day or, without days, by higher numbers in its name. None if no model is newer, or the newer models
-    end first or have floating names.
+    newer if its day is later or, without days, the numbers in its name are higher. Models with floating names, and
+    models that end before this one, are ignored.
     """
     models = tuple(listed)
     now = find_listed_model(spec, models) or ListedModel(id=spec.model)
@@ -137,9 +136,9 @@ def _outlasts(one: ListedModel, other: ListedModel) -> bool:
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     """Raise ProviderError if another model than the pinned one answered.
 
-    This is checked at the providers' own addresses, for names with a date, and if the candidate has a ``snapshot``.
-    Elsewhere any name passes, and is recorded with the answer. The fault is ``model_mismatch`` for another snapshot; it
-    is an error, too, if the provider did not name any.
+    Checked are names with a date at the providers' own addresses, and candidates with a ``snapshot``. Otherwise any
+    name is accepted, and recorded with the answer. The fault is ``model_mismatch`` for another snapshot. An answer
+    without a model name is an error too.
     """
     if not spec.calls_a_model:
         return

@@ -295,8 +295,8 @@ class CandidateSpec(Strict):
         """Return whether the candidate's address may be sent its key.
 
         A provider's usual key may always go to the provider's own address, without further headers or parameters.
-        Otherwise the candidate's ``destination`` must be that of one of ``named``, the user's own candidates: a pull
-        request, a run's folder or a baseline may have written the candidate.
+        Otherwise the ``destination`` must equal that of one of ``named``, the user's own candidates: this candidate may
+        have been written by a pull request, or come from a run's folder or a baseline.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
@@ -306,7 +306,7 @@ class CandidateSpec(Strict):
     def helpers(self) -> tuple["CandidateSpec", ...]:
         """Return a candidate for each helper model of the harness.
 
-        A helper is the same candidate with another model, without sampling parameters except the output limit.
+        A helper is this candidate with another model. It has no sampling parameters except the output limit.
         """
         models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
         prices = self.prices.helpers if self.prices is not None else {}
@@ -330,7 +330,7 @@ class CandidateSpec(Strict):
     def key(self) -> str:
         """Return 16 digits that identify the candidate.
 
-        The digits begin the digest of all fields that can change the candidate's answers.
+        They begin the digest of all fields that can change the candidate's answers.
         """
         where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})

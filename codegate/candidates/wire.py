@@ -48,7 +48,7 @@ class _Call(Generic[Result]):
                 self.stop()
 
     def stop(self) -> None:
-        """Cut the call's connections, which ends its thread's read."""
+        """Close the call's connections, which ends its thread's read."""
         self.stopped = True
         for stream in tuple(self.streams):
             connection = stream.get_extra_info("socket")
@@ -71,8 +71,8 @@ class Calls:
     def run(self, work: Callable[[], Result], seconds: float) -> Result:
         """Run ``work`` in a thread; return its result or raise.
 
-        If it blocks, for example in a name lookup, this call still returns within ``seconds``, and the connection is
-        cut.
+        If it blocks, for example in a name lookup, this returns within ``seconds`` all the same, and closes the
+        connection.
 
         Raises:
             TimeoutError: the deadline passed.
@@ -110,7 +110,7 @@ class Calls:
         return call.result  # type: ignore[return-value]  # set: the thread ended without an error
 
     def close(self) -> None:
-        """Cut every call in progress and refuse new ones; idempotent."""
+        """End every call in progress and refuse new ones; idempotent."""
         with self._lock:
             self._closed.set()
             calls = tuple(self._calls)
@@ -152,7 +152,7 @@ class _BoundedSend:
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     """Return an HTTP client that limits answers' time and size.
 
-    ``kind`` is the class of the SDK's HTTP client. The environment's proxy settings hold, except for this machine and
+    ``kind`` is the class of the SDK's HTTP client. The environment's proxy settings apply, except for this machine and
     plain http: a proxy must not see a key.
 
     Raises:

@@ -60,7 +60,7 @@ class ServerPackage:
     """The package that an MCP server is started from.
 
     Attributes:
-        words: the server's command line, from ``npx`` or ``uvx`` to the name of the program.
+        words: the beginning of the server's command line, from ``npx`` or ``uvx`` to the program's name.
         registry: where the package is installed from.
         requirement: the package as the registry's installer takes it, with a version if one is named.
         name: the package's name without a version.
@@ -75,10 +75,10 @@ class ServerPackage:
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each harness part's name and a pattern.
+    """Yield the name of each harness part, and a pattern.
 
-    A line of a model request that matches the pattern shows that the agent used the part. Requests do not show hooks: a
-    hook's pattern matches nothing, and the agent's output shows it. ``version`` is the agent's.
+    A line of a model request that matches the pattern shows that the agent used the part. Hooks are not in requests: a
+    hook's pattern matches nothing, and the agent's output shows its use. ``version`` is the agent's.
     """
     for event in agent.hooks(harness, version):
         yield f"hook {event}", "(?!)"
@@ -110,8 +110,8 @@ def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[s
 def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
     """Return the packages that the harness's MCP servers run from.
 
-    A server that is started from an address or a path has no package and does not start; the report on the harness's
-    parts shows that.
+    A server that is started from an address or a path has no package, and cannot start in the sandbox; the report on
+    the harness's parts shows that.
     """
     servers = mcp_servers(agent, harness) if harness is not None else ()
     found = (package for _, server in servers if (package := _package(server)) is not None)

@@ -79,7 +79,7 @@ class ClaudeCode(Agent):
     def hooks(self, harness: Harness, version: str | None) -> tuple[str, ...]:
         """Return the hook events that Claude Code's output reports.
 
-        Versions before the one in ``tried`` report no hooks: they are started without ``--include-hook-events``.
+        Versions before the one in ``tried`` are started without ``--include-hook-events`` and report none.
         """
         if _numbers(version or "") < _numbers(self.tried):
             return ()

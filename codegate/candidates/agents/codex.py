@@ -30,7 +30,7 @@ class Codex(Agent):
     def start(self, task: Task) -> Start:
         """Return the command that starts Codex on ``task``.
 
-        Its own sandbox is off because it runs in ours. ``-c`` overrides the tree's settings.
+        Codex's own sandbox is off, because Codex runs in ours. ``-c`` overrides the tree's settings.
         """
         gateway = f"""{{ name = "gateway", base_url = {json.dumps(task.address + "/v1")}, env_key = "GATEWAY_KEY", \
 wire_api = "responses", supports_websockets = false, request_max_retries = 1, stream_max_retries = 1, \

@@ -41,9 +41,9 @@ class Task:
         model: name of the candidate's model.
         protocol: name of the protocol that the gateway speaks.
         address: address of the gateway, without ``/v1``.
-        key: stands for a key in the sandbox; worthless outside.
+        key: placeholder for a key; worthless outside of the sandbox.
         files: paths of source files, for an agent that edits only files that it is given.
-        harness: files in the tree for it to read; None: it reads no instructions from the tree.
+        harness: instructions and settings in the tree that the agent may read; None: none.
         version: the agent's version, as the candidate names it.
     """
 
@@ -57,10 +57,7 @@ class Task:
     version: str | None = None
 
     def model_of(self, role: Role) -> str:
-        """Return the model that the harness sets for ``role``.
-
-        Without one, return the candidate's model.
-        """
+        """Return the harness's model for ``role``, else the candidate's model."""
         return self.harness.models.get(role, self.model) if self.harness is not None else self.model
 
     @property
@@ -100,12 +97,13 @@ class Agent(ABC):
         name: its name in a candidate.
         registry: where it is installed from; None: it is in the sandbox already.
         package: its name in the registry.
-        tried: the version that was tried.
+        tried: the version that codegate was tested with.
         protocols: names of the protocols that its client speaks, the best one first.
         beside: requirements that are installed with it unless the candidate lists its own.
         least_python: minor version of Python 3 that it needs; 0: none.
         leaves: names of files that it leaves in the tree and that do not belong to its answer.
-        places: kinds of harness parts by the path at which it reads them by itself; the first path that fits counts.
+        places: kinds of harness parts by the path at which the agent reads them by itself; the first matching path
+            counts.
         roles: uses for which it accepts a helper model.
         hooks_in_settings: whether hooks in its settings files can be disabled only by leaving these files out.
         server_tools: pattern of the names of an MCP server's tools; ``{}`` stands for the server's name.
@@ -169,10 +167,7 @@ class Agent(ABC):
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """Yield the event of each hook run, and its error.
-
-        The error is "" if the hook succeeded.
-        """
+        """Yield each hook run's event and error ("" without)."""
         del output
         yield from ()
 
@@ -183,7 +178,7 @@ class Agent(ABC):
 
 
 def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield each line of ``output`` that is a JSON object."""
+    """Yield the JSON objects in ``output``, one per line."""
     for line in output.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)

@@ -55,12 +55,15 @@ class ForwardingProvider(Protocol):
 
 
 class PaidAnswerStore(SpendingLog, Protocol):
-    """A store of paid answers, by the digest ``ModelProtocol.turn``."""
+    """A store of paid answers, by their requests' digests.
+
+    ``ModelProtocol.turn`` returns this digest.
+    """
 
     def take(self, turn: str) -> ForwardedAnswer | None:
-        """Remove and return a stored answer, or None.
+        """Remove and return the oldest answer to ``turn``, or None.
 
-        ``turn`` is the request's digest. Answers to equal requests are returned in the order in which they were stored.
+        ``turn`` is the request's digest.
         """
         ...
 
@@ -72,14 +75,12 @@ class PaidAnswerStore(SpendingLog, Protocol):
         ...
 
     def keep(self, prepared: bytes) -> None:
-        """Store an answer, given as the bytes that ``prepare`` returned."""
+        """Store an answer: the bytes that ``prepare`` returned."""
         ...
 
 
 class Gateway:
-    """Answers one agent's model calls; thread-safe.
-
-    An agent may make several calls at once.
+    """Answers the model calls of one attempt's agent; thread-safe.
 
     Args:
         candidate: the candidate whose model is called.
@@ -88,9 +89,9 @@ class Gateway:
         call: makes a model call.
         limits: the attempt's limits.
         end: ends the agent; called when no further request can be answered.
-        paid: answers and dollars that an earlier start of the attempt paid; such an answer counts against the limits,
-            and costs nothing again.
-        parts: by name of a part of the harness, the pattern of a line in requests that shows that the part is used.
+        paid: answers and dollars of an earlier start of the attempt; its answers count against the limits, but cost
+            nothing again.
+        parts: by name of a harness part, the pattern of a request's line that shows its use.
 
     Attributes:
         failure: the error that ended the calls; None if a limit of the attempt ended them.
@@ -140,11 +141,10 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of all calls, and of their waiting.
+        """Return the seconds of all calls, and those spent waiting.
 
-        A call waits for its turn, for a provider's retries and the like. Calls at the same time count once. Time counts
-        as waiting while no model is answering; while the candidate's own model is called, answers of helper models do
-        not count.
+        Calls at the same time count once. Time is waiting while no model answers, for example during a provider's
+        retries. While the candidate's own model is called, answers of helper models do not count.
         """
         now = time.monotonic()
         calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]
@@ -155,9 +155,9 @@ class Gateway:
         return whole, _union_length(own) - _union_length(answered) + whole - _union_length(own + helped)
 
     def close(self) -> None:
-        """Make no further request: the agent has ended.
+        """Send no further request, because the agent has ended.
 
-        Answers under way are not recorded, except after a ``failure``: then the attempt's next start can use them.
+        Answers under way are not recorded. After a ``failure`` they are, because the attempt's next start can use them.
         """
         with self._lock:
             self._closed = True

@@ -21,7 +21,7 @@ class AgentLimits:
 
 
 class LimitReached(Exception):
-    """A limit of the attempt refuses a request."""
+    """A request would exceed a limit of the attempt."""
 
 
 class DollarsLost(InfrastructureError):
@@ -29,7 +29,7 @@ class DollarsLost(InfrastructureError):
 
 
 class SpendingLog(Protocol):
-    """An attempt's dollars on disk, which outlast a kill."""
+    """An attempt's dollars on disk, for its later starts."""
 
     @property
     def spent(self) -> Decimal:
@@ -44,7 +44,7 @@ class SpendingLog(Protocol):
 def check_dollars_left(candidate: CandidateSpec, log: SpendingLog) -> None:
     """Raise DollarsLost if no dollars are left for any request.
 
-    ``log`` is that of an attempt of which no answer is kept: what earlier starts spent is lost.
+    ``log`` belongs to an attempt without stored answers: the dollars of its earlier starts are lost.
     """
     usd = candidate.agent.usd if candidate.agent is not None else None
     least = worst_case_call_cost(0, candidate.sampling.output_limit, candidate.prices)
@@ -63,9 +63,9 @@ def _lost_words(lost: Decimal, usd: Decimal, worst: Decimal) -> tuple[str, str]:
 class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
-    Each try of a request reserves its worst case in dollars, so that concurrent requests stay below the limit together.
-    Tokens are counted when they are known: the call that reaches the limit is the last, except those under way. Dollars
-    that earlier starts recorded in ``ledger`` count too.
+    Each try of a request reserves its highest possible cost, so that concurrent requests together stay below the limit
+    of dollars. Tokens are counted after the answer: the call that reaches their limit is the last, except those under
+    way. Dollars that earlier starts recorded in ``ledger`` count too.
     """
 
     def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: SpendingLog) -> None:
@@ -89,7 +89,7 @@ class Meter:
             return self.reached is None
 
     def begin(self, request_bytes: int) -> None:
-        """Reserve a request's highest cost before it is sent.
+        """Reserve a request's highest possible cost before it is sent.
 
         Raises:
             LimitReached: a limit is reached.
@@ -112,7 +112,7 @@ class Meter:
     def settle(self, request_bytes: int, usage: Usage, failed: ProviderFault | None = None) -> None:
         """Replace a request's reserved cost by the real one.
 
-        An unknown cost stays as reserved. Tokens of a request that ``failed`` do not count.
+        If the real one is unknown, the reserved cost stays. Tokens of a request that ``failed`` do not count.
         """
         paid = self._cost(request_bytes, usage)
         with self._lock:
@@ -127,7 +127,7 @@ class Meter:
     def take(self, request_bytes: int, usage: Usage) -> None:
         """Count an answer that an earlier start paid for.
 
-        The ledger has its dollars already; they no longer count as lost.
+        Its cost is in the ledger already, and no longer counts as lost.
         """
         with self._lock:
             self._lost = max(self._lost - self._cost(request_bytes, usage), Decimal(0))

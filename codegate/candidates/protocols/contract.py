@@ -13,14 +13,14 @@ MAX_MESSAGE_CHARACTERS: Final = 200_000
 
 
 class RequestRefused(Exception):
-    """The gateway refuses an agent's request; the text says why."""
+    """The gateway refuses an agent's request; its text says why."""
 
 
 @dataclass(frozen=True)
 class CleanedRequest:
     """An agent's request with only allowed parts.
 
-    The dropped parts are listed by name.
+    ``dropped`` has the names of the other parts.
     """
 
     request: dict[str, Any]
@@ -35,12 +35,12 @@ class ModelProtocol(ABC):
     Attributes:
         name: its name in candidates and agents.
         path: path of its one endpoint, below the version.
-        fields: fields that a request may have. All others are dropped: they are about what the provider stores, whom it
-            bills and what it runs by itself.
+        fields: fields that a request may have. Others are dropped: they set what the provider stores, bills or runs by
+            itself.
         conversation_fields: fields that hold the conversation: text, tool calls and their results, and nothing else.
         limits: the names of the output limit, the current one first.
         limit_required: whether a request has to set an output limit.
-        hosted_fields: fields that ask the provider to run or reach something; it is reported when they are dropped.
+        hosted_fields: fields that ask the provider to run or reach something; dropping them is reported.
         ping: bytes that keep a client waiting during a stream.
     """
 
@@ -90,10 +90,7 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Split tools by who runs them: agent or provider.
-
-        Returns:
-            The tools that the agent runs, and those that the provider would run.
+        """Return the tools that the agent runs, and the provider's.
 
         Raises:
             RequestRefused: ``tools`` is no list of objects.
@@ -117,8 +114,8 @@ class ModelProtocol(ABC):
     def turn(self, asked: Mapping[str, Any], cleaned: Mapping[str, Any]) -> str:
         """Return a digest that is equal for a repeated request.
 
-        A repeated attempt finds its paid answers by the digest. It leaves out ids of calls and the text of tool
-        results, which differ each time. ``asked`` is the agent's request, ``cleaned`` the same after ``clean``.
+        A repeated attempt finds its paid answers by the digest. Ids of calls and the text of tool results, which differ
+        each time, do not change it. ``asked`` is the agent's request, ``cleaned`` the same request after ``clean``.
         """
         messages = [
             (
@@ -134,8 +131,8 @@ class ModelProtocol(ABC):
     def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the request fields that set the candidate's sampling.
 
-        Output limit and stop texts are not among them. If a field is an object, the other values that the agent's
-        ``request`` has in it stay.
+        Output limit and stop texts are not among them. In fields that are objects, other values of the agent's
+        ``request`` are kept.
         """
         del request
         values = {"temperature": sampling.temperature, "top_p": sampling.top_p}
@@ -143,14 +140,14 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
-        """Return whether the agent runs ``tool`` itself.
+        """Return whether the agent, not the provider, runs ``tool``.
 
-        Tools that the provider would run have a network, and are dropped.
+        Tools that the provider runs have a network, and are dropped.
         """
 
     @abstractmethod
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the whole answer, put together from stream events."""
+        """Return the whole answer, assembled from stream events."""
 
     @abstractmethod
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
@@ -164,7 +161,7 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def usage(self, document: Mapping[str, Any]) -> Usage:
-        """Return the token usage in an answer, an error's included."""
+        """Return the token usage in an answer or an error."""
 
     @abstractmethod
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
@@ -190,9 +187,9 @@ def checked_objects(value: object, place: str) -> list[dict[str, Any]]:
 
 
 def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
-    """Return the parts of a message's content, with checked types.
+    """Return a message's content as checked parts.
 
-    The content is a text, None, or a list of parts of the ``allowed`` types. ``place`` is its field, for errors.
+    ``content`` is text, None, or a list of parts of the ``allowed`` types. ``place`` names its field in errors.
 
     Raises:
         RequestRefused: it is something else, such as an image, a file, or a reference to stored data.
@@ -207,7 +204,7 @@ def check_parts(content: object, allowed: Collection[str], place: str) -> list[d
 
 
 def refused_part(part: Mapping[str, Any], place: str) -> RequestRefused:
-    """Return the error for a forbidden part of field ``place``."""
+    """Return the error for a forbidden part in field ``place``."""
     return RequestRefused(f"`{place}` may hold text, tool calls and their results, not {str(part.get('type'))[:60]!r}")
 
 
@@ -217,7 +214,7 @@ def tool_name(tool: Mapping[str, Any]) -> str:
 
 
 def nested_objects(value: object) -> Iterator[dict[str, Any]]:
-    """Yield every JSON object in ``value``, however deep."""
+    """Yield every JSON object in ``value``, at any depth."""
     stack = [value]
     while stack:
         match stack.pop():
@@ -229,22 +226,22 @@ def nested_objects(value: object) -> Iterator[dict[str, Any]]:
 
 
 def objects_in(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list; for anything else, none."""
+    """Return the objects in a list; none for other values."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
-    """Return the object ``field`` with the candidate's reasoning effort set."""
+    """Return ``field`` with the candidate's reasoning effort set."""
     return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
 def as_text(value: object) -> str:
-    """Return a text, at most ``MAX_MESSAGE_CHARACTERS`` long; "" for others."""
+    """Return text of at most ``MAX_MESSAGE_CHARACTERS``; "" for other types."""
     return value[:MAX_MESSAGE_CHARACTERS] if isinstance(value, str) else ""
 
 
 def text_of_parts(content: object) -> str:
-    """Return a message's text, joined if it is in parts."""
+    """Return a message's text; the texts of parts are joined."""
     if isinstance(content, list):
         return "".join(as_text(part.get("text")) for part in objects_in(content))[:MAX_MESSAGE_CHARACTERS]
     return as_text(content)

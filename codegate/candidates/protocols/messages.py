@@ -137,9 +137,9 @@ class Messages(ModelProtocol):
         return reader.completion(block_text(blocks), calls, stop, self.usage(document), document.get("model"), thought)
 
     def usage(self, document: Mapping[str, Any]) -> Usage:
-        """Return the token usage; input tokens include cached ones.
+        """Return the token usage.
 
-        The API counts cached tokens apart.
+        Cached tokens are added to the input tokens, because the API counts them separately.
         """
         raw = document.get("usage")
         if not isinstance(raw, dict):

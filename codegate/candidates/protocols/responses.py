@@ -93,7 +93,7 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Split tools by who runs them: agent or provider.
+        """Return the tools that the agent runs, and the provider's.
 
         Tools inside of namespaces are split, too.
         """
