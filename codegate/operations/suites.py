@@ -12,7 +12,7 @@ from codegate.errors import Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.report import funnel_text
-from codegate.mining.statements.prose import has_references, normalise, prose, without_references
+from codegate.mining.statements.prose import has_references, normalise, paragraphs, without_references
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
@@ -89,12 +89,14 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
     github = GitHub(api_url, found[1], token)
     facts = github.get(github.repo(f"issues/{found[2]}"))
     title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
-    title, lines = (
-        " ".join(normalise(title).split()),
-        [line for line in prose(body).splitlines() if not has_references(line)],
-    )
-    shown = " ".join(without_references(title).split())
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join([shown, "", *lines])).strip()[:_MAX_ISSUE].rstrip()
+    title = " ".join(normalise(title).split())
+    parts, heading = [" ".join(without_references(title).split())], ""
+    for each in paragraphs(body):
+        if not has_references(each.text) and each.text != f"{each.heading}:":
+            parts += [f"**{each.heading}**"] if each.heading not in {"", heading} else []
+            parts.append(each.text if each.form in {"paragraph", "line"} else f"- {each.text}")
+            heading = each.heading
+    text = "\n\n".join(parts).strip()[:_MAX_ISSUE].rstrip()
     if not text:
         raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
     return title, text

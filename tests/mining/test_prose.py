@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegate.mining.statements.prose import has_references, prose
+from codegate.mining.statements.prose import has_references, paragraphs
 from codegate.mining.statements.quotation import first_title, quote_texts, sentences_of
+from codegate.mining.statements.template import template_of
 from codegate.mining.statements.vocabulary import gives_fix_away, vocabulary
+from codegate.suite import Tree, TreeFile
 from tests.mining.statement_world import sums_cut
 
 
@@ -25,7 +27,7 @@ def quoted(text: str) -> list[str]:
         ("#12 Text of it", "Text of it"),
         ("#12 has text of it", "#12 has text of it"),
         ("Text.\nhttps://example.org/a", "Text."),
-        ("Text as per\nhttps://example.org/a\nand more.", "Text as per\nhttps://example.org/a\nand more."),
+        ("Text as per\nhttps://example.org/a\nand more.", "Text as per https://example.org/a and more."),
         ("Text.\n\nCo-authored-by: B <b@c>\nSigned-off-by: A <a@b>", "Text."),
         ("<!-- hidden\ntext -->\n- [x] tests\nText.", "Text."),
         ("A `<!-- more -->` in text.", "A `<!-- more -->` in text."),
@@ -48,12 +50,70 @@ def quoted(text: str) -> list[str]:
         ("Closes: check the length.\nText.", "Text."),
         ("Said by [alice](https://github.com/alice) of it.", "Said by [alice](https://github.com/alice) of it."),
         ("See [the report](https://github.com/a/b/issues/3) in it.", "See the report in it."),
-        ("Text\u200b\u2028and \ud800more\r\n.", "Text\nand ?more\n."),
+        ("Text\u200b\u2028and \ud800more\r\n.", "Text and ?more ."),
         ("Merge pull request #1 from a/b", ""),
+        ("[ ] Feature request\n[X] Bug report\n\nText.", "Text."),
+        ("![image](https://a.b/c.png)\n\nText.", "Text."),
+        ("### Suggested fix <!-- optional -->\n\nMuch.\n\n### Why <!-- -->\n\nText.", "Text."),
+        ("Text.\n\n| a | b |\n|---|---|\n| much | more |\n\n> Much.\n\n    much()\n\n```\nmore()\n```", "Text."),
+        ("It fails:\n\n```\nmore()\n```\nand goes on.", "It fails:\n[…] and goes on."),
+        ("Version: 3.2\nSystem: Linux\nShell: sh", "Version: 3.2\nSystem: Linux\nShell: sh"),
+        (
+            "A line of text that its author wrapped as an editor\nDoes, goes on.",
+            "A line of text that its author wrapped as an editor Does, goes on.",
+        ),
+        ("See !12 for the text.\nSee !12", "See !12 for the text."),
     ],
 )
 def test_what_is_no_prose_is_left_out(text: str, left: str) -> None:
-    assert "\n".join(line for line in prose(text).strip().splitlines() if line) == left.replace("\n\n", "\n")
+    assert "\n".join(each.text for each in paragraphs(text)) == left.replace("\n\n", "\n")
+
+
+def test_paragraphs_know_their_headings_and_what_they_are() -> None:
+    text = (
+        "### Steps\n\n1. Make a list.\n\n**Expected**\nIt is whole.\n\nActual:\n\n- It is lost.\n\nSeen twice.\n\n"
+        "### Hints\n\nA=1\nB=2\nC=3"
+    )
+    assert [(each.text, each.heading, each.form) for each in paragraphs(text)] == [
+        ("Make a list.", "Steps", "step"),
+        ("It is whole.", "Expected", "paragraph"),
+        ("Actual:", "Actual", "paragraph"),
+        ("It is lost.", "Actual", "bullet"),
+        ("Seen twice.", "Expected", "paragraph"),
+        ("A=1", "Hints", "line"),
+        ("B=2", "Hints", "line"),
+        ("C=3", "Hints", "line"),
+    ]
+
+
+def test_what_the_repository_s_templates_say_is_not_quoted() -> None:
+    form = """
+    body:
+      - {type: markdown, attributes: {value: Thank you for taking the time!}}
+      - {type: input, attributes: {label: What version is it?}}
+      - {type: textarea, attributes: {label: What happened?, value: Tell us what you saw of it.}}
+      - {type: textarea, attributes: {label: Output of it, render: shell}}
+    """
+    template = template_of(
+        Tree(
+            {
+                ".github/ISSUE_TEMPLATE/bug.yml": TreeFile(form.encode()),
+                ".github/ISSUE_TEMPLATE/old.md": TreeFile(
+                    b"### Describe it\n\nA clear description of  the bug.\n```\ncode\n```\n"
+                ),
+                "src/issue_template.py": TreeFile(b"Sums are lost.\n"),
+            }
+        )
+    )
+    body = (
+        "Thank you for taking the time!\n\n### What version is it?\n\nIt is a version of last year.\n\n"
+        "### What happened?\n\nTell us what you saw of it.\nSums are lost.\n\n### Output of it\n\nMuch of it.\n\n"
+        "### Describe it\n\nA clear description of the bug.\n```\ncode\n```\nThey are lost."
+    )
+    assert [(each.heading, each.text) for each in paragraphs(body, template)] == [
+        ("What happened?", "Sums are lost."),
+        ("Describe it", "They are lost."),
+    ]
 
 
 def test_words_of_others_are_not_quoted_however_their_lines_end() -> None:
@@ -100,7 +160,7 @@ def test_a_sentence_is_quoted_whole_and_without_references(pieces: list[str]) ->
     written = " ".join(text.replace("[a](https://github.com/b)", "a").split())
     for sentence in quoted(text):
         assert not has_references(sentence)
-        assert sentence in written
+        assert sentence.removeprefix("[…] ") in written
 
 
 @pytest.mark.parametrize(
@@ -116,6 +176,6 @@ def test_hostile_text_takes_no_time(piece: str) -> None:
     known = vocabulary(sums_cut())
     started = time.process_time()
     first_title([(piece * 1000, "issue")], lambda *_: "", short=True)
-    for each in (*quoted(text), prose(text)):
+    for each in (*quoted(text), "\n".join(each.text for each in paragraphs(text))):
         gives_fix_away(each, known)
     assert time.process_time() - started < 3

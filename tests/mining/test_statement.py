@@ -130,7 +130,21 @@ class TestQuotations:
             "| list | what its total is |\n\n- Sums of lists are lost too.\n- Tests of all of them\n\n合計が空になる。"
         )
         text = reported(body)
-        assert "says:\n\n> - Sums of lists are lost too.\n>\n> 合計が空になる。\n\nWhat works" in text
+        assert "says:\n\n> Sums of lists are lost too.\n>\n> 合計が空になる。\n\nWhat works" in text
+
+    def test_expected_behaviour_of_an_issue_stands_under_its_heading(self) -> None:
+        body = "### Expected\n\nSums are kept in lists.\n\n### Why?\n\nSums of lists are lost. They stay so for ever."
+        assert (
+            "> *Expected:* Sums are kept in lists.\n>\n> *Why?* Sums of lists are lost. They stay so for ever.\n\nWhat"
+        ) in reported(body)
+
+    def test_a_repeated_sentence_is_quoted_once(self) -> None:
+        body = " ".join(f"The total of {number % 3} lists is lost." for number in range(40))
+        assert reported(body).count("The total of") == 3
+
+    def test_code_with_a_number_is_quoted_as_it_is_or_not_at_all(self) -> None:
+        body = "Calling `parse('#12')` loses the last row. Sums of lists are lost too. They are lost (#13) in all."
+        assert "> Sums of lists are lost too. They are lost in all.\n\n" in reported(body)
 
     def test_nothing_is_said_twice(self) -> None:
         body = "Totals of lists are lost. Sums of lists are lost too.\n\n* fix(sums): totals of lists are lost"

@@ -1,24 +1,41 @@
 """Find the prose in people's texts about a change.
 
-Text is taken as it is, or left out. It is hostile (anybody can open an issue): every pattern here is bounded, so that
-time grows linearly with the text's length.
+markdown-it-py finds the blocks of a text. Their words are taken as they are, or left out. Text is hostile (anybody can
+open an issue): every pattern here is bounded, so that time grows linearly with the text's length.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from markdown_it import MarkdownIt
+
+from codegate.mining.statements.template import NO_TEMPLATE, Template
 
 MAX_READ: Final = 50_000
+OMITTED: Final = "[…]"
+"""Stands for what a quotation leaves out."""
 _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
+_FEW_LINES: Final = 2
+_NARROW: Final = 50
+"""No text is wrapped at fewer characters."""
+_BEGINS: Final = re.compile(r"[\W_]*[A-Z]")
+_BOLD_LEVEL: Final = 7
+"""The level of a bold line as a heading."""
+_MARKUP: Final = " *_:"
+
+Form = Literal["paragraph", "line", "bullet", "step"]
+_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+_MARKDOWN.core.ruler.enableOnly(["normalize", "block"])
 
 #: Code, and what a page does not show, or not at once.
 _HIDDEN: Final = re.compile(
-    r"(`[^`\n]{1,500}`)|(^[ \t]{0,20})?<!--.*?(?:-->|\Z)|(<details\b).*?(?:</details>|\Z)",
+    r"(`[^`\n]{1,500}`)|(^[ \t]{0,20})?(?:<!--.*?(?:-->|\Z)|<details\b.*?(?:</details>|\Z))([ \t]{0,20}$)?",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-_FENCE: Final = re.compile(r"[ \t]{0,20}(`{3,}|~{3,})[^`\n]{0,200}")
 _PATCH_HEADER: Final = re.compile(r"\s*(?:diff --git |index [0-9a-f]{7,64}\.\.|--- a/|\+\+\+ b/|@@ -\d)")
 _PATCH_LINE: Final = re.compile(r"[ \t]*[+-](?![ +-])\S")
 _INSIDE_PATCH: Final = re.compile(r"[ \t]+\S|[+\-\\@]|(?:new|deleted) file mode|similarity index|rename ")
@@ -28,7 +45,8 @@ _PLUMBING: Final = re.compile(
     r"|(?:CC|Fixes|Closes|Resolves|Refs?)[ \t]{0,8}:\s.*"
     r"|Merge (?:pull request|PR|branch|branches|remote-tracking|tag)\b.*|Merged (?:in|PR)\b.*"
     r"|See merge request .*|Auto merge of .*|\(cherry picked from .*|(?:# )?Conflicts:.*"
-    r"|[-*+][ \t]{0,8}\[[ x]\].*|\d{1,9}: .* r=\S+.*|-{3,}|\*{3,}|_{3,}|_?No response_?|<[/a-z].*>)\s*",
+    r"|(?:[-*+][ \t]{0,8})?\[[ x]\].*|\d{1,9}: .* r=\S+.*|-{3,}|\*{3,}|_{3,}|_?No response_?|<[/a-z].*>"
+    r"|(?:!\[[^\]\n]{0,300}\]\([^)\n]{1,2000}\)[ \t]{0,8}){1,9})\s*",
     re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"``[^`\n]{1,500}``|`[^`\n]{1,500}`")
@@ -39,9 +57,9 @@ _REFERENCE: Final = re.compile(
     r"|(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:"
     r"|\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b"
 )
-#: A person, an image or markup; inside of code they stay.
+#: A merge request, person, image or markup; inside of code they stay.
 _OUTSIDE_CODE: Final = re.compile(
-    r"(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]"
+    r"(?<![\w!])![1-9]\d{0,11}(?!\w)|(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]"
     r"|<!--|-->|</?(?:summary|p|br|hr|div|center|sub|sup|img|li|ul|ol)\b",
     re.IGNORECASE,
 )
@@ -53,7 +71,7 @@ NUMBERS: Final = (
 _LEADING: Final = re.compile(
     rf"(?:(?i:{NUMBERS})|`#\d{{1,12}} <[^>\n]{{1,300}}>`_{{1,2}}|https?://\S{{1,300}})(?:[.:]\s+|\s+[-–—]\s+|\s+(?=[A-Z]))"
 )
-_LINKED: Final = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
+_LINKED: Final = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
 #: A link to the page of a person or group, which is named by it.
 _PROFILE: Final = re.compile(r"\[@?([\w.-]{1,100})\]\(https?://[\w.-]{1,100}/\1/?\)", re.IGNORECASE)
 #: Words around references that say nothing else.
@@ -63,13 +81,14 @@ _AROUND: Final = re.compile(
     re.IGNORECASE,
 )
 
-_HASHES: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.{1,300}?)[ \t#]*")
 _BOLD: Final = re.compile(
-    r"[ \t]{0,3}(\*\*|__)([^*_\n]{1,120})\1[ \t]{0,3}:?[ \t]*|[ \t]{0,3}(\*\*|__)([^*_\n]{1,120}):\3[ \t]*"
+    r"[ \t]{0,3}(\*\*|__)([^*_\n]{1,300})\1[ \t]{0,3}:?[ \t]*|[ \t]{0,3}(\*\*|__)([^*_\n]{1,300}):\3[ \t]*"
 )
 _LABEL: Final = re.compile(r"([A-Z][A-Za-z' ]{2,60}):[ \t]*")
-_UNDERLINE: Final = re.compile(r"(?:={2,}|-{2,})[ \t]*")
-_LIST_ITEM: Final = re.compile(r"[ \t]{0,20}(?:[-*+]|\d{1,4}[.)])[ \t]|[ \t]{2,}\S")
+_BLOCKS: Final = frozenset(
+    {"blockquote_open", "blockquote_close", "table_open", "table_close", "fence", "code_block", "html_block"}
+)
+_LISTS: Final[dict[str, Form]] = {"bullet_list_open": "bullet", "ordered_list_open": "step"}
 #: Sections of templates that describe the fix, or say nothing about the bug.
 _NOT_FOR_THE_MODEL: Final = re.compile(
     r"(?:unit |new |added )?tests?(?: added| plan| cases?| coverage)?|testing(?: done| instructions| plan)?|tested"
@@ -103,28 +122,126 @@ def normalise(text: str, limit: int = MAX_READ) -> str:
     return re.sub(r"[^\S\n]{80,}", " " * 4, "".join(kept)).encode("utf-8", "replace").decode("utf-8")
 
 
-def prose(text: str) -> str:
-    """Return a text's lines, emptied where they are no prose.
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of prose, on one line.
 
-    Emptied lines stay, so that no sentence goes on behind them. They are HTML comments, folds, code fences, patches,
-    checklists, trailers, text that merges add, lines of references alone, headings, and the sections of templates that
-    describe how something was done. A link is replaced by its text, a comment inside a line by an empty one.
+    Attributes:
+        heading: the heading or label that it stands under, "" for none.
+        form: what it is in the text; an item is without its list's marker, and a line is one of several.
+    """
+
+    text: str
+    heading: str
+    form: Form
+
+
+def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a Markdown text that are prose.
+
+    Left out are code, tables, quoted texts, HTML, folds, patches, checklists, trailers, text that merges add, lines of
+    references alone, lines of the repository's own ``template``, and sections that describe how something was done. A
+    link is replaced by its text, a comment inside a line by an empty one.
     """
     lines = [line[:_MAX_LINE] for line in _HIDDEN.sub(_without_hidden, normalise(text)).split("\n")]
-    lines = list(_without_sections(list(_without_patches(list(_without_fences(lines))))))
-    kept = [""]
-    for line in lines:
-        # A line of references may also end the sentence of the line before.
-        apart = not kept[-1].strip() or kept[-1].endswith((".", "!", "?")) or line[:1].isupper()
-        left_out = is_plumbing(line) or (apart and is_reference(line))
-        leading = _LEADING.match(line) if apart else None
-        kept.append("" if left_out else _LINKED.sub(_text_of_link, line[leading.end() :] if leading else line))
-    return "\n".join(kept[1:])
+    lines = ["" if line in template and not _is_heading(line) else line for line in _without_patches(lines)]
+    sections = _Sections(template)
+    lists: list[Form] = []
+    left_out = level = 0
+    interrupted = False  # by a block that is left out
+    for token in _MARKDOWN.parse("\n".join(lines)):
+        if token.type in _BLOCKS:
+            left_out, interrupted = left_out + token.nesting, True
+            sections.end_label()
+        elif token.type in _LISTS:
+            lists.append(_LISTS[token.type])
+        elif token.type.endswith("list_close"):
+            lists.pop()
+        elif token.type == "heading_open":
+            level, underlined = int(token.tag[1]), token.markup in {"=", "-"}
+        elif token.type == "inline" and not left_out:
+            # A line of dashes below longer text separates what follows.
+            if level and not (underlined and ("\n" in token.content or len(token.content) > _MAX_UNDERLINED)):
+                sections.begin(level, token.content)
+            else:
+                parts = sections.texts_of(token.content, in_list=bool(lists))
+                headings = [heading for heading, _ in parts]
+                for heading, part in parts:
+                    form = lists[-1] if lists else "line" if headings.count(heading) > _FEW_LINES else "paragraph"
+                    yield Paragraph(f"{OMITTED} {part}" if interrupted and part[0].islower() else part, heading, form)
+                    interrupted = False
+            level = 0
+
+
+class _Sections:
+    """The headings that a text stands under.
+
+    Attributes:
+        title: the nearest heading, or the label of a paragraph or list; "" for none.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self.title = ""
+        self._choices = template.choices
+        self._heading = ""
+        self._level_left_out: int | None = None
+        self._labels_list_left_out = False
+        self._label_used = False
+
+    def begin(self, level: int, heading: str) -> None:
+        """Begin a section."""
+        if self._level_left_out is None or level <= self._level_left_out:
+            self._level_left_out = level if self._is_left_out(heading) else None
+        self.title = self._heading = heading.strip(_MARKUP)
+        self._labels_list_left_out = False
+
+    def end_label(self) -> None:
+        """End the part that the label above names."""
+        self.title, self._labels_list_left_out = self._heading, False
+
+    def texts_of(self, paragraph: str, *, in_list: bool) -> list[tuple[str, str]]:
+        """Return a paragraph's texts with their headings.
+
+        If each line begins with a capital letter, one ends a text where the next line's first word would have fitted:
+        forges show such line breaks.
+        """
+        if not in_list and (self._label_used or self._labels_list_left_out):
+            self.end_label()
+        texts: list[tuple[str, list[str]]] = [(self.title, [])]
+        lines = paragraph.split("\n")
+        width = max(_NARROW, *map(len, lines)) if all(map(_BEGINS.match, lines)) else 0
+        for before, line in zip(["", *lines], lines, strict=False):
+            bold, label, rows = _BOLD.fullmatch(line), _LABEL.fullmatch(line), texts[-1][1]
+            if bold:
+                self.begin(_BOLD_LEVEL, bold[2] or bold[4])
+            elif label:
+                self.title, self._labels_list_left_out = label[1], self._is_left_out(label[1])
+            left_out = self._level_left_out is not None or (self._labels_list_left_out and (in_list or label))
+            shown = "" if bold or left_out else _shown(line, rows)
+            if not shown or label or (rows and len(f"{before} {line.split()[0]}") <= width):
+                texts.append((self.title, []))
+            if shown:
+                texts[-1][1].append(shown)
+            self._label_used = not label
+        return [(heading, " ".join(rows)) for heading, rows in texts if rows]
+
+    def _is_left_out(self, heading: str) -> bool:
+        return heading in self._choices or _NOT_FOR_THE_MODEL.fullmatch(_heading_words(heading)) is not None
+
+
+def _shown(line: str, before: list[str]) -> str:
+    """Return what is quoted of a line, "" for nothing."""
+    # A line of references may also end the sentence of the line before.
+    apart = not before or before[-1].endswith((".", "!", "?")) or line[:1].isupper()
+    if line.lstrip().startswith("```") or is_plumbing(line) or (apart and is_reference(line)):
+        return ""
+    leading = _LEADING.match(line) if apart else None
+    return " ".join(_LINKED.sub(_text_of_link, line[leading.end() :] if leading else line).split())
 
 
 def _without_hidden(found: re.Match[str]) -> str:
-    code, begins_line, fold = found.groups()
-    return code or ("" if begins_line is not None or fold else "<!-- -->")
+    code, begins_line, ends_line = found.groups()
+    return code or ("<!-- -->" if begins_line is None and ends_line is None else "")
 
 
 def _text_of_link(link: re.Match[str]) -> str:
@@ -152,21 +269,8 @@ def is_plumbing(line: str) -> bool:
     return _PLUMBING.fullmatch(line) is not None
 
 
-def _without_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, empty ones for code fences.
-
-    An unclosed fence reaches to the end.
-    """
-    opened: re.Match[str] | None = None
-    for line in lines:
-        if opened is None:
-            opened = _FENCE.fullmatch(line)
-            yield line if opened is None else ""
-            continue
-        yield ""
-        closing = line.strip()
-        if len(closing) >= len(opened[1]) and not closing.strip(opened[1][0]):
-            opened = None
+def _is_heading(line: str) -> bool:
+    return line.lstrip().startswith("#") or bool(_BOLD.fullmatch(line) or _LABEL.fullmatch(line))
 
 
 def _without_patches(lines: list[str]) -> Iterator[str]:
@@ -182,40 +286,6 @@ def _is_replacement(lines: list[str], number: int) -> bool:
     sign = lines[number].lstrip()[0]
     around = (lines[other] for other in (number - 1, number + 1) if 0 <= other < len(lines))
     return any(_PATCH_LINE.match(line) and line.lstrip()[0] != sign for line in around)
-
-
-def _without_sections(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, empty ones for headings and similar sections."""
-    skipping: int | None = None
-    in_label = False
-    for number, line in enumerate(lines):
-        if number and _is_underline(lines, number):
-            yield ""
-            continue
-        underlined = number + 1 < len(lines) and _is_underline(lines, number + 1)
-        heading = (1 if lines[number + 1][0] == "=" else 2, _heading_words(line)) if underlined else _heading(line)
-        if heading is not None and (skipping is None or heading[0] <= skipping):
-            skipping = heading[0] if _NOT_FOR_THE_MODEL.fullmatch(heading[1]) else None
-            in_label = False
-        if in_label:
-            in_label = not line.strip() or _LIST_ITEM.match(line) is not None
-        label = _LABEL.fullmatch(line)
-        in_label = in_label or (label is not None and _NOT_FOR_THE_MODEL.fullmatch(label[1].strip()) is not None)
-        yield line if heading is None and skipping is None and not in_label else ""
-
-
-def _is_underline(lines: list[str], number: int) -> bool:
-    above = lines[number - 1].strip()
-    paragraph = 0 < len(above) <= _MAX_UNDERLINED and not above.startswith(("#", "-", "*", ">", "|"))
-    first = number == 1 or not lines[number - 2].strip()
-    return paragraph and first and _UNDERLINE.fullmatch(lines[number]) is not None
-
-
-def _heading(line: str) -> tuple[int, str] | None:
-    hashes, bold = _HASHES.fullmatch(line), _BOLD.fullmatch(line)
-    if hashes is not None:
-        return len(hashes[1]), _heading_words(hashes[2])
-    return (7, _heading_words(bold[2] or bold[4])) if bold is not None else None
 
 
 def _heading_words(heading: str) -> str:

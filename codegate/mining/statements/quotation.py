@@ -1,13 +1,23 @@
 """Quote people's sentences about a change, word for word."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from codegate.mining.kinds import without_type
-from codegate.mining.statements.prose import NUMBERS, has_references, is_plumbing, is_reference, normalise, prose
+from codegate.mining.statements.prose import (
+    NUMBERS,
+    OMITTED,
+    Form,
+    has_references,
+    is_plumbing,
+    is_reference,
+    normalise,
+    paragraphs,
+)
+from codegate.mining.statements.template import NO_TEMPLATE, Template
 
 Refused = Callable[[str, str], str]
 """Returns why a text of a source may not be shown, or ""."""
@@ -24,7 +34,6 @@ _BULLETS: Final = "-*+• "
 MESSAGES: Final = frozenset({"commit", "pull request"})
 """The sources that describe the fix as well as the bug."""
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
-_OMITTED: Final = "[…]"
 _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00-\ud7af]+")
 #: In languages without blanks, each character counts as a word.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
@@ -32,19 +41,19 @@ _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _END: Final = re.compile(
     r"(?:(?<=[.!?])(?<!\b[^\W\d_]\.[^\W\d_]\.)|(?<=[.!?][\"')*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)"
 )
-#: Lines in which a text quotes another one.
-_OTHERS: Final = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
-_PARAGRAPH: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•]|\d{1,3}[.)])\s)")
-_INDENTED: Final = re.compile(r"(?:(?: {4}|\t).*(?:\n|\Z))+")
 #: Source code, a prompt, or a row of a table.
 _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| \| | # |^\$ |[{};]$")
+#: The name of a value, such as a version.
+_NAMED: Final = re.compile(r"^\W{0,4}[^\W\d_][\w ]{0,40}[*_]{0,2}:[*_]{0,2}\s")
 _CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
-#: Brackets around a reference or an address; they are removed as a whole.
+#: Code, or brackets around a reference or an address; these are removed as a whole.
 _ASIDE: Final = re.compile(
-    r",?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
+    r"(``[^`\n]{1,500}``|`[^`\n]{1,500}`)|,?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
 #: References at the beginning or the end of a title.
-_AT_ENDS: Final = re.compile(rf"^{NUMBERS}[\s:,.;–-]*|[\s,.;:–-]+{NUMBERS}[\s.]*$", re.IGNORECASE)
+_AT_ENDS: Final = re.compile(
+    rf"^{NUMBERS}(?:[\s:,.;–-]*$|\s*[:,.;–-]\s*|\s+(?=(?-i:[A-Z])))|[\s,.;:–-]+{NUMBERS}[\s.]*$", re.IGNORECASE
+)
 #: What a title ends with whose object was a number: "Test and fix for #12".
 _CONNECTS: Final = re.compile(rf"\b(?:and|as|by|for|from|in|of|to|with):? (?i:{NUMBERS})[\s.]*$")
 _INTRODUCTIONS: Final = {
@@ -62,21 +71,23 @@ class Quotation:
     Attributes:
         source: ``issue``, ``changelog``, ``pull request`` or ``commit``.
         parts: unchanged sentences, and an ellipsis in brackets for each one that is left out.
+        heading: the heading above it that is shown, "" for none.
     """
 
     source: str
     parts: tuple[str, ...]
+    heading: str = ""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """Return the sentences that are quoted."""
-        return tuple(part for part in self.parts if part != _OMITTED)
+        return tuple(part for part in self.parts if part != OMITTED)
 
     @property
     def text(self) -> str:
         """Return the sentences as one text, with ellipses for gaps."""
-        runs = [mark for mark, own in groupby(self.parts) for mark in ([mark] if mark == _OMITTED else own)]
-        return " ".join(runs).removeprefix(f"{_OMITTED} ").removesuffix(f" {_OMITTED}")
+        runs = [mark for mark, own in groupby(self.parts) for mark in ([mark] if mark == OMITTED else own)]
+        return " ".join(runs[runs[0] == OMITTED : len(runs) - (runs[-1] == OMITTED)])
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
@@ -87,7 +98,7 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     """
     few = ("", "")
     for title, source in titles:
-        written = " ".join(_ASIDE.sub("", without_type(normalise(title, _MAX_TITLE).lstrip(_BULLETS))).split())
+        written = " ".join(_without_asides(without_type(normalise(title, _MAX_TITLE).lstrip(_BULLETS))).split())
         text = _AT_ENDS.sub("", written).strip()
         words = len(_WORD.findall(text))
         plumbing = is_plumbing(written) or is_plumbing(text)
@@ -98,12 +109,14 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     return few if short else ("", "")
 
 
-def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) -> list[Quotation]:
+def quote_texts(
+    texts: Iterable[tuple[str, str]], known: str, refused: Refused, template: Template = NO_TEMPLATE
+) -> list[Quotation]:
     """Return quotations from ``texts`` until they say enough.
 
-    ``texts`` come with their sources, the best first. Left out are sentences that repeat ``known``, such as the title,
-    and sentences for which ``refused`` returns a reason. The quotation of a message ends before the first refused
-    sentence, because the next ones often describe the fix.
+    ``texts`` come with their sources, the best first; ``template`` has lines that people did not write. Left out are
+    sentences that repeat ``known``, such as the title, and sentences for which ``refused`` returns a reason. The
+    quotation of a message ends before the first refused sentence, because the next ones often describe the fix.
     """
     found: list[Quotation] = []
     earlier = [_stems(known)]
@@ -111,34 +124,42 @@ def quote_texts(texts: Iterable[tuple[str, str]], known: str, refused: Refused) 
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
         ended = False
-        for paragraph in _paragraphs(text):
-            sentences = [each for each in _END.split(paragraph) if each and not is_reference(each)]
-            kept: list[str] = []
-            for each in sentences:
-                quoted = [*sentences_of(found), *kept]
+        for paragraph in paragraphs(_without_asides(text), template):
+            parts: list[str] = []
+            for each in map(str.strip, _END.split(paragraph.text)):
+                if not each or is_reference(each):
+                    continue
+                parts.append(OMITTED)
+                quoted = [*sentences_of(found), *(part for part in parts if part != OMITTED)]
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in MESSAGES else len(quoted) >= _MAX_SENTENCES
-                stems = _stems(without_type(each.lstrip(_BULLETS)))
-                new = not any(stems <= one for one in earlier)
-                if ended or full or not new:
+                stems = _stems(without_type(each))
+                if ended or full or any(stems <= one for one in earlier):
                     continue
-                if is_sentence(each, source) and not has_references(each) and not refused(each, source):
-                    kept.append(each)
+                whole = is_sentence(each, source, paragraph.form)
+                if whole and not has_references(each) and not refused(each, source):
+                    parts[-1] = each
                     earlier.append(stems)
                 else:
                     ended = source in MESSAGES
-            if kept:
-                found.append(Quotation(source, tuple(each if each in kept else _OMITTED for each in sentences)))
+            if set(parts) - {OMITTED}:
+                heading = paragraph.heading if source == "issue" else ""
+                known_words = has_references(heading) or "*" in heading or refused(heading, source)
+                found.append(Quotation(source, tuple(parts), "" if known_words else heading))
     return found
 
 
 def quotation_parts(passages: Iterable[Quotation]) -> list[str]:
     """Return the quotations as Markdown paragraphs, with their sources."""
-    return [
-        part
-        for source, own in groupby(passages, lambda each: each.source)
-        for part in (_INTRODUCTIONS[source], "\n>\n".join(f"> {each.text}" for each in own))
-    ]
+    parts = []
+    for source, own in groupby(passages, lambda each: each.source):
+        lines, heading = [], ""
+        for each in own:
+            shown = each.heading if each.heading.endswith("?") else f"{each.heading}:"
+            lines.append(f"> *{shown}* {each.text}" if each.heading not in {"", heading} else f"> {each.text}")
+            heading = each.heading
+        parts += [_INTRODUCTIONS[source], "\n>\n".join(lines)]
+    return parts
 
 
 def sentences_of(passages: Iterable[Quotation]) -> list[str]:
@@ -154,27 +175,28 @@ def says_enough(sentences: Collection[str]) -> bool:
     return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
 
 
-def is_sentence(text: str, source: str) -> bool:
+def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
     """Return whether ``text`` is a complete sentence, not an introduction.
 
-    The rules for list items depend on the text's ``source``.
+    The rules for its ``form`` depend on its source.
     """
-    item, ended = text.startswith(tuple(_BULLETS)), _FINISHED.search(text) is not None
-    # List items of a message describe the fix, and those of an issue list versions.
-    prose = (ended and not item) if source in MESSAGES else (ended or not item) if source == "issue" else True
+    prose = source not in {*MESSAGES, "issue"} or _FINISHED.search(text) is not None
+    told = text if prose else _NAMED.sub("", text)
+    if source in MESSAGES:
+        prose = prose and form in {"paragraph", "line"}  # items describe the fix
+    elif source == "issue":
+        prose = prose or form in {"paragraph", "step"}  # other lines and items list versions
     return (
         prose
-        and _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS
+        and _MIN_WORDS <= len(_WORD.findall(told)) <= _MAX_WORDS
         and not text.endswith(":")
         and not text.count("`") % 2
         and _SOURCE.search(text) is None
     )
 
 
-def _paragraphs(text: str) -> Iterator[str]:
-    for paragraph in _PARAGRAPH.split(prose(_OTHERS.sub("", _ASIDE.sub("", normalise(text))))):
-        if not _INDENTED.fullmatch(paragraph):
-            yield " ".join(paragraph.split())
+def _without_asides(text: str) -> str:
+    return _ASIDE.sub(lambda match: match[1] or "", normalise(text))
 
 
 def _stems(text: str) -> set[str]:

@@ -30,6 +30,7 @@ from codegate.mining.statements.quotation import (
     says_enough,
     sentences_of,
 )
+from codegate.mining.statements.template import Template, template_of
 from codegate.mining.statements.vocabulary import added_text
 from codegate.wording import code_fence
 
@@ -95,7 +96,9 @@ def write_statement(
     """
     rules = rules or leak_rules_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
-    words = _words(titles, texts, rules, examples, partial(_crash, cut, outcomes, rules, interface))
+    words = _words(
+        titles, texts, template_of(cut.base), rules, examples, partial(_crash, cut, outcomes, rules, interface)
+    )
     if isinstance(words, str):
         return words
     title, passages, crash = words.title, words.passages, words.crash
@@ -138,6 +141,7 @@ class _Words:
 def _words(
     titles: Sequence[tuple[str, str]],
     texts: Sequence[tuple[str, str]],
+    template: Template,
     rules: LeakRules,
     examples: Sequence[Example],
     crash_beside: Callable[[str], list[str]],
@@ -157,7 +161,7 @@ def _words(
         return reason
 
     title, called_by = first_title(titles, refused, short=not examples)
-    passages = quote_texts(texts, title, refused)
+    passages = quote_texts(texts, title, refused, template)
     if examples:
         return _Words(title, called_by, passages, [], dropped)
     sentences = sentences_of(passages)
