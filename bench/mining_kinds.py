@@ -23,7 +23,7 @@ from typing import Any
 
 from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.kinds import BUGS, Signal, classify_kind, score_unit, signals
+from codegate.mining.kinds import BUGS, Signal, classify_kind, score_change, signals
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import reject_by_text
@@ -82,7 +82,7 @@ def classify(row: dict[str, Any], name: str, clone: Path, units: dict[str, Merge
     unit = units[commit] if listed else read_merged_changes(clone, commit)[0]
     parts = cut(unit, read_commit(clone, unit.base), read_commit(clone, unit.commit))
     reason = "" if listed else "not on the first-parent chain"
-    reason = reason or reject_by_text(unit, score_unit(unit)) or reject_by_paths(unit, head) or ""
+    reason = reason or reject_by_text(unit, score_change(unit)) or reject_by_paths(unit, head) or ""
     if not isinstance(parts, Cut):
         return Row(name, commit, unit.title, bug, False, reason or parts)
     outcomes = recorded_outcomes(row)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from codegate.mining import MineEvent, MineReport, MineRequest, UnitResult, mine_repository
+from codegate.mining import ChangeResult, MineEvent, MineReport, MineRequest, mine_repository
 from codegate.sandbox import select_backend
 
 #: Reasons that only execution gives: a candidate that ends with one of them had source and tests.
@@ -57,7 +57,7 @@ class Row:
         return self.stored / self.problems if self.problems else 0.0
 
 
-def is_candidate(result: UnitResult) -> bool:
+def is_candidate(result: ChangeResult) -> bool:
     """Whether a unit looks like a bug fix and has source and tests, so that only execution decides about it."""
     return result.score >= _BUG_LIKE and (result.reason is None or result.reason in _BY_EXECUTION)
 

@@ -10,7 +10,7 @@ from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import mine_repository, stopped_words
 from codegate.mining.options import KINDS, MineRequest, check_options
 from codegate.mining.proving.proof import Proof, ValidationReport, validate_suite
-from codegate.mining.report import MineEvent, MineReport, UnitResult, read_summary
+from codegate.mining.report import ChangeResult, MineEvent, MineReport, read_summary
 from codegate.mining.selection import choose_problems, write_selection
 from codegate.mining.sources.enrichment import find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
@@ -18,6 +18,7 @@ from codegate.mining.strengths import Distribution, Strengths, assess
 
 __all__ = [
     "KINDS",
+    "ChangeResult",
     "Distribution",
     "ImportFormat",
     "MineEvent",
@@ -25,7 +26,6 @@ __all__ = [
     "MineRequest",
     "Proof",
     "Strengths",
-    "UnitResult",
     "ValidationReport",
     "assess",
     "check_options",

@@ -140,7 +140,7 @@ class ProblemBuilder:
 
     def _unit_builder(
         self, prospect: Prospect, steps: Steps, parts: Cut, imported: StatementText | None
-    ) -> "_UnitBuilder":
+    ) -> "_ChangeBuilder":
         language = language_of(parts.fix, parts.test_files, self.options.names())
         support = self.languages.get(language) if language is not None else None
         if support is None:
@@ -151,7 +151,7 @@ class ProblemBuilder:
             raise ChangeRejected(
                 Rejected("no_runner", f"the recipe's tests are run by {settings.runner}: {parts.test_files[0]}")
             )
-        return _UnitBuilder(self, prospect, steps, parts, imported, support, own)
+        return _ChangeBuilder(self, prospect, steps, parts, imported, support, own)
 
     def opener(self, environment: Environment) -> OpenSandbox:
         """Return a function that opens sandboxes of ``environment``.
@@ -174,7 +174,7 @@ class ProblemBuilder:
 
 
 @dataclass(frozen=True)
-class _UnitBuilder:
+class _ChangeBuilder:
     """Makes the problem of one change, or raises ``ChangeRejected``."""
 
     builder: ProblemBuilder

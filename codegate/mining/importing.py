@@ -59,7 +59,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
-class ImportedUnit:
+class ImportedChange:
     """A SWE-bench row as a merged change with invented commit."""
 
     prospect: Prospect
@@ -143,12 +143,12 @@ class _RowBuilder:
         self._languages = known_languages()
         self._builder: ProblemBuilder | None = None
 
-    def __call__(self, unit: ImportedUnit) -> BuiltProblem | Rejected:
+    def __call__(self, unit: ImportedChange) -> BuiltProblem | Rejected:
         self._builder = self._builder or self._begin(unit)
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
         return self._builder.build(unit.prospect, Steps(), unit.parts, statement)
 
-    def _begin(self, unit: ImportedUnit) -> ProblemBuilder:
+    def _begin(self, unit: ImportedChange) -> ProblemBuilder:
         given = self._options.recipe
         recipe = given or next(iter(self._proposed(unit.parts.base)), Recipe())
         builds = (
@@ -201,7 +201,7 @@ def import_rows(
     out: Path,
     name: str,
     repository: Path | None,
-    build: Callable[[ImportedUnit], BuiltProblem | Rejected],
+    build: Callable[[ImportedChange], BuiltProblem | Rejected],
 ) -> ImportReport:
     """Import SWE-bench rows, or Harbor tasks that hold such rows.
 
@@ -247,7 +247,7 @@ def import_rows(
     return ImportReport(suite, tuple(skipped), rejected, agreements)
 
 
-def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
+def cut_row(row: SweBenchRow, repository: Path) -> ImportedChange:
     """Return ``row`` as a change, with its patches applied.
 
     Raises:
@@ -286,7 +286,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
         changes=(),
     )
     parts = Cut(base, hidden, fix, fixed, test_files=tests, public_tests=public, source_lines=lines)
-    return ImportedUnit(Prospect(unit, BugScore(BUG_LIKE, ())), parts, row)
+    return ImportedChange(Prospect(unit, BugScore(BUG_LIKE, ())), parts, row)
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
@@ -332,7 +332,7 @@ def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
     return Agreement(not fail and not gained, (f"published: {counts} measured alike", *lines))
 
 
-def finish(built: BuiltProblem, imported: ImportedUnit) -> tuple[BuiltProblem, Agreement]:
+def finish(built: BuiltProblem, imported: ImportedChange) -> tuple[BuiltProblem, Agreement]:
     """Return the problem with the row's id, statement and origin.
 
     The second value compares the tests that the row lists with the measured ones.

@@ -109,7 +109,7 @@ class KindScore(BugScore):
     kind: Kind
 
 
-def score_unit(unit: MergedChange, enrichment: Enrichment | None = None) -> BugScore:
+def score_change(unit: MergedChange, enrichment: Enrichment | None = None) -> BugScore:
     """Return how strongly a change's words suggest a bug fix.
 
     ``enrichment`` has its words on GitHub.

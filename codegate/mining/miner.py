@@ -28,7 +28,7 @@ from codegate.mining.languages import LanguageSupport, known_languages
 from codegate.mining.options import MineRequest, check_options
 from codegate.mining.queue import Budget, Queue
 from codegate.mining.refresh import KeptSuite, check_decisions, keep_suite
-from codegate.mining.report import MineEvent, MineReport, UnitResult, unit_result, write_report
+from codegate.mining.report import ChangeResult, MineEvent, MineReport, change_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
@@ -125,9 +125,9 @@ def mine_repository(
     return report
 
 
-def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[UnitResult], error: UsageError) -> None:
+def _write_reason(out: Path, queue: Sequence[Prospect], results: Sequence[ChangeResult], error: UsageError) -> None:
     end, ended = Rejected("env_unresolved", error.cause), {result.commit for result in results}
-    left = (unit_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
+    left = (change_result(each.unit, each.bug, end) for each in queue if each.unit.commit not in ended)
     found = sorted((*results, *left), key=lambda result: (result.date, result.commit), reverse=True)
     write_report(MineReport(None, out, tuple(found), {}))
 

@@ -23,7 +23,7 @@ from codegate.mining.build import BuiltProblem, ProblemBuilder
 from codegate.mining.options import MineRequest
 from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import KeptSuite
-from codegate.mining.report import FOUND_ENOUGH, MineEvent, UnitResult, unit_result
+from codegate.mining.report import FOUND_ENOUGH, ChangeResult, MineEvent, change_result
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError, close_soon
@@ -150,7 +150,7 @@ class Queue:
         builder: ProblemBuilder,
         options: MineRequest,
         budget: Budget,
-        results: list[UnitResult],
+        results: list[ChangeResult],
         kept: KeptSuite | None,
         progress: Callable[[MineEvent], None],
     ) -> None:
@@ -287,7 +287,7 @@ class Queue:
             self.builder.stop.set()
             future.cancel()
             self.results.append(
-                unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{FOUND_ENOUGH} ({most})"))
+                change_result(prospect.unit, prospect.bug, Rejected("budget", f"{FOUND_ENOUGH} ({most})"))
             )
             return
         done = self._wait_for(future, total)
@@ -305,7 +305,9 @@ class Queue:
         if not ending.remembered and seconds:
             self.profile.add(ending.steps, kept=isinstance(end, BuiltProblem))
         outcome = end.problem if isinstance(end, BuiltProblem) else end
-        result = unit_result(prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered)
+        result = change_result(
+            prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered
+        )
         self.results.append(result)
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"

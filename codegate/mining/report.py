@@ -39,7 +39,7 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPas
 
 
 @dataclass(frozen=True)
-class UnitResult:
+class ChangeResult:
     """A change's problem, or why it has none.
 
     ``remembered``: whether an earlier run found the result.
@@ -64,15 +64,15 @@ class UnitResult:
         return {**self.__dict__, "evidence": list(self.evidence), "status": status, "seconds": round(self.seconds, 3)}
 
 
-def unit_result(
+def change_result(
     unit: MergedChange, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
-) -> UnitResult:
+) -> ChangeResult:
     """Return the result of one change.
 
     ``end`` is its problem or the reason against it; ``seconds`` is how long that took.
     """
     rejected = end if isinstance(end, Rejected) else None
-    return UnitResult(
+    return ChangeResult(
         commit=unit.commit,
         kind=unit.kind,
         pull_request=unit.pull_request,
@@ -131,7 +131,7 @@ class MineReport:
 
     suite: Suite | None
     out: Path
-    results: tuple[UnitResult, ...]
+    results: tuple[ChangeResult, ...]
     seconds: dict[str, float]
     kept: KeptSuite | None = None
     rewrites: int = 0

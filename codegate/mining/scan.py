@@ -9,9 +9,9 @@ from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths, source_changes
-from codegate.mining.kinds import score_unit
+from codegate.mining.kinds import score_change
 from codegate.mining.options import DEFAULT_KINDS, MineRequest
-from codegate.mining.report import UnitResult, unit_result
+from codegate.mining.report import ChangeResult, change_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import GitHubEnrichment, open_forge
 from codegate.mining.sources.history import read_merged_changes
@@ -27,7 +27,7 @@ SHORTLIST: Final = 400
 
 def scan(
     repository: Path, tip: str, options: MineRequest, scanned: str | None = None
-) -> tuple[list[Prospect], list[UnitResult]]:
+) -> tuple[list[Prospect], list[ChangeResult]]:
     """Return the changes to try, and the rejected ones.
 
     The changes are in the history of ``tip``. The best come first; words and paths decide which are rejected. If a
@@ -57,20 +57,20 @@ def scan(
     fixes_only, fixes = set(options.kinds) <= set(DEFAULT_KINDS), not set(options.kinds).isdisjoint(DEFAULT_KINDS)
     best_first = partial(_best_first, fixes=fixes)
     prospects: list[Prospect] = []
-    results: list[UnitResult] = []
+    results: list[ChangeResult] = []
     for unit in units:
-        bug = score_unit(unit)
+        bug = score_change(unit)
         reason = reject_by_text(unit, bug, fixes_only=fixes_only) or reject_by_paths(unit, head, name, options.path)
         if reason is None and unit.commit in taken_back:
             why = f"{taken_back[unit.commit][:12]} takes it back or blames it"
-            results.append(unit_result(unit, bug, Rejected("reversed", why)))
+            results.append(change_result(unit, bug, Rejected("reversed", why)))
         elif reason is None:
             prospects.append(Prospect(unit, bug))
         else:
-            results.append(unit_result(unit, bug, Rejected(reason)))
+            results.append(change_result(unit, bug, Rejected(reason)))
     again = duplicates([prospect.unit for prospect in prospects], head, repository)
     results += [
-        unit_result(entry.unit, entry.bug, Rejected("duplicate")) for entry in prospects if entry.unit.commit in again
+        change_result(entry.unit, entry.bug, Rejected("duplicate")) for entry in prospects if entry.unit.commit in again
     ]
     queue = [entry for entry in prospects if entry.unit.commit not in again]
     queue.sort(key=best_first)
@@ -117,7 +117,9 @@ def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | 
 def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     return [
-        Prospect(entry.unit, score_unit(entry.unit, facts), facts) if (facts := known.get(entry.unit.commit)) else entry
+        Prospect(entry.unit, score_change(entry.unit, facts), facts)
+        if (facts := known.get(entry.unit.commit))
+        else entry
         for entry in queue
     ]
 

@@ -10,7 +10,7 @@ import pytest
 from codegate.errors import UsageError
 from codegate.mining import MineReport, MineRequest, mine_repository
 from codegate.mining.cut import cut
-from codegate.mining.kinds import score_unit
+from codegate.mining.kinds import score_change
 from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -158,7 +158,7 @@ class TestMessages:
 
         started = time.process_time()
         units = read_merged_changes(history.folder)[::-1]
-        reasons = [reject_by_text(unit, score_unit(unit)) for unit in units]
+        reasons = [reject_by_text(unit, score_change(unit)) for unit in units]
 
         assert time.process_time() - started < 15
         assert len(reasons) == len(texts)

@@ -12,7 +12,7 @@ from codegate.durable import sha256
 from codegate.environments import Recipe, environment_of
 from codegate.errors import CodegateError, UsageError
 from codegate.mining.build import BuiltProblem
-from codegate.mining.importing import ImportedUnit, ImportReport, compare_tests, cut_row, finish, import_rows
+from codegate.mining.importing import ImportedChange, ImportReport, compare_tests, cut_row, finish, import_rows
 from codegate.mining.units import Rejected
 from codegate.suite import (
     Base,
@@ -82,11 +82,11 @@ def row_of(commit: str, repository: Path, **changes: object) -> dict[str, Any]:
     }
 
 
-def cut_one(row: dict[str, Any], repository: Path) -> ImportedUnit:
+def cut_one(row: dict[str, Any], repository: Path) -> ImportedChange:
     return cut_row(check_row(row, "row 1")[1], repository)
 
 
-def built(unit: ImportedUnit) -> BuiltProblem:
+def built(unit: ImportedChange) -> BuiltProblem:
     """A unit as validation leaves it."""
     parts = unit.parts
     manifest = ProblemManifest(
@@ -268,7 +268,7 @@ def test_rows_from_elsewhere_are_proven_or_named(tmp_path: Path, repository: Pat
     rows += [{"repo": 1}, row_of(commit, repository, instance_id="acme__shop-3", base_commit="0" * 40)]
     write_rows(tmp_path / "rows", rows)
 
-    def build(unit: ImportedUnit) -> BuiltProblem | Rejected:
+    def build(unit: ImportedChange) -> BuiltProblem | Rejected:
         return built(unit) if unit.row.id.endswith("1") else Rejected("no_f2p", "passes before")
 
     def run(name: str, out: str, home: Path | None = repository) -> ImportReport:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds import KindScore, classify_kind, new_names, score_unit, without_type
+from codegate.mining.kinds import KindScore, classify_kind, new_names, score_change, without_type
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.sources.history import MergedChange, read_merged_changes
@@ -57,7 +57,7 @@ def names_of(found: KindScore) -> set[str]:
 
 def said(unit: MergedChange, title: str, **others: Any) -> set[str]:
     """Return what the words of a change tell, such as ``+2.0 title``."""
-    return {line.partition(": ")[0] for line in score_unit(replace(unit, title=title, **others)).evidence}
+    return {line.partition(": ")[0] for line in score_change(replace(unit, title=title, **others)).evidence}
 
 
 def test_a_small_change_that_says_fix_is_a_bug_fix_and_shows_why(history: HistoryBuilder) -> None:
@@ -138,7 +138,7 @@ def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryB
     history.commit("Correct clamp for swapped bounds", {"limits.py": LIMITS_FIXED})
     history.commit("Tests", {"tests/test_limits.py": SWAPPED})
     history.merge("swapped", "Merge branch 'swapped'")
-    assert score_unit(read_merged_changes(history.folder)[0]).evidence == ("+2.0 title: correct",)
+    assert score_change(read_merged_changes(history.folder)[0]).evidence == ("+2.0 title: correct",)
 
 
 @pytest.mark.parametrize("pull_request", [False, True])
@@ -258,7 +258,7 @@ def test_no_text_breaks_it(title: str, label: str) -> None:
     unit = MergedChange(
         "a", "b", "direct", None, label, False, title, title, "", "", datetime(2025, 1, 1, tzinfo=UTC), ()
     )
-    assert score_unit(unit, Enrichment(label, title, (label, title), ())).score < 100
+    assert score_change(unit, Enrichment(label, title, (label, title), ())).score < 100
 
 
 def test_broken_and_binary_files_are_no_obstacle(history: HistoryBuilder) -> None:

@@ -11,7 +11,7 @@ from codegate.environments import Recipe
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
-from codegate.mining.report import UnitResult
+from codegate.mining.report import ChangeResult
 from codegate.mining.sources.history import path_from
 from codegate.mining.units import Reason
 from codegate.operations.suites import mining_words
@@ -378,8 +378,8 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
 
 
 def test_every_change_is_in_one_count_of_the_words_and_of_the_document(tmp_path: Path) -> None:
-    def result(reason: Reason | None, problem: str | None = None) -> UnitResult:
-        return UnitResult("1" * 40, "merge", None, "Fix", "2025-01-01", 1.0, (), reason, problem)
+    def result(reason: Reason | None, problem: str | None = None) -> ChangeResult:
+        return ChangeResult("1" * 40, "merge", None, "Fix", "2025-01-01", 1.0, (), reason, problem)
 
     ends = [result(None, "a"), result("not_needed"), *[result("budget")] * 3, *[result("no_test")] * 5]
     report = MineReport(None, tmp_path, tuple(ends), {"total": 1.0})

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from codegate.mining.kinds import score_unit
+from codegate.mining.kinds import score_change
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import MergedChange
@@ -39,7 +39,7 @@ def _unit(
     ],
 )
 def test_units_that_their_own_words_rule_out(unit: MergedChange, reason: Reason) -> None:
-    assert reject_by_text(unit, score_unit(unit)) == reason
+    assert reject_by_text(unit, score_change(unit)) == reason
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_units_that_their_own_words_rule_out(unit: MergedChange, reason: Reason)
 )
 def test_fixes_are_not_ruled_out_by_a_word_that_only_looks_like_it(title: str) -> None:
     unit = _unit(title)
-    assert reject_by_text(unit, score_unit(unit)) is None
+    assert reject_by_text(unit, score_change(unit)) is None
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_fixes_are_not_ruled_out_by_a_word_that_only_looks_like_it(title: str) -
     ],
 )  # fmt: skip
 def test_the_score_says_what_it_comes_from(unit: MergedChange, score: float, evidence: tuple[str, ...]) -> None:
-    assert score_unit(unit) == BugScore(score, evidence)
+    assert score_change(unit) == BugScore(score, evidence)
 
 
 @pytest.mark.parametrize(("label", "score"), [("bug", 3), ("kind/bug", 3), ("type: Regression", 3), ("debug", 0),
                                               ("enhancement", -3)])  # fmt: skip
 def test_a_label_counts(label: str, score: int) -> None:
-    assert score_unit(_unit("Sum"), Enrichment("Sum", "", ("area", label), ())).score == score
+    assert score_change(_unit("Sum"), Enrichment("Sum", "", ("area", label), ())).score == score
 
 
 @pytest.mark.parametrize(
@@ -108,17 +108,17 @@ def test_a_merged_branch_without_a_pull_request_must_be_one_change() -> None:
     for paths, reason in ((names, "too_large"), ([*names[1:], "pkg/test_m.py", "README"], None)):
         changes = tuple(PathChange(path, "M", "100644", "100644", "a", "b", 1, 1) for path in paths)
         unit = replace(_unit("Merge branch 'topic'"), kind="merge", changes=changes)
-        assert reject_by_text(unit, score_unit(unit)) == reason
-        assert reject_by_text(replace(unit, pull_request=1), score_unit(unit)) is None
+        assert reject_by_text(unit, score_change(unit)) == reason
+        assert reject_by_text(replace(unit, pull_request=1), score_change(unit)) is None
 
 
 def test_a_person_whose_branch_a_bot_merged_is_no_bot() -> None:
     merged = replace(_unit("Fix sum", author="mergify[bot]", branch="ada/fix-sum"), kind="merge", pull_request=7)
-    assert reject_by_text(merged, score_unit(merged)) is None
+    assert reject_by_text(merged, score_change(merged)) is None
     bumped = replace(merged, branch="dependabot/pip/x-1")
-    assert reject_by_text(bumped, score_unit(bumped)) == "bot"
+    assert reject_by_text(bumped, score_change(bumped)) == "bot"
     squashed = replace(merged, kind="squash")
-    assert reject_by_text(squashed, score_unit(squashed)) == "bot"
+    assert reject_by_text(squashed, score_change(squashed)) == "bot"
 
 
 @pytest.mark.parametrize(

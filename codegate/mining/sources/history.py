@@ -15,8 +15,8 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.mining.sources.changes import PathChange, read_changes
 from codegate.mining.sources.messages import (
+    MergeKind,
     ParsedMessage,
-    UnitKind,
     closed_issues,
     is_long_lived,
     is_revert,
@@ -57,7 +57,7 @@ class MergedChange:
 
     commit: str
     base: str
-    kind: UnitKind
+    kind: MergeKind
     pull_request: int | None
     branch: str
     merges_forward: bool
@@ -231,7 +231,7 @@ class _Draft:
     """A merged change under construction, commits newest first."""
 
     records: list[CommitRecord]
-    kind: UnitKind
+    kind: MergeKind
     landing: ParsedMessage
     number: int | None
     forward: bool

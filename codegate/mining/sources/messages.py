@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-UnitKind = Literal["merge", "squash", "rebase", "direct"]
+MergeKind = Literal["merge", "squash", "rebase", "direct"]
 
 _TITLE_CHARACTERS: Final = 500
 _HEAD_CHARACTERS: Final = 4000
@@ -66,7 +66,7 @@ class ParsedMessage:
         forward: a long-lived branch, a tag or a remote branch was merged.
     """
 
-    kind: UnitKind
+    kind: MergeKind
     number: int | None
     branch: str
     forward: bool
@@ -80,7 +80,7 @@ def parse_message(message: str, merge: bool, subjects: Sequence[str]) -> ParsedM
     """
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]
-    kind: UnitKind = "merge" if merge else "direct"
+    kind: MergeKind = "merge" if merge else "direct"
     number, branch, forward, title = None, "", False, head.strip()
     body = rest.strip()
     match = next((found for pattern in _MERGE_HEADS if (found := pattern.match(head))), None)

@@ -16,7 +16,7 @@ from typing import Final
 from codegate.candidates.providers import key_variables
 from codegate.errors import InfrastructureError, UsageError
 from codegate.host_program import run_program
-from codegate.mining.sources.messages import UnitKind
+from codegate.mining.sources.messages import MergeKind
 from codegate.suite import GitError, git
 
 PULL_REFS: Final = "refs/codegate/pr/"
@@ -59,7 +59,7 @@ class PullMatch:
     """A commit's pull request, and the way it was merged."""
 
     number: int
-    kind: UnitKind
+    kind: MergeKind
 
 
 def read_pull_heads(repository: Path) -> dict[int, str]:
