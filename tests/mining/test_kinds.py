@@ -150,7 +150,7 @@ def test_a_title_that_begins_with_merge_is_judged_as_it_is(history: HistoryBuild
     history.commit("Document it" if pull_request else f"{title}\n\nAdd a test for swapped bounds.", dict(SWAP))
     if pull_request:
         history.merge("swapped", f"Merge pull request #7 from ada/swapped\n\n{title}")
-    assert score_unit(read_merged_changes(history.folder)[0]).evidence == ("+1.0 in title: crashes",)
+    assert score_change(read_merged_changes(history.folder)[0]).evidence == ("+1.0 in title: crashes",)
 
 
 @pytest.mark.parametrize(
