@@ -215,8 +215,8 @@ def _run_copies(
 ) -> tuple[TestReport, list[str], bool]:
     """Run the hidden tests beside altered copies.
 
-    Return the report on the tests, the tests with a copy that wrongly passed, and whether every fail-to-pass test has a
-    control whose value a patch cannot recognise. ``outdated`` are the base's files that the patch would change.
+    Return the tests' report, the tests with a copy that wrongly passed, and whether every fail-to-pass test has a
+    control that a patch cannot tell from the original. ``outdated`` are the base's files that the patch would change.
     """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.

@@ -18,12 +18,12 @@ class TestSelection:
     """The test files to run, and how to run them.
 
     Attributes:
-        files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
+        files: paths in the tree, in the order of the run; each file (in Go, each package) has its own process.
         runner: name of the test runner.
-        command: words of the command line that runs the tests: of the runner ``junit``, the program and its arguments;
-            of others, the project's own command, whose options are used.
+        command: words of the project's command line for tests. The runner ``junit`` runs it as it is; other runners
+            take its options.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
-        folder: where the tests run, relative to the tree, by the runners of Python and JavaScript; empty: its root.
+        folder: where tests of Python, JavaScript and Rust run, relative to the tree; empty: its root.
         order: order of the tests within a file, if the runner can change it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
         clock_days: how many days the tests' clock is ahead of the real one, if the runner can change it.

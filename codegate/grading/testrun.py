@@ -1,7 +1,7 @@
 """Run test files in a sandbox, and report each test.
 
 Results come through a pipe of the supervisor; nothing is parsed from the tests' output. A test counts as passed only if
-its report is complete. Every file (of Go: every package) gets a sandbox of its own, because tests can write to the
+its report is complete. Every file (in Go, every package) gets a sandbox of its own, because tests can write to the
 environment too.
 """
 

@@ -69,7 +69,7 @@ def grammar_of(suffix: str) -> Grammar | None:
 
 
 def read(path: str, file: TreeFile | None) -> SourceFile | None:
-    """Return a file's syntax; None if it cannot be parsed.
+    """Return a file's syntax tree; None if not parsed.
 
     A file without a grammar, a link, a binary file and one above 512 KiB are not parsed.
     """

@@ -93,7 +93,7 @@ class EditableTest(Strict):
     alone: bool = False
 
     @property
-    def own(self) -> str:
+    def own_name(self) -> str:
         """Return the test's own name, without classes or groups."""
         return self.name.rpartition("::")[2]
 

@@ -210,15 +210,15 @@ class Dialect(ABC):
 
         Nodes that define names used in these are included.
         """
-        shown: list[Node] = []
+        chosen: list[Node] = []
         wanted, before = set(names), -1
-        while len(shown) != before:
-            before = len(shown)
+        while len(chosen) != before:
+            before = len(chosen)
             for node in nodes:
-                if node not in shown and self.names(node) & wanted:
-                    shown.append(node)
+                if node not in chosen and self.names(node) & wanted:
+                    chosen.append(node)
                     wanted |= self.used(text_of(node))
-        return [text_of(node) for node in nodes if node in shown]
+        return [text_of(node) for node in nodes if node in chosen]
 
     @abstractmethod
     def used(self, text: str) -> frozenset[str]:

@@ -60,7 +60,7 @@ class OriginalTests:
             return [unit]
         last = name.rpartition("::")[2]
         own = (one for (path, _), one in self.units.items() if path == file)
-        return [one for one in own if one.own == last or one.may_be(name)]
+        return [one for one in own if one.own_name == last or one.may_be(name)]
 
 
 def read_originals(tree: Tree, files: Iterable[str], runner: RunnerName, older: Tree | None = None) -> OriginalTests:

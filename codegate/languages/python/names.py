@@ -63,7 +63,7 @@ def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
     Definitions of the names that these use are included. None if a name is not defined in the module; ``import *`` may
     define any name.
     """
-    shown: list[str] = []
+    definitions: list[str] = []
     made = {
         text_of(field(undecorated(node), "name")): undecorated(node)
         for node in module.named_children
@@ -76,20 +76,20 @@ def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
     for node in reversed(module.named_children):
         if node.type in _IMPORTS:
             own = _imported(node) & wanted
-            shown[:0] = [_narrowed(node, own)] if own else []
+            definitions[:0] = [_narrowed(node, own)] if own else []
             wanted -= own
         else:
             own = names(node) & wanted
             if own and node.type in DEFINITIONS | {"expression_statement"}:
                 text = _without_docstring(node)
-                shown.insert(0, text)
+                definitions.insert(0, text)
                 wanted -= own
                 wanted |= free_names(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
     if not wanted:
-        return shown
+        return definitions
     imports = [node for node in module.named_children if any(one.type == "wildcard_import" for one in node.children)]
     stars = [text_of(node) for node in imports]
-    return [*stars, *shown] if stars else None
+    return [*stars, *definitions] if stars else None
 
 
 def imported(module: "Node") -> set[str]:
