@@ -93,7 +93,7 @@ def sweep_folders(parent: Path) -> int:
 
     They are folders below ``parent`` that ``own_folder`` made.
     """
-    found = 0
+    removed = 0
     for path in parent.glob(".*-*"):
         owner = parse_owner(path.name[1:].rpartition("-")[0])
         with contextlib.suppress(OSError):
@@ -101,8 +101,8 @@ def sweep_folders(parent: Path) -> int:
             old = time.time() - path.stat().st_mtime > _STALE_SECONDS
             if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
                 remove_tree(path)
-                found += 1
-    return found
+                removed += 1
+    return removed
 
 
 def drop_unpacked(sha256: str) -> None:

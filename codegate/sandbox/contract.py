@@ -177,8 +177,8 @@ class Layer:
     Each sandbox gets its own writable copy of them, so one run's writes never reach another.
 
     Attributes:
-        sha256: of the archive.
-        archive: tar file on the host. Its folder ``env`` is ``/opt/env`` in sandboxes; the content of its folder
+        sha256: SHA-256 of the archive.
+        archive: tar file on the host. Its folder ``env`` is ``/opt/env`` in sandboxes. The content of its folder
             ``tree`` lies in the workspace, beside the files that are put there.
         variables: environment of every command, with ``PATH``; the command's own variables override them.
         python: the project's own interpreter, as a path in the sandbox; empty: it has none.
@@ -259,8 +259,8 @@ class Description:
         runtime: what isolates them, with its version if known.
         kernel: release of the machine's kernel. In a tier with its own kernel, sandboxes show another release.
         totals: whether memory and processes are limited in total, and not only for each process.
-        process_limit: whether the number of processes has its own limit, so that too many are an error inside; without
-            it they use up the memory and end the sandbox.
+        process_limit: whether the number of processes has a limit of its own. Without it, too many processes use up the
+            memory and end the sandbox.
         inode_limit: whether the number of files has its own limit.
         weaknesses: guarantees that the backend does not give, a clause each.
     """

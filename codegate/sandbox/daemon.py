@@ -22,7 +22,7 @@ _WEAKNESSES: Final = {
 def connect(seconds: int) -> "APIClient":
     """Return a client of the docker command's daemon.
 
-    Each call of it may take ``seconds``.
+    Each of its calls may take ``seconds``.
 
     Raises:
         SandboxUnavailable: no daemon answers.

@@ -282,7 +282,7 @@ class DockerBackend(Backend):
     def out_of_memory(self, container: str) -> bool:
         """Return whether the daemon saw an out-of-memory kill.
 
-        The daemon learns of it from the kernel, which on a busy machine may be after the end of the stream.
+        It waits a moment, because on a busy machine the daemon learns of a kill after the end of the stream.
         """
         now = int(time.time())
         with contextlib.suppress(Exception):  # only evidence: without it the death stays unexplained

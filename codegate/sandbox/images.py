@@ -56,7 +56,8 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for; its reader has checked that it may. None: the default for ``python``.
+    ``named`` is the image that a suite asks for, which the code that reads suites has checked. None: the default for
+    ``python``.
 
     Raises:
         NotInstalled: the image's registry does not have it.

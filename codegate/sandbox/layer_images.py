@@ -109,8 +109,8 @@ def layered_image(client: "APIClient", tools: Tools, base: str, layer: Layer, la
 def image_with_other_build(client: "APIClient", base: str, name: str, layer: Layer, labels: dict[str, str]) -> str:
     """Return the image id of ``base`` plus a further build.
 
-    The files of ``layer`` are in ``/opt/codegate/NAME``, so that they replace none of other builds. The image is made
-    if absent, in a container with ``labels``.
+    The files of ``layer`` are in ``/opt/codegate/NAME``, so they replace no files of other builds. The image is made if
+    absent, in a container with ``labels``.
     """
     key = digest([LAYOUT, "beside", base, name, layer.sha256])
     return _image_with_entries(client, key, base, layer, other_build_entries(name, layer), labels)

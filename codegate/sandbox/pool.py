@@ -101,12 +101,12 @@ class SandboxPool:
         with self._lock:
             aged = [lease for lease in self._idle if lease.is_stale]
             self._idle = [lease for lease in self._idle if not lease.is_stale]
-            found = next((lease for lease in self._idle if lease.kind == kind), None)
-            if found is not None:
-                self._idle.remove(found)
+            idle = next((lease for lease in self._idle if lease.kind == kind), None)
+            if idle is not None:
+                self._idle.remove(idle)
         for lease in aged:
             lease.sandbox.close()
-        return found
+        return idle
 
     @contextlib.contextmanager
     def _in_use(self, sandbox: Sandbox) -> Iterator[None]:

@@ -70,8 +70,8 @@ def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath])
             others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
             del kept[path]
     test_patch = make_patch(base, tests)
-    shown = tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED]
-    return AnswerPatches(patch, shown, test_patch if _bytes(test_patch) <= MAX_PATCH_BYTES else "")
+    reported = tuple(sorted(others, key=lambda drop: drop.path))[:MAX_DROPPED]
+    return AnswerPatches(patch, reported, test_patch if _bytes(test_patch) <= MAX_PATCH_BYTES else "")
 
 
 def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
@@ -79,13 +79,13 @@ def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
 
     Without them, the ``sizes`` add up to at most ``most`` bytes.
     """
-    left, found = sum(sizes.values()), []
+    left, dropped = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
         if left <= most:
             break
         left -= sizes[path]
-        found.append(path)
-    return found
+        dropped.append(path)
+    return dropped
 
 
 def too_large(path: str, size: int, limit: str) -> DroppedPath:

@@ -52,7 +52,7 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
     None stands for a deleted file.
 
     Raises:
-        PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a submodule.
+        PatchError: the patch is malformed or too large, does not apply exactly, leaves the tree, or makes a submodule.
     """
     try:
         raw = patch.encode("utf-8", "surrogateescape")

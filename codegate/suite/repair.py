@@ -72,7 +72,7 @@ class Section:
 
 
 def without_carriage_returns(patch: str) -> str:
-    """Return the patch; if all lines have CRLF, with LF."""
+    """Return the patch with LF if every line has CRLF."""
     lines = patch.rstrip("\n").split("\n")
     return patch.replace("\r\n", "\n") if all(line.endswith("\r") or not line for line in lines) else patch
 

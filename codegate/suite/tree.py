@@ -84,7 +84,7 @@ class Tree(Mapping[str, TreeFile]):
         return Tree({**files, **new})
 
     def changes_to(self, other: "Tree") -> "dict[str, TreeFile | None]":
-        """Return, by path, the changes that lead to ``other``.
+        """Return, by path, the changes from this tree to ``other``.
 
         None stands for a deleted file.
         """

@@ -117,7 +117,7 @@ def build_layer(subject: Subject, program: str, layer: Layer | None = None) -> I
 
 @contextlib.contextmanager
 def open_on_layer(subject: Subject, layer: Layer) -> Iterator[Sandbox]:
-    """Yield a sandbox with a layer's and the tracked files."""
+    """Yield a sandbox with ``layer`` and the tracked files."""
     with contextlib.closing(subject.backend.open(_prepared(subject, layer), BUILD_LIMITS)) as sandbox:
         sandbox.put(_TRACKED)
         yield sandbox
@@ -291,7 +291,7 @@ open("/opt/env/more", "w").write("x")
 
 
 def refused_archives(subject: Subject) -> None:
-    """Check that altered and hostile archives are refused without effect."""
+    """Check that changed and hostile archives write nothing."""
     with build_layer(subject, "pass") as layer, tempfile.TemporaryDirectory() as name:
         changed = Path(name, "changed.tar")
         data = bytearray(layer.archive.read_bytes())

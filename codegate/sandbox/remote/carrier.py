@@ -35,7 +35,7 @@ class Machine(Protocol):
     ``send`` and ``start`` are called from two threads.
 
     Attributes:
-        identity: the provider's id of it.
+        identity: the provider's id of the machine.
     """
 
     identity: str
