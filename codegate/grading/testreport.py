@@ -23,7 +23,7 @@ class TestSelection:
         command: words of the project's command line for tests. The runner ``junit`` runs it as it is; other runners
             take its options.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
-        folder: where tests of Python, JavaScript and Rust run, relative to the tree; empty: its root.
+        folder: where the tests run, relative to the tree; empty: its root. Tests of Go run in their packages.
         order: order of the tests within a file, if the runner can change it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
         clock_days: how many days the tests' clock is ahead of the real one, if the runner can change it.
