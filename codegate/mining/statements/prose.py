@@ -128,7 +128,7 @@ class Paragraph:
 
     Attributes:
         heading: the heading or label that it stands under, "" for none.
-        form: what it is in the text; an item is without its list's marker, and a line is one of several.
+        form: what it is in the Markdown. An item is without its list's marker; a line is one of several lines.
     """
 
     text: str
@@ -196,14 +196,14 @@ class _Sections:
         self._labels_list_left_out = False
 
     def end_label(self) -> None:
-        """End the part that the label above names."""
+        """End the part below a label; its heading counts again."""
         self.title, self._labels_list_left_out = self._heading, False
 
     def texts_of(self, paragraph: str, *, in_list: bool) -> list[tuple[str, str]]:
         """Return a paragraph's texts with their headings.
 
-        If each line begins with a capital letter, one ends a text where the next line's first word would have fitted:
-        forges show such line breaks.
+        If each line begins with a capital letter, a line on which the next line's first word would have fitted ends a
+        text, because forges show such line breaks.
         """
         if not in_list and (self._label_used or self._labels_list_left_out):
             self.end_label()
@@ -230,7 +230,10 @@ class _Sections:
 
 
 def _shown(line: str, before: list[str]) -> str:
-    """Return what is quoted of a line, "" for nothing."""
+    """Return the part of a line that is quoted, or "".
+
+    ``before`` are the lines before it in the same text.
+    """
     # A line of references may also end the sentence of the line before.
     apart = not before or before[-1].endswith((".", "!", "?")) or line[:1].isupper()
     if line.lstrip().startswith("```") or is_plumbing(line) or (apart and is_reference(line)):

@@ -21,7 +21,7 @@ class Template:
     """What a repository's templates put into people's texts.
 
     Attributes:
-        lines: lines with words, with one blank between words.
+        lines: lines that have words, with one blank between words.
         choices: labels of a form's fields whose answers are no prose.
     """
 
@@ -36,7 +36,7 @@ NO_TEMPLATE: Final = Template()
 
 
 def template_of(tree: Tree) -> Template:
-    """Return what the templates of ``tree`` say."""
+    """Return what the templates of ``tree`` put into texts."""
     lines: set[str] = set()
     choices: set[str] = set()
     paths = [path for path, file in tree.items() if _TEMPLATE.search(path) and len(file.data) <= _MAX_BYTES]
