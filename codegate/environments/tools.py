@@ -126,6 +126,7 @@ def clean_version(tool: str, version: str) -> str:
     """
     lines = version.split("\n")
     text = next((line.strip() for line in reversed(lines) if line.strip()), "").lower()
+    text = re.sub(r"\b\d{4}-\d\d-\d\d\b", "", text)  # the day of a nightly build
     found = re.search(r"\d{1,9}(?:\.\d{1,9})*", text)
     if found is None:
         nickname = text and "${{" not in text and tool != "python"

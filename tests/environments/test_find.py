@@ -257,6 +257,7 @@ RUST = '[toolchain]\nchannel = "1.85.0"\ncomponents = ["clippy"]\n'
         ("dtolnay/rust-toolchain@master", "{toolchain: 1.80}", {}, {"rust": "1.8"}),
         ("actions-rust-lang/setup-rust-toolchain@v1", "{}", {"rust-toolchain.toml": RUST}, {"rust": "1.85.0"}),
         ("actions-rust-lang/setup-rust-toolchain@v1", "{}", {"rust-toolchain": RUST}, {"rust": "1.85.0"}),
+        ("dtolnay/rust-toolchain@stable", "{}", {"rust-toolchain": "nightly-2024-05-01\n"}, {"rust": "stable"}),
         ("astral-sh/setup-uv@v6", "{version: 0.9.1, python-version: '3.13'}", {}, {"python": "3.13"}),
     ],
 )
