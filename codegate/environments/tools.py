@@ -164,8 +164,9 @@ def _in_package(data: Mapping[str, Any], tool: str) -> str:
     manager, _, version = str(data.get("packageManager") or "").partition("@")
     if manager == tool:
         return clean_version(tool, version.partition("+")[0])
-    named = value_at(data, "engines", tool)
-    return clean_version(tool, named) if isinstance(named, str) else ""
+    # Volta installs a version; `engines` only bounds it.
+    named = (value_at(data, table, tool) for table in ("volta", "engines"))
+    return next((clean_version(tool, version) for version in named if isinstance(version, str)), "")
 
 
 def nearest_version(tool: str, version: str, has: Has) -> str:

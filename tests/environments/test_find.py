@@ -234,6 +234,7 @@ def test_a_matrix_excludes_and_includes() -> None:
     assert (recipe.tools, recipe.tests) == ({"python": "3.12"}, "pytest --strict")
 
 
+VOLTA = '{"volta": {"node": "20.9.0"}, "engines": {"node": ">=18"}}'
 RUST = '[toolchain]\nchannel = "1.85.0"\ncomponents = ["clippy"]\n'
 
 
@@ -252,6 +253,7 @@ RUST = '[toolchain]\nchannel = "1.85.0"\ncomponents = ["clippy"]\n'
             {".tool-versions": "bun  1.2.19"},
             {"bun": "1.2.19"},
         ),
+        ("actions/setup-node@v4", "{}", {"package.json": VOLTA}, {"node": "20"}),
         ("pnpm/action-setup@v4", "{}", {"package.json": '{"packageManager": "pnpm@9.1.0+sha1.a"}'}, {"pnpm": "9.1.0"}),
         ("dtolnay/rust-toolchain@stable", "{components: clippy}", {}, {"rust": "stable"}),
         ("dtolnay/rust-toolchain@master", "{toolchain: 1.80}", {}, {"rust": "1.8"}),
