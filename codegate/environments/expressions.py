@@ -79,16 +79,22 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return UNKNOWN if value is UNKNOWN else not _truth(value)
         case ast.BoolOp(operator, operands):
             return reduce(_either if isinstance(operator, ast.Or) else _both, [_value(one, scope) for one in operands])
-        case ast.Compare(left, [ast.Eq() | ast.NotEq() as operator], [right]):
-            sides = _value(left, scope), _value(right, scope)
-            if UNKNOWN in sides:
-                return UNKNOWN
-            return (len({text_value(side).casefold() for side in sides}) == 1) is isinstance(operator, ast.Eq)
+        case ast.Compare(left, signs, others):
+            value = _value(left, scope)
+            for sign, other in zip(signs, others, strict=True):  # from the left, unlike Python's own
+                value = _compared(value, _value(other, scope), equal=isinstance(sign, ast.Eq))
+            return value
         case ast.Subscript(container, key):
             return _part(_value(container, scope), _value(key, scope), ast.unparse(node).partition("[")[0])
         case ast.Call(ast.Name(name), arguments):
             return _call(name[1:].casefold(), [_value(argument, scope) for argument in arguments])
     return UNKNOWN
+
+
+def _compared(value: Any, other: Any, equal: bool) -> Any:
+    if UNKNOWN in (value, other):
+        return UNKNOWN
+    return (text_value(value).casefold() == text_value(other).casefold()) is equal
 
 
 def _either(value: Any, other: Any) -> Any:

@@ -165,6 +165,8 @@ def test_of_a_matrix_the_newest_version_and_the_first_of_all_else_is_taken() -> 
         ("join(matrix.hosts, '+') == 'a+b'", True),
         ("contains(toJSON(matrix.hosts), 'c')", False),
         ("fromJSON('{\"sqlite\": false}')[matrix.db]", False),
+        ("matrix.db == 'sqlite' == false", False),
+        ("matrix.db != 'mysql' == true", True),
         ("hashFiles('requirements.txt') == ''", True),  # only GitHub knows: the step is kept
     ],
 )
