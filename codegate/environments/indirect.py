@@ -7,7 +7,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from itertools import islice, pairwise, product
+from itertools import islice, product
 from typing import Final
 
 from codegate.environments.steps import one_line_each
@@ -115,8 +115,8 @@ def _tox_commands(
     Each is a text with its folder and place. The text first lets tox install the dependencies into the recipe's
     environment, with the project as editable.
     """
-    given = next((name for option, name in pairwise(words) if option == "-e"), "") or env.get("TOXENV", "")
-    name = given.partition(",")[0]
+    given = re.search(r"(?:^|\s)-[qrv]*e[=\s]?(\S+)", " ".join(words))
+    name = (given[1] if given is not None else env.get("TOXENV", "")).partition(",")[0]
     name = f"py{python.replace('.', '')}" if python and name in {"", "py", "python3"} else name or "py"
     inside = f"{folder}/" if folder else ""
     sections = read_ini(tree, f"{inside}tox.ini")

@@ -598,6 +598,13 @@ def test_tox_installs_into_the_recipes_own_environment(files: dict[str, str], te
     assert (found.recipe.tests, found.recipe.env) == (tests, env)
 
 
+@pytest.mark.parametrize("options", ["-e unit,lint", "-eunit", "-e=unit", "-re unit"])
+def test_the_environment_of_tox_may_be_given_in_any_form(options: str) -> None:
+    sections = "[testenv]\ncommands = pytest\n[testenv:unit]\ncommands = pytest unit\n"
+    found = find_recipe(tree({CI: workflow(f"- run: tox {options}"), "tox.ini": sections}))
+    assert found.recipe.tests == "pytest unit"
+
+
 def test_a_session_of_nox_gives_way_to_what_is_usual() -> None:
     found = found_in("- run: pipx run nox -s unit-3.13", uv_dot_lock="", tests__test_a_dot_py="")
     assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="python -m pytest")
