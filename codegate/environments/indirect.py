@@ -27,7 +27,8 @@ ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
 _DEEPEST: Final = 4  # braces of tox inside of others
-_MOST_ALTERNATIVES: Final = 1000
+_MOST_ALTERNATIVES: Final = 200
+_LONGEST: Final = 20_000  # characters that are read of a setting of tox
 _FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,-]*\})+):\s+(.*)$")
 
 
@@ -144,7 +145,7 @@ def _tox_commands(
 
 def _lines(text: str, name: str) -> list[str]:
     found = []
-    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+    for line in re.sub(r"\\\n\s*", " ", text[:_LONGEST]).splitlines():
         match = _FOR.match(line.strip())
         if match is not None and not any(_holds(one, name.split("-")) for one in _alternatives(match[1])):
             continue

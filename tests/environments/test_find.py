@@ -814,6 +814,13 @@ def test_many_options_of_python_take_no_time() -> None:
     assert time.process_time() - started < 2, "without the single pass it takes ten seconds"
 
 
+def test_a_long_condition_of_tox_takes_no_time() -> None:
+    started = time.process_time()
+    found = found_in("- run: tox", tox_dot_ini=f"[testenv]\ncommands =\n pytest\n {'{a,b}' * 60_000}: ruff\n")
+    assert found.recipe.tests == "pytest"
+    assert time.process_time() - started < 2, "read to its end it takes twelve seconds"
+
+
 def test_values_that_no_recipe_may_have_are_left_out() -> None:
     job = "runs-on: ubuntu-latest\ncontainer: {image: 'no image'}\nenv: {not-a-name: '1'}"
     found = found_in(f"- run: {json.dumps('make ' + 'x' * 19_990)}\n  env: {{A: b}}\n- run: pytest", job)
