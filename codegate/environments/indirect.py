@@ -29,7 +29,7 @@ _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
 _DEEPEST: Final = 4  # braces of tox inside of others
 _MOST_ALTERNATIVES: Final = 200
 _LONGEST: Final = 20_000  # characters that are read of a setting of tox
-_FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,-]*\})+):\s+(.*)$")
+_FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,!-]*\})+):\s+(.*)$")
 
 
 def indirect_texts(

@@ -583,7 +583,7 @@ TOX_TOML = '[tool.tox.env_run_base]\ncommands = [["pytest", "-v", {replace = "po
     [
         ({"tox.ini": TOX_INI}, "pytest --basetemp=/tmp/tox", {"LEVEL": "two"}),
         ({"tox.ini": "[testenv]\ncommands =\n py3{12,13},pypy3: pytest -v\n !py313: pytest\n"}, "pytest -v", {}),
-        ({"tox.ini": "[testenv]\ncommands =\n py{2,3}13-lint: ruff\n py13,!lint: pytest -v\n"}, "pytest -v", {}),
+        ({"tox.ini": "[testenv]\ncommands =\n py{2,3}13-lint: ruff\n {py13,!lint}: pytest -v\n"}, "pytest -v", {}),
         ({"tox.ini": "[testenv]\ncommands =\n " + "{a,b}" * 40 + ": ruff\n pytest -v\n"}, "pytest -v", {}),
         ({"pyproject.toml": TOX_TOML}, "pytest -v", {}),
     ],
