@@ -9,7 +9,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,6 +189,19 @@ def _whole(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError("a number is too long")
     return int(digits)
+
+
+def fits_pattern(text: str, pieces: Sequence[str]) -> bool:
+    """Return whether ``text`` is ``pieces`` with any text between them."""
+    # A regular expression of a hostile pattern, a megabyte of `*a`, takes half a minute to compile.
+    first, *others = pieces
+    if not others:
+        return text == first
+    at = len(first) if text.startswith(first) else len(text) + 1
+    for piece in others[:-1]:
+        found = text.find(piece, at)
+        at = found + len(piece) if found >= 0 else len(text) + 1
+    return len(text) - at >= len(others[-1]) and text.endswith(others[-1])
 
 
 def printable(part: object, most: int = 200) -> str:

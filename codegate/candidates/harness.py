@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from codegate.durable import sha256
-from codegate.strict import Strict
+from codegate.strict import Strict, fits_pattern
 
 Part = Literal["instructions", "skill", "sub-agent", "command", "servers", "settings"]
 """What a file is to an agent: ``servers`` and ``settings`` may name MCP servers and hooks."""
@@ -130,22 +130,10 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
             if part == "**":
                 reached = set(range(min(reached, default=len(names) + 1), len(names) + 1))
             else:
-                reached = {at + 1 for at in reached if at < len(names) and _name_fits(names[at], part)}
+                reached = {at + 1 for at in reached if at < len(names) and fits_pattern(names[at], part.split("*"))}
         if reached:
             return True
     return False
-
-
-def _name_fits(name: str, pattern: str) -> bool:
-    # No `fnmatch`: a regular expression of a hostile pattern, a megabyte of `*a`, takes half a minute to compile.
-    first, *others = pattern.split("*")
-    if not others:
-        return name == pattern
-    at = len(first) if name.startswith(first) else len(name) + 1
-    for piece in others[:-1]:
-        found = name.find(piece, at)
-        at = found + len(piece) if found >= 0 else len(name) + 1
-    return len(name) - at >= len(others[-1]) and name.endswith(others[-1])
 
 
 def longest_line(text: str) -> str:

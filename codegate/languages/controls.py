@@ -12,14 +12,12 @@ import string
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from glob import escape
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from codegate.durable import digest
 from codegate.languages.syntax import text_of, walk
-from codegate.strict import Strict
+from codegate.strict import Strict, fits_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -99,8 +97,7 @@ class EditableTest(Strict):
 
     def may_be(self, name: str) -> bool:
         """Return whether a run may report this test as ``name``."""
-        patterns = ("*".join(map(escape, one.split(HOLE))) for one in (self.name, f"{self.name} > {HOLE}"))
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
+        return any(fits_pattern(name, one.split(HOLE)) for one in (self.name, f"{self.name} > {HOLE}"))
 
 
 @dataclass(frozen=True)

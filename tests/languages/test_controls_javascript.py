@@ -1,5 +1,7 @@
 """Tests of JavaScript as they are written: their titles, where marks and words go, and what is flipped."""
 
+import time
+
 from codegate.languages.controls import HOLE, EditableTest
 from tests.languages.kit import changes, units_of
 
@@ -51,6 +53,14 @@ def test_titles_are_names_with_holes_for_what_a_run_completes() -> None:
     assert row.may_be("group > in x > row 1")
     assert row.may_be("group > in x > row 1 > a part of it")
     assert not row.may_be("group > in x > is 1")
+
+
+def test_a_title_of_many_holes_takes_no_time() -> None:
+    unit = units()[f"{HOLE}helped"].model_copy(update={"name": f"{HOLE}x" * 20_000})
+    started = time.process_time()
+    assert unit.may_be("yx" * 20_000)
+    assert not unit.may_be("y")
+    assert time.process_time() - started < 1, "as a regular expression it takes two seconds and more"
 
 
 def test_the_first_mark_is_where_a_test_begins_and_others_stand_behind_its_statements() -> None:
