@@ -230,7 +230,7 @@ class _Sections:
 
 
 def _shown(line: str, before: list[str]) -> str:
-    """Return the part of a line that is quoted, or "".
+    """Return the quoted part of a line, or "".
 
     ``before`` are the lines before it in the same text.
     """
