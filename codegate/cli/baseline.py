@@ -16,7 +16,7 @@ from codegate.gating.comparability import without_quarantined
 from codegate.gating.drift import BaselineDifference, Change, counts_of, difference_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
-from codegate.operations.baselines import check_new, keep, origin, pin, read_runs
+from codegate.operations.baselines import check_absent, origin, pin, read_runs, write_with_lock
 from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
 from codegate.strict import File, Folder
@@ -84,7 +84,7 @@ def refresh_command(
     )
     place = lock.parent / load_lock(lock).baseline
     say(f"stored against new samples: {change.words()}")
-    _conclude(made, keep(made, place, lock), place, lock, "refreshed", change)
+    _conclude(made, write_with_lock(made, place, lock), place, lock, "refreshed", change)
 
 
 @as_command(command, "reset")
@@ -106,10 +106,10 @@ def reset_command(
     """
     pinned = load_lock(lock)
     if out is not None:
-        check_new(out)
+        check_absent(out)
     made = pinning.reset(pinned, old, read_runs(runs, name), reason=reason, origin=origin(), min_samples=min_samples)
     place = out or lock.parent / pinned.baseline
-    _conclude(made, keep(made, place, lock), place, lock, f"{pinned.model} is replaced by")
+    _conclude(made, write_with_lock(made, place, lock), place, lock, f"{pinned.model} is replaced by")
 
 
 def _conclude(

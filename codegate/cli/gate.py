@@ -5,7 +5,7 @@ from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, load_pinned
 from codegate.operations.requests import Reports, RulesFrom
-from codegate.operations.rules import check_made_by
+from codegate.operations.rules import check_same_rules
 from codegate.operations.runs import gate
 from codegate.reporting import terms_of
 from codegate.running import Gate, Journal
@@ -37,7 +37,7 @@ def command(
     else:
         project = project_by(rules_from, config, baseline)
         settings = project.settings
-        check_made_by(journal.manifest, project)
+        check_same_rules(journal.manifest, project)
         if (by := project.gate or project.floors) is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))

@@ -26,7 +26,7 @@ from codegate.gating.trend import (
     matrix_of,
     series_of,
 )
-from codegate.operations.baselines import append, watch
+from codegate.operations.baselines import append_runs, watch
 from codegate.reporting import render_dashboard
 from codegate.running import load_run
 from codegate.strict import File
@@ -56,7 +56,7 @@ def append_command(
 
     RUN: folders of finished runs. Each candidate of a run gets one line. Runs that are there already are not added.
     """
-    added, entries = append(path, [load_run(folder) for folder in runs], name)
+    added, entries = append_runs(path, [load_run(folder) for folder in runs], name)
     for entry in added:
         say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems")
     others = ", the others were there" if len(added) < len(entries) else ""

@@ -27,15 +27,15 @@ from codegate.cli.workflows import (
     default_branch,
     own_action,
     path_for_workflows,
-    without_config,
     workflow_texts,
+    workflows_without_config,
 )
 from codegate.durable import write_atomic
 from codegate.environments import FoundRecipe, Recipe, recipe_yaml
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy
 from codegate.gating.pinning import BASELINE_SAMPLES
-from codegate.operations.project import Repository, look_at, try_on_head
+from codegate.operations.project import Repository, inspect_repository, try_on_head
 from codegate.operations.suites import read_recipe
 from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.config import load_config
@@ -114,7 +114,7 @@ def command(
     specs = named_candidates([candidate] if candidate else [], "--candidate")
     folder = os.path.normpath(path).replace(os.sep, "/")
     part = "" if folder == "." else folder
-    project = look_at(Path(), part, sandbox)
+    project = inspect_repository(Path(), part, sandbox)
     if project is not None:
         say(f"here: {project.words()}")
         if project.root:
@@ -178,7 +178,7 @@ def command(
             write_atomic(out, text.replace(comment, recipe_yaml(taken)).encode())
             say(f"wrote {out} again, with the recipe that works")
         found, correct = taken or found, tried is None
-    if others := without_config(files, configured):
+    if others := workflows_without_config(files, configured):
         say(
             f"{', '.join(map(str, others))} do not read {out}, which is not gated: copy them under other names, "
             f"the copies with `config: {configured}`, or replace them with --force."

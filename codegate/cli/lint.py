@@ -7,7 +7,7 @@ from typing import Annotated
 from codegate.cli.options import SuiteFolder, as_command
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, take_texts_over
+from codegate.operations.lint import FIXABLE, fix_suite, lint_suite, update_digests
 from codegate.suite import load_suite
 from codegate.wording import count_of
 
@@ -22,7 +22,7 @@ def command(
     Each finding is a line `CODE problem: message`. Nothing is executed; `codegate validate` proves by execution that
     each problem is sound. Exits 0 without findings, 3 with some, and 2 when the suite cannot be read at all.
     """
-    for path in take_texts_over(suite) if fix else ():
+    for path in update_digests(suite) if fix else ():
         say(f"{path}: the edited text is taken over, which changes the suite's digest")
     loaded = fix_suite(load_suite(suite)) if fix else load_suite(suite)
     found = lint_suite(loaded, datetime.now(UTC).date())

@@ -54,7 +54,7 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
     with interrupted_as(UNWRITTEN):
         choice, resume = shard_choice(request.shard, request.run_id), request.resume
         planned = Journal.open(resume).manifest if resume is not None else None
-        partial = request.on_some or (planned is not None and planned.part is not None)
+        partial = request.is_restricted or (planned is not None and planned.part is not None)
         asked = request.baseline is not None or request.rules_from is not None
         ungated = planned is not None and planned.no_gate and not asked
         gated = not (request.no_gate or ungated or partial)

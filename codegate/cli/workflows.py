@@ -67,7 +67,7 @@ def path_for_workflows(path: Path) -> str:
     return named
 
 
-def without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
+def workflows_without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
     """Return the workflows there that do not read ``config``.
 
     ``texts`` are those that would.

@@ -25,7 +25,7 @@ from codegate.github.nightly import nightly
 from codegate.github.pinned import fetch_pinned
 from codegate.github.publish import publish
 from codegate.github.report import report
-from codegate.github.resume import fetch_run, with_resumption, without_command
+from codegate.github.resume import fetch_run, with_resumption, with_workflow_advice
 from codegate.github.step import (
     COMMENT_URL,
     NO_SECRETS,
@@ -62,7 +62,7 @@ def command(reap: bool) -> ExitCode:
     if reap:
         return reap_action(os.environ)
     if os.getpid() == 1:
-        leave_to_child()
+        run_in_child()
     if script := os.environ.get("INPUT_RUN", "").strip():
         with contextlib.suppress(UsageError):  # a script need not be about an event
             event = with_merged_base(read_event(os.environ), Path())
@@ -87,7 +87,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
             job = _with_event(job)
             result = _run(job)
         except CodegateError as error:
-            result = fault_result(without_command(error))
+            result = fault_result(with_workflow_advice(error))
         except KeyboardInterrupt:
             result = fault_result(Interrupted("the step was cancelled."))
         except Exception:
@@ -272,7 +272,7 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
                     os.lchown(Path(parent) / name, owner.st_uid, owner.st_gid)
 
 
-def leave_to_child() -> None:
+def run_in_child() -> None:
     """Fork; return in the child, and wait in the parent.
 
     The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and process 1 has

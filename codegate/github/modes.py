@@ -13,8 +13,8 @@ from codegate.gating import Baseline, Download
 from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.event import UNKNOWN_WORKFLOW
-from codegate.github.resume import resumed
-from codegate.github.step import Annotation, Job, Result, figures, verdict_annotations
+from codegate.github.resume import with_downloaded_run
+from codegate.github.step import Annotation, Job, Result, step_outputs, verdict_annotations
 from codegate.github.workflow import fault_summary, notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
@@ -248,7 +248,7 @@ def run_spec(
     sandbox = "docker" if wanted in {"auto", "bwrap"} else wanted
     if not gated:
         spec = replace(spec, gate=None, floors=None)
-    return resumed(replace(spec, sandbox=sandbox, out=job.folder, shard=inputs.shard), job)
+    return with_downloaded_run(replace(spec, sandbox=sandbox, out=job.folder, shard=inputs.shard), job)
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:
@@ -272,7 +272,7 @@ def _compared(job: Job, project: Project, report: Report) -> Result:
         wanted = "fail"
     return Result(
         report.exit_code,
-        figures(report.view, report.exit_code),
+        step_outputs(report.view, report.exit_code),
         render_markdown(report.view) + notes_summary(project.notes),
         verdict_annotations(report.verdicts, report.exit_code, wanted),
         wanted,

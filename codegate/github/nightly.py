@@ -22,7 +22,7 @@ from codegate.github.artifacts import (
 )
 from codegate.github.event import UNKNOWN_WORKFLOW
 from codegate.github.modes import log_report, progress_to, run_spec
-from codegate.github.step import Annotation, Job, Result, figures
+from codegate.github.step import Annotation, Job, Result, step_outputs
 from codegate.github.workflow import notes_summary
 from codegate.operations import baselines, runs
 from codegate.operations.rules import Project, Skipped, check_destinations
@@ -69,8 +69,8 @@ def nightly(job: Job, project: Project) -> Result:
         job.log.log(end.words)
     report = runs.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)
     log_report(job, project, report)
-    outputs = figures(report.view, report.exit_code)
-    baselines.append(history, [report.run])
+    outputs = step_outputs(report.view, report.exit_code)
+    baselines.append_runs(history, [report.run])
     found = baselines.watch(history, pinned)
     page = inputs.reports / DASHBOARD
     page.parent.mkdir(exist_ok=True)

@@ -25,7 +25,7 @@ from codegate.github.artifacts import (
     read_members,
 )
 from codegate.github.event import Event
-from codegate.operations.pinned import Pinned, Source, find_pinned
+from codegate.operations.pinned import PinnedBaseline, Source, find_pinned
 from codegate.strict import printable
 from codegate.wording import count_of
 
@@ -36,7 +36,7 @@ _MOST_MENTIONED: Final = 5
 _OCTETS: Final = "application/octet-stream"
 
 
-def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
+def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> PinnedBaseline:
     """Return the baseline for ``event``, downloaded if necessary.
 
     ``name`` is the lock's path in the workspace.

@@ -37,7 +37,7 @@ _UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", 
 
 
 @dataclass(frozen=True)
-class Posted:
+class PostResult:
     """The result of a post: its address, or a warning."""
 
     did: Literal["created", "updated", "unchanged", "closed", "nothing"]
@@ -45,7 +45,7 @@ class Posted:
     warning: str | None = None
 
 
-def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
+def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> PostResult:
     """Create or update the comment marked with ``key``.
 
     Further comments with this mark are deleted. Without ``begin``, none is created. ``number`` is the issue's or pull
@@ -57,7 +57,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
     def own(login: str) -> list[dict[str, Any]]:
         return sorted((item for item in github.pages(path) if _is_own(item, key, login)), key=item_number)
 
-    def post() -> Posted:
+    def post() -> PostResult:
         login = _login(github)
         there = own(login)
         while there:
@@ -66,7 +66,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
             except NotFound:  # deleted meanwhile
                 there = there[1:]
         if not begin:
-            return Posted("nothing")
+            return PostResult("nothing")
         made = _create(github, path, {"body": text}, lambda: own(login))
         author = _author(made)
         if author not in {login, None}:  # an app's login is known from what it has written
@@ -78,7 +78,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
     return _attempt(f"The comment on #{number}", post)
 
 
-def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
+def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> PostResult:
     oldest, *others = there
     comments = github.repo("issues/comments")
     for item in others:
@@ -89,7 +89,7 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
     return _posted("updated", github.send("PATCH", f"{comments}/{item_number(oldest)}", {"body": text}))
 
 
-def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
+def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> PostResult:
     """Open or update an issue; close it after recovery.
 
     The issue is found again by a hidden first line with ``key``. ``regressed`` false means a recovery, so do not call
@@ -101,7 +101,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
         found = github.pages(issues, state="open", sort="created", direction="asc")
         return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
 
-    def post() -> Posted:
+    def post() -> PostResult:
         login = _login(github)
         there = own(login)
         if regressed and not there:
@@ -112,7 +112,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
         if regressed:
             path = f"{issues}/{item_number(there[0], 'number')}"
             return _posted("updated", github.send("PATCH", path, {"body": text}))
-        done = Posted("nothing")
+        done = PostResult("nothing")
         for item in reversed(there):  # the oldest last: its address is the one to return
             path = f"{issues}/{item_number(item, 'number')}"
             github.send("POST", f"{path}/comments", {"body": text})
@@ -142,7 +142,7 @@ def post_check(
     *,
     details_url: str | None = None,
     on_inconclusive: OnInconclusive = "neutral",
-) -> Posted:
+) -> PostResult:
     """Create a check run on a pull request's head commit.
 
     Pull requests do not show checks of the merge commit (``GITHUB_SHA``). ``kind`` is the verdict, or the kind of a
@@ -170,7 +170,7 @@ def marker(key: str) -> str:
     return f"<!-- codegate:v1:{key} -->"
 
 
-def name_of(words: Sequence[str], more: Sequence[str] = (), *, unique: bool = True) -> str:
+def plain_name(words: Sequence[str], more: Sequence[str] = (), *, unique: bool = True) -> str:
     """Return words as one name of letters, digits and dashes.
 
     A digest follows where letters alone could make two names equal: other alphabets, a long name, ``more`` words, and
@@ -183,20 +183,20 @@ def name_of(words: Sequence[str], more: Sequence[str] = (), *, unique: bool = Tr
     return "-".join(filter(None, [readable, digest([*words, *more])[:_DIGEST]]))
 
 
-def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: object) -> Posted:
+def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: object) -> PostResult:
     url = answer.get("html_url") if isinstance(answer, dict) else None
     known = isinstance(url, str) and re.fullmatch(r"https?://[!-~]{1,2000}", url)
-    return Posted(did, url if known else None)
+    return PostResult(did, url if known else None)
 
 
-def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
+def _attempt(what: str, post: Callable[[], PostResult]) -> PostResult:
     try:
         return post()
     except Forbidden as error:  # the first request only reads, and a token that may do no more cannot post
         needed = Forbidden(error.cause, error.permission.replace(": read", ": write"))
-        return Posted("nothing", warning=f"{what} could not be written. {needed}")
+        return PostResult("nothing", warning=f"{what} could not be written. {needed}")
     except GitHubError as error:
-        return Posted("nothing", warning=f"{what} could not be written. {error}")
+        return PostResult("nothing", warning=f"{what} could not be written. {error}")
 
 
 def _login(github: GitHub) -> str:

@@ -9,7 +9,7 @@ import requests
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs
-from codegate.github.posts import Posted, name_of, post_check, post_comment, post_issue
+from codegate.github.posts import PostResult, plain_name, post_check, post_comment, post_issue
 from codegate.github.step import Job, Result
 from codegate.reporting import COMMENT_LIMIT, NO_BASELINE, one_line, render_comment, render_notice
 
@@ -30,7 +30,7 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
     """
     words = (environment.get("GITHUB_WORKFLOW", ""), environment.get("GITHUB_JOB", ""), inputs.suite or "")
     more = (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)
-    return name_of(words, more, unique=_is_unique(*words)) or "gate"
+    return plain_name(words, more, unique=_is_unique(*words)) or "gate"
 
 
 def _is_unique(workflow: str, job: str, suite: str) -> bool:
@@ -51,7 +51,7 @@ def publish(result: Result, job: Job) -> str | None:
     if event is None or github is None:
         return None
     key, kind = gate_key(job.environment, inputs), result.verdict
-    stopped, posted = kind == "interrupted", list[Posted]()
+    stopped, posted = kind == "interrupted", list[PostResult]()
     if inputs.mode == "nightly" and inputs.issue and kind in {"regressed", "pass"}:
         posted.append(post_issue(github, key, _body(result, event), kind == "regressed"))
     elif inputs.mode in {"gate", "merge"} and inputs.shard is None:
@@ -74,7 +74,7 @@ def publish(result: Result, job: Job) -> str | None:
         try:
             post_message(job.environment, one_line(f"codegate ({key}): {notices} {event.run_url or ''}", _MESSAGE))
         except CodegateError as error:
-            posted.append(Posted("nothing", warning=str(error)))
+            posted.append(PostResult("nothing", warning=str(error)))
     for one in posted:
         if one.warning:
             job.log.warn(one.warning)

@@ -100,7 +100,7 @@ def _unpack(github: GitHub, artifact: Artifact, folder: Path) -> None:
     Journal.open(folder).load()
 
 
-def resumed(spec: RunSpec, job: Job) -> RunSpec:
+def with_downloaded_run(spec: RunSpec, job: Job) -> RunSpec:
     """Return ``spec``, changed to resume a downloaded run, if any."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
@@ -115,7 +115,7 @@ def resumed(spec: RunSpec, job: Job) -> RunSpec:
     return replace(spec, out=None, resume=job.folder)
 
 
-def without_command(error: CodegateError) -> CodegateError:
+def with_workflow_advice(error: CodegateError) -> CodegateError:
     """Return ``error`` with advice that fits a workflow."""
     if isinstance(error, Unfinished):  # a shard; its folder here is gone with the container
         remedy = f"Choose {_FAILED}: with `resume: auto` each shard goes on where it stopped. A limit is raised first."

@@ -105,7 +105,7 @@ class Result:
         return ExitCode.PASS if self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail" else self.code
 
 
-def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
+def step_outputs(view: ReportView, code: ExitCode) -> dict[str, str]:
     """Return the step's outputs: the worst candidate's rates and verdict.
 
     Without a verdict, ``code`` 0 gives ``ungated``, any other ``infrastructure``.

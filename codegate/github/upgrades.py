@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError, NotFound
-from codegate.github.posts import name_of
+from codegate.github.posts import plain_name
 from codegate.github.step import Annotation, Job, Result
 from codegate.github.workflow import notes_summary
-from codegate.operations.upgrades import Upgrade, find_upgrades, upgraded
+from codegate.operations.upgrades import Upgrade, find_upgrades, with_upgrade
 from codegate.running import CONFIG_NAME
 from codegate.strict import read_text
 from codegate.suite.reader import MAX_YAML_BYTES
@@ -46,7 +46,7 @@ def upgrades(job: Job) -> Result:
         state = ""
         if one.to is not None:
             try:
-                state = _propose(github, one, upgraded(text, one, path), path, base, event.sha)
+                state = _propose(github, one, with_upgrade(text, one, path), path, base, event.sha)
             except GitHubError as error:
                 failed.append(f"{one.title}: {error}")
         lines.append(f"{one.words()}{state and f': {state}'}")
@@ -59,7 +59,7 @@ def upgrades(job: Job) -> Result:
 
 
 def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, commit: str) -> str:
-    branch = f"codegate/upgrade-{name_of([upgrade.pinned], [path] if path != CONFIG_NAME else [])}"
+    branch = f"codegate/upgrade-{plain_name([upgrade.pinned], [path] if path != CONFIG_NAME else [])}"
     owner, pulls = github.repository.partition("/")[0], github.repo("pulls")
     every = list(github.pages(pulls, head=f"{owner}:{branch}", base=base, state="all"))
     there = next((pull for pull in every if pull.get("state") == "open"), None)

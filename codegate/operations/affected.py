@@ -26,7 +26,7 @@ _MAX_LINKS: Final = 40  # on one path, as Linux has it
 
 
 @dataclass(frozen=True)
-class Affected:
+class AffectedFiles:
     """The files that a gate reads, and the changed ones.
 
     Attributes:
@@ -38,7 +38,7 @@ class Affected:
     files: Mapping[str, str]
 
 
-def affected(repository: Path, base: str, head: str, config: str, also: Sequence[str]) -> Affected:
+def affected(repository: Path, base: str, head: str, config: str, also: Sequence[str]) -> AffectedFiles:
     """Return the files that the gate reads and ``head`` changes.
 
     Changes are those since the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
@@ -61,7 +61,7 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
             "Give the path of the configuration with --config.",
         )
     changed = sorted(_changed(repository, *commits))
-    return Affected(watched, {path: what for path in changed if (what := _role(path, watched)) is not None})
+    return AffectedFiles(watched, {path: what for path in changed if (what := _role(path, watched)) is not None})
 
 
 def _from_the_top(path: str) -> str:

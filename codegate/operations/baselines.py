@@ -75,15 +75,15 @@ def pin(
             raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
         pinned = load_lock(lock)
     if not replace:
-        check_new(out)
+        check_absent(out)
     if added_to is None:
         made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
     else:
         made, _ = pinning.refresh(added_to, runs, origin=origin(), min_samples=min_samples)
-    return made, keep(made, out, lock, transport, environments)
+    return made, write_with_lock(made, out, lock, transport, environments)
 
 
-def keep(
+def write_with_lock(
     made: Baseline,
     out: Path,
     lock: Path,
@@ -102,7 +102,7 @@ def keep(
     return write_lock(lock, out, transport, environments)
 
 
-def check_new(path: Path) -> None:
+def check_absent(path: Path) -> None:
     """Raise UsageError if ``path`` exists; it may be pinned."""
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
@@ -149,7 +149,7 @@ def _commit(value: str | None) -> str | None:
     return text if len(text) in {40, 64} and set(text) <= set("0123456789abcdef") else None
 
 
-def append(
+def append_runs(
     history: Path, runs: Sequence[Run], name: str | None = None
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
     """Append finished runs to a history, a line per candidate.

@@ -54,7 +54,7 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
     return tuple(found)
 
 
-def take_texts_over(folder: Path) -> tuple[str, ...]:
+def update_digests(folder: Path) -> tuple[str, ...]:
     """Update stored digests of edited files; return the files.
 
     The files are recipes, resolved versions and statements; their digests are in suite.yml and problem.yml.
@@ -64,17 +64,17 @@ def take_texts_over(folder: Path) -> tuple[str, ...]:
     for environment in manifest.environments:
         for name, key, known in ((RECIPE, "recipe", environment.recipe), (RESOLVED, "resolved", environment.resolved)):
             path = f"environments/{environment.id}/{name}"
-            if _take_over(folder, path, "suite.yml", key, known, behind=environment.id):
+            if _update_digest(folder, path, "suite.yml", key, known, behind=environment.id):
                 changed.append(path)
     for problem in manifest.problems:
         stored = read_yaml(path_inside(folder, f"problems/{problem}") / "problem.yml", StoredProblemManifest)
         path, known = f"problems/{problem}/statement.md", stored.statement.sha256
-        if _take_over(folder, path, f"problems/{problem}/problem.yml", "sha256", known):
+        if _update_digest(folder, path, f"problems/{problem}/problem.yml", "sha256", known):
             changed.append(path)
     return tuple(changed)
 
 
-def _take_over(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
+def _update_digest(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
     """Replace a file's stored digest; return whether it changed.
 
     The file ``path`` is in ``folder``. ``manifest`` is the file that has the digest ``known`` under ``key``, after the

@@ -49,7 +49,7 @@ class NoBaseline(CodegateError):
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedBaseline:
     """A verified baseline with its lock, and their bytes.
 
     ``source`` names where the bytes came from. ``notes`` are sentences for the report, if anything is unusual.
@@ -63,7 +63,7 @@ class Pinned:
     notes: tuple[str, ...]
 
 
-def only_here(lock: Lock) -> Iterator[Source]:
+def explain_no_download(lock: Lock) -> Iterator[Source]:
     """Yield an error that explains why nothing is downloaded.
 
     Yield nothing if the lock names no place to download from.
@@ -77,8 +77,8 @@ def find_pinned(
     workspace: Path,
     base: str | None,
     github: GitHub | None = None,
-    fetched: Callable[[Lock], Iterator[Source]] = only_here,
-) -> Pinned:
+    fetched: Callable[[Lock], Iterator[Source]] = explain_no_download,
+) -> PinnedBaseline:
     """Return the baseline that the lock pins, verified.
 
     ``name`` is the lock's path in the commit ``base`` (None: in the tree); links in it are not followed, because a pull
@@ -114,7 +114,7 @@ def find_pinned(
         except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
             raise NoBaseline(error.cause, error.remedy, tuple(refused)) from error
         used = [*refused, f"The baseline came from {source}."] if refused else []
-        return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
+        return PinnedBaseline(baseline, data, lock, lock_data, source, (*changed, *used))
     cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
     workflow = lock.transport.workflow if lock.transport is not None and lock.transport.artifact is not None else ""
     new = f": run {printable(workflow)} on the default branch with the pinned model" if workflow else ""

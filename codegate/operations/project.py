@@ -70,7 +70,7 @@ class Repository:
         return ", ".join([*parts, *([f"{self.slug} on GitHub"] if self.slug else [])])
 
 
-def look_at(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
+def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
     """Inspect a repository; None if it is no git repository.
 
     ``path`` is the folder of the project in it; ``sandbox`` is where the proposed recipes have to run.

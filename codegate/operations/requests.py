@@ -102,7 +102,7 @@ class RunRequest(RunLimits, SuiteRequest):
 
     def _conflicts(self) -> Conflicts:
         yield (
-            self.on_some and (self.resume or self.shard or self.baseline),
+            self.is_restricted and (self.resume or self.shard or self.baseline),
             "--limit and --problem try some problems out, in a run of their own that nothing is compared with.",
             "Leave out --resume, --shard and --baseline.",
         )
@@ -119,7 +119,7 @@ class RunRequest(RunLimits, SuiteRequest):
         )
 
     @property
-    def on_some(self) -> bool:
+    def is_restricted(self) -> bool:
         """Return whether the options restrict the run to some problems."""
         return self.limit is not None or bool(self.problems)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from codegate.candidates import CandidateSpec, Prices, list_entry, with_helper_prices
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy
-from codegate.operations.pinned import Pinned, find_pinned
+from codegate.operations.pinned import PinnedBaseline, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
 from codegate.running.config import candidate_files, load_config, with_prices
 from codegate.running.outcome import RunManifest
@@ -73,7 +73,7 @@ class Project:
     transcripts: Path
     changed: tuple[str, ...] = ()
     trusted: tuple[CandidateSpec, ...] = ()
-    pinned: Pinned | None = None
+    pinned: PinnedBaseline | None = None
     baseline: Baseline | None = None
     images: Mapping[str, str] = field(default_factory=dict)
     keyless: frozenset[str] = frozenset()
@@ -148,7 +148,7 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
         yield project
 
 
-def check_made_by(manifest: RunManifest, project: Project) -> None:
+def check_same_rules(manifest: RunManifest, project: Project) -> None:
     """Raise UsageError if a run was made by other rules.
 
     Suite, grader, prompts and problems have to be the project's.

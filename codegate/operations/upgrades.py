@@ -128,7 +128,7 @@ def find_upgrades(path: Path) -> Upgrades:
                 found |= {upgrade: None} if upgrade is not None else {}
     for one in [one for one in found if one.to is not None]:
         try:
-            upgraded(read_text(path, MAX_YAML_BYTES), one, path.name)
+            with_upgrade(read_text(path, MAX_YAML_BYTES), one, path.name)
         except UsageError as error:
             del found[one]
             unknown[f"{one.words()}. {error}"] = None
@@ -167,10 +167,10 @@ def _agent(spec: CandidateSpec) -> Upgrade | None:
 
 def write_upgrade(path: Path, upgrade: Upgrade) -> None:
     """Write the new version into ``codegate.yml``, changing nothing else."""
-    write_atomic(path, upgraded(read_text(path, MAX_YAML_BYTES), upgrade, str(path)).encode("utf-8"))
+    write_atomic(path, with_upgrade(read_text(path, MAX_YAML_BYTES), upgrade, str(path)).encode("utf-8"))
 
 
-def upgraded(text: str, upgrade: Upgrade, place: str) -> str:
+def with_upgrade(text: str, upgrade: Upgrade, place: str) -> str:
     """Return a configuration's text with the upgrade, its layout kept.
 
     ``place`` names the configuration in messages.

@@ -9,7 +9,7 @@ from typing import Final
 from codegate.gating.estimates import Difference, Estimate, mean_rate, pooled_share, share_difference
 from codegate.gating.samples import most_frequent
 from codegate.gating.statistics import holm, mcnemar
-from codegate.reporting.correctness import Graded, Samples, correctness
+from codegate.reporting.correctness import GradedSample, Samples, correctness
 from codegate.running import Outcome
 
 DATE_TAG: Final = "date"
@@ -122,7 +122,7 @@ def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]
     )
 
 
-def _rate(samples: Sequence[Graded], name: str) -> float:
+def _rate(samples: Sequence[GradedSample], name: str) -> float:
     return sum(sample.failure == name for sample in samples) / len(samples)
 
 
@@ -194,5 +194,5 @@ def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples)
     )
 
 
-def _passed(samples: Sequence[Graded]) -> float:
+def _passed(samples: Sequence[GradedSample]) -> float:
     return sum(sample.passed for sample in samples) / len(samples)

@@ -18,7 +18,7 @@ from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
-from codegate.reporting.problems import FEW, MOST_LISTED, Room, problem_view
+from codegate.reporting.problems import FEW, MOST_LISTED, TextBudget, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
 from codegate.running import Outcome, Run
@@ -37,7 +37,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
     """Compute everything that the reports on these runs show."""
-    room, talk = Room(_REPORT_LIMIT), Room(_TRANSCRIPT_ROOM)
+    room, talk = TextBudget(_REPORT_LIMIT), TextBudget(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
     several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}

@@ -12,7 +12,7 @@ from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures
 from codegate.reporting.cells import Name, Table
 from codegate.reporting.figures import Figure
-from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
+from codegate.reporting.markdown import SHORT, escape, markdown_template, render_to_limit
 from codegate.reporting.measure_table import figures_of_cost
 from codegate.reporting.plain import one_line
 from codegate.reporting.table import newly_failing
@@ -93,7 +93,7 @@ def render_comment(
         "first_failures": lambda verdict: _failure_second(newly_failing(view, verdict)),
     }
     template = markdown_template("comment.md.j2")
-    return fitted(lambda most: template.render(context, most=most), max(limit, _LEAST), _ROWS)
+    return render_to_limit(lambda most: template.render(context, most=most), max(limit, _LEAST), _ROWS)
 
 
 def _failure_second(found: Table) -> Table:

@@ -13,7 +13,7 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedSample:
     """A graded sample: whether it passed, and its score.
 
     ``score`` is 0..100, None if not kept.
@@ -24,7 +24,7 @@ class Graded:
     failure: str | None
 
 
-Samples = Mapping[str, Sequence[Graded]]
+Samples = Mapping[str, Sequence[GradedSample]]
 """The graded samples of each problem that has any."""
 
 
@@ -46,16 +46,16 @@ class Correctness:
 def graded_baseline(baseline: CandidateSamples) -> Samples:
     """Return the graded samples of a baseline by problem."""
     return by_problem(
-        (problem, Graded(sample.passed, sample.score, one_line(sample.failure) if sample.failure else None))
+        (problem, GradedSample(sample.passed, sample.score, one_line(sample.failure) if sample.failure else None))
         for problem, samples in baseline.samples.items()
         for sample in samples
         if sample.passed is not None
     )
 
 
-def by_problem(graded: Iterable[tuple[str, Graded]]) -> Samples:
+def by_problem(graded: Iterable[tuple[str, GradedSample]]) -> Samples:
     """Group graded samples by problem, in their order."""
-    found: dict[str, list[Graded]] = {}
+    found: dict[str, list[GradedSample]] = {}
     for problem, sample in graded:
         found.setdefault(problem, []).append(sample)
     return found

@@ -11,7 +11,7 @@ from codegate.gating.history import HistoryEntry
 from codegate.gating.people import People
 from codegate.gating.trend import Alarm, Series, days_since, matrix_of, series_of
 from codegate.reporting import figures
-from codegate.reporting.page import Point, page_template, place
+from codegate.reporting.page import Point, chart_point, page_template
 from codegate.reporting.plain import one_line
 from codegate.wording import count_of
 
@@ -28,7 +28,7 @@ def chart_points(series: Series) -> tuple[Point, ...]:
     points = []
     for (entry, rate), time in zip(runs, times, strict=True):
         words = one_line(f"{entry.at[:10]}: {rate.words()}, {entry.model}")
-        points.append(place((time - first) / length, rate, words, new=entry.model != before))
+        points.append(chart_point((time - first) / length, rate, words, new=entry.model != before))
         before = entry.model
     return tuple(filter(None, points))
 

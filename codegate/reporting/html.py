@@ -12,7 +12,7 @@ from codegate.reporting import figures, table
 from codegate.reporting.cells import Name, Table, bug, links
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time
-from codegate.reporting.page import WIDTH, Point, page_template, place
+from codegate.reporting.page import WIDTH, Point, chart_point, page_template
 from codegate.reporting.plain import one_line
 from codegate.reporting.view import Cell, ReportView
 
@@ -65,10 +65,15 @@ def _cost_points(view: ReportView) -> tuple[Point, ...]:
     costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
     most = max((cost for _, cost in costs if cost), default=0.0)
     points = [
-        place(cost / most, entry.pass_rate, f"{entry.label}: {figures.share(entry.pass_rate)}, {figures.dollars(cost)}",
-              one_line(entry.label, 40))
-        for entry, cost in costs if cost is not None and most
-    ]  # fmt: skip
+        chart_point(
+            cost / most,
+            entry.pass_rate,
+            f"{entry.label}: {figures.share(entry.pass_rate)}, {figures.dollars(cost)}",
+            one_line(entry.label, 40),
+        )
+        for entry, cost in costs
+        if cost is not None and most
+    ]
     known = tuple(filter(None, points))
     return known if len(known) > 1 else ()
 

@@ -136,7 +136,7 @@ def markdown_template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def fitted(render: Callable[[int], str], limit: int, most: int) -> str:
+def render_to_limit(render: Callable[[int], str], limit: int, most: int) -> str:
     """Render with as many table rows as ``limit`` allows.
 
     ``render`` gets the number of rows that a table may have, at most ``most``; ``limit`` is in bytes of UTF-8. If even
@@ -173,4 +173,6 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
     """Render the report as Markdown of at most ``limit`` bytes."""
     template = markdown_template("report.md.j2")
     view = replace(view, verdicts=worst_first(view.verdicts))
-    return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))
+    return render_to_limit(
+        lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000)
+    )

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from codegate.candidates import CandidateSpec, Prices, Usage, cost, with_helper_prices
 from codegate.gating.estimates import Estimate, empirical_quantile, mean_of_problems, pooled_share, ratio
 from codegate.reporting.breakdown import FailureShare, TagMeasures, Turn, failure_shares, tag_measures, turns
-from codegate.reporting.correctness import Correctness, Graded, Samples, by_problem, correctness
+from codegate.reporting.correctness import Correctness, GradedSample, Samples, by_problem, correctness
 from codegate.reporting.weighted import WeightedScore, weighted_score
 from codegate.running import Outcome, ScoreWeights
 from codegate.running.endings import limit_advice
@@ -116,7 +116,7 @@ class Measures:
 def graded_samples(found: Outcomes) -> Samples:
     """Return a candidate's graded samples, by problem."""
     return by_problem(
-        (problem, Graded(grade.resolved, grade.score, grade.failure))
+        (problem, GradedSample(grade.resolved, grade.score, grade.failure))
         for problem, outcomes in found.items()
         for outcome in outcomes
         if (grade := outcome.grade) is not None

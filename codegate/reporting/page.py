@@ -99,7 +99,7 @@ class Point:
     new: bool = False
 
 
-def place(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
+def chart_point(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
     """Return the chart point of ``rate``, None if unknown.
 
     ``at`` is its horizontal position, as a share of the chart's width; the top is 100 %. ``words`` describe the point,

@@ -42,7 +42,7 @@ _LONGEST: Final = 500  # characters of a line that are compared
 
 
 @dataclass
-class Room:
+class TextBudget:
     """The number of characters left for a report's long texts."""
 
     characters: int
@@ -68,8 +68,8 @@ def problem_view(
     columns: Sequence[tuple[Run, CandidateSpec]],
     outcomes: Sequence[Mapping[str, list[Outcome]]],
     evidence: Evidence,
-    room: Room,
-    talk: Room,
+    room: TextBudget,
+    talk: TextBudget,
 ) -> ProblemView:
     """Return one problem's row, with its attempts and long texts.
 
@@ -104,7 +104,12 @@ def problem_view(
 
 
 def _cell(
-    run: Run, name: str, made: Sequence[Outcome], said: Callable[[Outcome], Sequence[Message]], talk: Room, room: Room
+    run: Run,
+    name: str,
+    made: Sequence[Outcome],
+    said: Callable[[Outcome], Sequence[Message]],
+    talk: TextBudget,
+    room: TextBudget,
 ) -> Cell:
     grades = [outcome.grade for outcome in made if outcome.grade is not None]
     passed = sum(grade.resolved for grade in grades)
@@ -129,7 +134,7 @@ def _cell(
     )
 
 
-def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: Room, room: Room) -> AttemptView:
+def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: TextBudget, room: TextBudget) -> AttemptView:
     attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
     failing = [test for test in grade.tests if test.status != "passed"] if grade else []
     dropped = [path.shown for path in attempt.dropped] if attempt else []

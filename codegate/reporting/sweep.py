@@ -152,7 +152,9 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
         effects=_effects({(change, None): tables for change, tables in found.items()}, test),
         cohorts=_effects(by_tag, test),
         problems=tuple(sorted(problems, key=lambda one: (one.p, -abs(one.difference.value or 0), one.where))),
-        limits=_limits([strata for tables in found.values() for strata in tables.values()], max(len(single), 1)),
+        limits=_too_few_samples_note(
+            [strata for tables in found.values() for strata in tables.values()], max(len(single), 1)
+        ),
     )
 
 
@@ -293,7 +295,7 @@ def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
     return fell.baseline_rate, fell.candidate_rate, Difference(fell.n, fell.difference, low, high), p
 
 
-def _limits(every: Sequence[_Strata], comparisons: int) -> str:
+def _too_few_samples_note(every: Sequence[_Strata], comparisons: int) -> str:
     """Return a note if single problems cannot be compared.
 
     They cannot if each has too few samples; else "". ``comparisons`` is the number of significance tests that Holm's

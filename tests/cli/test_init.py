@@ -19,7 +19,7 @@ from codegate.cli.init import command
 from codegate.cli.workflows import PLACEHOLDER
 from codegate.environments import Recipe, parse_recipe
 from codegate.errors import UsageError
-from codegate.operations.project import look_at
+from codegate.operations.project import inspect_repository
 from codegate.running.config import load_config
 from codegate.suite import Suite
 from tests.kit.repository import commit_all, make_repository, run_git
@@ -552,6 +552,6 @@ def test_a_clone_without_some_of_its_files_is_told(repository: Path) -> None:
     commit_all(repository)
     name = run_git(repository, "rev-parse", "HEAD:only.txt")
     (repository / ".git/objects" / name[:2] / name[2:]).unlink()
-    project = look_at(repository)
+    project = inspect_repository(repository)
     assert project is not None
     assert project.words().startswith("HEAD cannot be read (objects are missing from ")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.operations.upgrades import Upgrade, upgraded
+from codegate.operations.upgrades import Upgrade, with_upgrade
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.scripted_model import Say
 from tests.kit.stand_in import StandIn
@@ -196,21 +196,21 @@ MINI = Upgrade("model", "openai", "m-1-2025-01-01", "m-2-2026-01-01")
 )
 def test_only_what_the_proposal_is_about_is_replaced(text: str) -> None:
     """``PINNED`` stands for what is replaced."""
-    assert upgraded(text.replace("PINNED", MINI.now), MINI, "codegate.yml") == text.replace("PINNED", str(MINI.to))
+    assert with_upgrade(text.replace("PINNED", MINI.now), MINI, "codegate.yml") == text.replace("PINNED", str(MINI.to))
 
 
 def test_what_was_quoted_stays_quoted() -> None:
-    assert upgraded("candidates: ['openai:m-1-2025-01-01']\n", MINI, "codegate.yml") == (
+    assert with_upgrade("candidates: ['openai:m-1-2025-01-01']\n", MINI, "codegate.yml") == (
         'candidates: ["openai:m-2-2026-01-01"]\n'
     )
 
 
 def test_a_version_that_yaml_takes_for_a_number_is_quoted() -> None:
     text = "candidates:\n- {agent: aider, version: 0.86.2, model: 'openai:m-2025-01-01'}\n"
-    assert 'version: "1.0",' in upgraded(text, Upgrade("agent", "aider", "0.86.2", "1.0"), "codegate.yml")
+    assert 'version: "1.0",' in with_upgrade(text, Upgrade("agent", "aider", "0.86.2", "1.0"), "codegate.yml")
 
 
 def test_what_cannot_be_replaced_is_said_with_its_place() -> None:
     text = 'candidates: ["openai:m-1-2025-01-0\\x32"]\n'
     with pytest.raises(UsageError, match=r"codegate\.yml: openai:m-1-2025-01-01 is not there"):
-        upgraded(text, MINI, "codegate.yml")
+        with_upgrade(text, MINI, "codegate.yml")

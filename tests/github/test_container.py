@@ -14,7 +14,7 @@ PROGRAM = """
 import sys, time
 from codegate.github import entry
 entry._STOP_SECONDS = {stop}
-entry.leave_to_child()
+entry.run_in_child()
 print("ready", flush=True)
 {rest}
 """

@@ -16,7 +16,7 @@ from codegate.gating import Baseline, Download, Origin, pin
 from codegate.gating.baseline import encode_file, write_baseline, write_lock
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import fetch_pinned
-from codegate.operations.pinned import NoBaseline, Pinned
+from codegate.operations.pinned import NoBaseline, PinnedBaseline
 from tests.gating.sampling import NOON, part, uniform
 from tests.github.runner import event_variables
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
@@ -69,7 +69,7 @@ class Scene:
     def put(self, data: bytes, run: Run = TRUSTED, **changes: Any) -> int:
         return self.artifacts.put(NAME, data, run, **changes).id
 
-    def fetch(self, name: str = "codegate.lock") -> Pinned:
+    def fetch(self, name: str = "codegate.lock") -> PinnedBaseline:
         found = fetch_pinned(self.github, self.event, name, self.workspace)
         assert found.baseline == PINNED
         assert encode_file(found.baseline) == found.data

@@ -4,7 +4,7 @@ import pytest
 
 from codegate.errors import ExitCode
 from codegate.gating.verdict import VerdictKind
-from codegate.github.step import figures
+from codegate.github.step import step_outputs
 from codegate.reporting import build_view
 from tests.reporting.example import example
 
@@ -25,6 +25,6 @@ def test_the_figures_are_those_of_the_verdict_that_decides(
         verdict.model_copy(update={"kind": kind, "problems": number})
         for number, (verdict, kind) in enumerate(zip(verdicts, kinds, strict=False))
     ]
-    outputs = figures(build_view([run], judged), ExitCode.INCONCLUSIVE)
+    outputs = step_outputs(build_view([run], judged), ExitCode.INCONCLUSIVE)
     assert outputs["verdict"] == shown
     assert outputs["problems"] == str(kinds.index(shown))

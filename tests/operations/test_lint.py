@@ -10,7 +10,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.operations.editing import add_problem
-from codegate.operations.lint import fix_suite, lint_suite, take_texts_over
+from codegate.operations.lint import fix_suite, lint_suite, update_digests
 from codegate.suite import Suite, load_suite
 from tests.running.world import codegate
 
@@ -45,7 +45,7 @@ def test_every_bundled_suite_is_clean(folder: Path) -> None:
 def test_every_finding_has_its_code(functions: Suite) -> None:
     home = functions.folder / "problems" / "chunks"
     (home / "statement.md").write_text("Make test_chunks.py pass.\n")
-    take_texts_over(functions.folder)
+    update_digests(functions.folder)
     rewrite(functions, "chunks", functions.manifest.canary, "nothing")
     rewrite(functions, "chunks", "tags:\n  category: structure\n", "")
     path = home / "problem.yml"
@@ -86,7 +86,7 @@ def test_an_edited_statement_is_refused_until_it_is_taken_over(functions: Suite)
     (functions.folder / "problems" / "luhn" / "statement.md").write_text("Another one.\n")
     with pytest.raises(UsageError, match="is not what"):
         load_suite(functions.folder)
-    assert take_texts_over(functions.folder) == ("problems/luhn/statement.md",)
+    assert update_digests(functions.folder) == ("problems/luhn/statement.md",)
     assert load_suite(functions.folder).digest != functions.digest
 
 
@@ -99,7 +99,7 @@ def test_an_edited_recipe_is_refused_until_it_and_what_it_resolved_are_taken_ove
     (home / "recipe.yml").write_text("tools: {python: '3.11'}\n")
     with pytest.raises(UsageError, match="is not what"):
         load_suite(functions.folder)
-    changed = take_texts_over(functions.folder)
+    changed = update_digests(functions.folder)
     assert changed == ("environments/py311/recipe.yml", "environments/py311/resolved.txt")
     taken = load_suite(functions.folder)
     assert taken.environments["py311"].recipe == "tools: {python: '3.11'}\n"

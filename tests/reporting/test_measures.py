@@ -13,7 +13,7 @@ from codegate.gating.estimates import Estimate
 from codegate.grading import Grade, OwnTests
 from codegate.reporting import ReportTerms
 from codegate.reporting.breakdown import failure_shares, tag_measures
-from codegate.reporting.correctness import Graded, common_k, correctness
+from codegate.reporting.correctness import GradedSample, common_k, correctness
 from codegate.reporting.measures import Measures, measure
 from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome, ScoreWeights
@@ -57,11 +57,11 @@ def measured(outcomes: Sequence[Outcome], *, calls: int | None = None, terms: Re
     return measure(LOOP, found, terms or ReportTerms({LOOP.model: PRICES}), calls=calls)
 
 
-def side(results: Mapping[str, str]) -> dict[str, tuple[Graded, ...]]:
+def side(results: Mapping[str, str]) -> dict[str, tuple[GradedSample, ...]]:
     """Return graded samples from a letter each: p passed, l logic error, t timeout."""
     names = {"l": "logic_error", "t": "timeout"}
     return {
-        problem: tuple(Graded(letter == "p", 100.0 * (letter == "p"), names.get(letter)) for letter in letters)
+        problem: tuple(GradedSample(letter == "p", 100.0 * (letter == "p"), names.get(letter)) for letter in letters)
         for problem, letters in results.items()
     }
 
