@@ -25,14 +25,14 @@ def command(
         tuple[str, ...], Field(examples=["PATH"]), "A further file or folder that matters; repeatable."
     ] = (),
 ) -> None:
-    """Print gate=true if HEAD changes a file of the gate.
+    """Print gate=true if HEAD changes a file the gate reads.
 
-    Otherwise it prints gate=false. Changes are counted from the merge base with BASE. The gate reads the configuration,
-    and what it names in BASE or in HEAD: suite, prompts, agents' files, recorded answers, the lock and its baseline.
-    All is read from git, nothing from the work tree. stderr names the files.
+    Otherwise print gate=false. Changes are counted from the merge base with BASE. The gate reads the configuration and
+    the files that it names, in BASE or in HEAD: suite, prompts, agents' files, recorded answers, the lock and its
+    baseline. Only commits are read, not the work tree. stderr lists the changed files.
 
-    Exits 0 with either answer, and 2 where there is none: a commit or, in both, the configuration is missing, or the
-    clone is shallow.
+    Exits 0 with either answer. Exits 2 without an answer: a commit is missing, neither commit has the configuration, or
+    the clone is shallow.
     """
     if not base:
         raise UsageError("BASE is empty: this event has no base commit.", "Gate it without asking, or name a commit.")

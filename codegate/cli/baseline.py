@@ -49,7 +49,7 @@ def pin_command(
 ) -> None:
     """Pin all samples of all runs as the baseline.
 
-    Writes the baseline file, and the lock that holds its digest.
+    Writes the baseline file, and the lock with its digest.
 
     RUN: folders of finished runs of one candidate under the same conditions; all of them count.
     """
@@ -69,9 +69,9 @@ def refresh_command(
 ) -> None:
     """Add new samples of the pinned model to the baseline.
 
-    Refused, with exit code 3, when they differ from the stored ones by more than chance (exact test, p < 0.01).
+    Refused, with exit code 3, if they differ from the stored ones by more than chance (exact test, p < 0.01).
 
-    RUN: folders of finished runs of the pinned model, made since; all of them count.
+    RUN: folders of finished runs of the pinned model, made since the pinning; all of them count.
     """
     made, change = pinning.refresh(
         load_pinned(lock),
@@ -140,7 +140,7 @@ def _conclude(
 def show_command(lock: _Lock = _LOCK) -> None:
     """Check the digests of the pinned baseline, and show it.
 
-    Shown are its samples, pass rate, age, provenance and conditions.
+    It shows samples, pass rate, age, provenance and conditions.
     """
     baseline = load_pinned(lock)
     say(*_summary_words(baseline))
@@ -165,7 +165,7 @@ def verify_command(
 ) -> ExitCode:
     """Check the baseline's lock, age and suite.
 
-    Exits 0 when all is well, 3 when a run could not be compared with the baseline or it has expired, and 2 when lock or
+    Exits 0 if all is well, 3 if the baseline has expired or a run could not be compared with it, and 2 if lock or
     baseline is broken.
     """
     baseline = load_pinned(lock)

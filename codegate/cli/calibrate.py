@@ -29,10 +29,10 @@ def command(
 ) -> ExitCode:
     """Gate one model against itself and count the false alarms.
 
-    Its samples are split into halves at random, and one half is gated against the other. No model is called.
+    The model's samples are split at random into halves, and one half is gated against the other. No model is called.
 
-    RUN: folders of finished runs of one candidate, four samples per problem together at least; without any, the
-    pinned baseline. Exits 3 when the gate alarms more often than the policy's alpha promises.
+    RUN: folders of finished runs of one candidate, with at least four samples per problem together; default: the pinned
+    baseline. Exits 3 if the gate alarms more often than the policy's alpha promises.
     """
     settings, home = read_settings(config)
     if runs and baseline is not None:

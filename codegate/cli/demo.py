@@ -69,11 +69,11 @@ def command(
 ) -> ExitCode:
     """Mine a bundled history, and gate two candidates on it.
 
-    The good candidate passes, the worse one has regressed. With --agent, a change of AGENTS.md that makes an agent
-    worse, and one that does not, are gated instead.
+    The good candidate passes, the worse one has regressed. With --agent, two changes of AGENTS.md are gated instead:
+    one makes an agent worse, the other does not.
 
-    Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
-    it works: it needs no image. A later demo remembers the proofs of an earlier one of the same version, and says so.
+    Exits 0 if the gate gives exactly these verdicts, else 3. With --sandbox auto, bubblewrap is preferred where it
+    works: it needs no image. A later demo of the same version reuses the proofs of an earlier one, and says so.
     """
     started = time.monotonic()
     chosen = _quick_sandbox() if sandbox == "auto" else sandbox

@@ -43,7 +43,7 @@ def command() -> ExitCode:
     Without a codegate.yml, the usual providers' keys are checked.
 
     ok: available; warn: works, with the limitation shown; optional: not set up; missing: not available. Exits 2 without
-    a recent git or with a codegate.yml that cannot be used, and 4 when neither Docker nor bubblewrap works.
+    a recent git or if codegate.yml cannot be used, and 4 if neither Docker nor bubblewrap works.
     """
     version = ".".join(map(str, sys.version_info[:3]))
     checks = {

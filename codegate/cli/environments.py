@@ -22,7 +22,7 @@ def command() -> None:
 def export_command(folder: Annotated[Folder, Argument()]) -> None:
     """Write this machine's built environments into FOLDER.
 
-    FOLDER is made if it is absent. Environments that it has already are not written again. It also gets
+    FOLDER is created if it is absent. Environments that it already has are not written again. It also gets
     environments.json, with the SHA-256 of each archive.
     """
     count = len(export_built(folder))
@@ -37,8 +37,8 @@ def import_command(
 ) -> ExitCode:
     """Import environments from FOLDER that this machine lacks.
 
-    An archive decides what runs beside your tests. Without --index its SHA-256 shows damage, and not who wrote it:
-    import what you exported yourself. An archive that has another SHA-256 is left out, and the exit code is 2.
+    An archive decides what runs beside your tests. Without --index its SHA-256 shows damage, but not who wrote it:
+    import what you exported yourself. An archive with another SHA-256 is left out, and the exit code is 2.
     """
     count, refused = import_built(folder, read_index(index or folder / INDEX).sha256)
     say(f"{count_of(count, 'environment')} taken from {folder}")
@@ -53,7 +53,7 @@ def prune_command(days: Annotated[int, Field(ge=0), "Keep those used in the last
     """Remove environments that were not used for a while.
 
     Their images on a Docker daemon are removed, too. A removed environment is built again when it is needed. A build
-    removes the least recently used ones if all take more than 8 GB, or CODEGATE_CACHE_GB.
+    removes the least recently used environments if all take more than 8 GB, or CODEGATE_CACHE_GB.
     """
     count, size = prune_built(days)
     say(f"{count_of(count, 'environment')} removed, {size / 1e9:.1f} GB")

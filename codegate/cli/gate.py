@@ -21,11 +21,10 @@ def command(
 ) -> ExitCode:
     """Compare every candidate of RUN with the pinned baseline.
 
-    RUN is a run's folder. Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with
-    `gate.must_pass`.
+    RUN is a run's folder. Without a pinned baseline, the critical floors of `gate.cohorts` and `gate.must_pass` decide.
 
-    With --rules-from the lock, its baseline and the policy are those of a commit, whatever the work tree says, and RUN
-    has to be of that commit's suite (`codegate run --rules-from`).
+    With --rules-from, the lock, its baseline and the policy are those of a commit, whatever the work tree says. RUN has
+    to be of that commit's suite (`codegate run --rules-from`).
     """
     journal = Journal.open(run)
     by: Gate | GatePolicy | None

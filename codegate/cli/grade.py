@@ -25,7 +25,7 @@ def command(
 ) -> ExitCode:
     """Grade the patches in --predictions on SUITE.
 
-    Exits 0 when every patch got a grade, 4 when one could not.
+    Exits 0 if every patch got a grade, 4 if one could not be graded.
     """
     loaded = load_suite(suite)
     read = predictions_for(loaded, predictions)

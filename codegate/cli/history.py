@@ -54,7 +54,7 @@ def append_command(
 ) -> None:
     """Append finished runs to the history.
 
-    RUN: folders of finished runs. Each candidate of a run gets one line. Runs that are there already are not added.
+    RUN: folders of finished runs. Each candidate of a run gets one line. Runs in the history are not added again.
     """
     added, entries = append_runs(path, [load_run(folder) for folder in runs], name)
     for entry in added:
@@ -127,8 +127,8 @@ def watch_command(
     """Compare the pinned model's nightly runs with the baseline.
 
     These are its runs since the pinning. Exits 1 for an alarm of level PAGE: the last seven nights together are worse
-    (exact test, one-sided p < 0.002), or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
-    Exits 3 where there are runs since the pinning, and none can be compared.
+    (exact test, one-sided p < 0.002), or another snapshot answered. Two bad nights in a row (p < 0.05 each) are only a
+    warning. Exits 3 if there are runs since the pinning, but none can be compared.
     """
     pinned = load_pinned(baseline)
     found = watch(path, pinned, stale_days=stale_days)

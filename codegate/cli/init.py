@@ -101,11 +101,11 @@ def command(
     repository is ready to mine; if not, the command exits with 2. Until a try has proved it, the recipe is a comment,
     and mining looks for one by itself.
 
-    Existing files are kept. If suites/mine is there, the limit of model calls is enough for its baseline and its gate.
+    Existing files are kept. If suites/mine exists, the limit of model calls is enough for its baseline and its gate.
 
-    With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on pull
-    requests from forks, the mining of a suite, and weekly pull requests for newer models and agents. On a terminal it
-    asks for the candidate and the workflows.
+    With --workflows, also write the workflows for: the gate on pull requests, the nightly run, making the baseline, the
+    comment on pull requests from forks, mining a suite, and weekly pull requests for newer models and agents. On a
+    terminal it asks for the candidate and the workflows.
     """
     if not workflows and (matrix or force or action is not None):
         raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")
@@ -246,8 +246,8 @@ def _ignore(path: Path) -> bool:
 def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
     """Build a recipe, run tests with it, print the result.
 
-    The tests are those in the folder ``part``. Return the proposed recipe that works and what its tests showed. The
-    recipe is None if the user's ``own`` was tried, and both are None if no recipe works.
+    The tests are those in the folder ``part``. Returns the proposed recipe that works, and what its tests showed. The
+    recipe is None if the user's ``own`` was tried; both are None if no recipe works.
     """
     if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")

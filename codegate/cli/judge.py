@@ -24,11 +24,11 @@ def command(
     """Ask a model about patches; compare it with hidden tests.
 
     RUN is a run's folder. The judge gets the statement and the patch of each attempt, no test, and answers pass or
-    fail. Its answers are kept in judge.jsonl in the run's folder: judging again asks only about what is missing. If
-    neither --judge nor codegate.yml names a judge, the kept answers are shown. The budget and the limits in
-    codegate.yml hold for the run and its judge together.
+    fail. Its answers are kept in judge.jsonl in the run's folder; judging again asks only about attempts without an
+    answer. If neither --judge nor codegate.yml names a judge, the kept answers are shown. The budget and the limits in
+    codegate.yml apply to the run and its judge together.
 
-    Nothing is gated: the exit code is 0 whatever the judge says, and 4 when faults left attempts without a judgement.
+    Nothing is gated: the exit code is 0 whatever the judge says, and 4 if faults left attempts without a judgement.
     """
     settings, home = read_settings(config)
     named = with_prices(named_candidates((name,), "--judge"), settings.prices)[0] if name is not None else None

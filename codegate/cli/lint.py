@@ -20,7 +20,7 @@ def command(
     """Check the files of SUITE.
 
     Each finding is a line `CODE problem: message`. Nothing is executed; `codegate validate` proves by execution that
-    each problem is sound. Exits 0 without findings, 3 with some, and 2 when the suite cannot be read at all.
+    each problem is sound. Exits 0 without findings, 3 with some, and 2 if the suite cannot be read at all.
     """
     for path in update_digests(suite) if fix else ():
         say(f"{path}: the edited text is taken over, which changes the suite's digest")

@@ -27,9 +27,9 @@ def command(
     """Join a run's SHARDS, report the run and gate it.
 
     It is compared with the baseline that it was planned with. SHARDS are the folders that `codegate run --shard` wrote,
-    or a folder that they are in. Every shard has to be there exactly once, finished, and of the same run; else the
-    command exits with 2, names them and writes nothing. What it writes is a run like any other. No model is called:
-    where a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
+    or a folder that contains them. Every shard must be there exactly once, finished, and of the same run; otherwise the
+    command names those at fault, writes nothing and exits with 2. The result is a run like any other. No model is
+    called: if a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
     """
     settings, home = read_settings(config)
     policy = settings.gate

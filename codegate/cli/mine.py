@@ -82,7 +82,7 @@ class _History(click.Command):
 class _Clone(click.Path):
     """A parameter that is the folder of a clone.
 
-    For an address, the error names the command that clones it.
+    If it is an address, the error names the command that clones it.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -123,7 +123,7 @@ def history(
     """Mine a suite of proven problems from REPOSITORY's history.
 
     REPOSITORY is a local clone. The result of each change is recorded: after an interrupt the same command continues,
-    without --fresh. Exits 0 when at least one problem was found, 3 when none was.
+    without --fresh. Exits 0 if at least one problem was found, else 3.
     """
     rounds = max(request.rounds, _STRICT_ROUNDS) if strict else request.rounds
     request = request.model_copy(update={"rounds": rounds, "memory": cache_folder() / "mining"})
@@ -157,7 +157,7 @@ def choose_command(
 ) -> None:
     """Choose problems of SUITE for a smaller suite.
 
-    They are taken in turns from its components, tiers and years, the freshest first.
+    They are taken in turn from its components, tiers and years, the newest first.
     """
     chosen = write_selection(load_suite(suite), out, size, seed)
     fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
@@ -175,7 +175,7 @@ def export_command(
 ) -> None:
     """Write SUITE as SWE-bench rows or Harbor task folders.
 
-    Problems that are left out are named.
+    The command names the problems that are left out.
     """
     report = export_suite(load_suite(suite), out, kind, repository, slug)
     say(f"{out}: {count_of(len(report.ids), 'problem')}")
@@ -201,11 +201,11 @@ def import_command(
 ) -> None:
     """Make a suite of the rows or tasks in FILE.
 
-    Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`. Environments are built by the
-    recipe of --config. Without --config, the recipe of rows is found in their base trees; tasks get pytest, and numpy
-    if a test imports it.
+    Rows are first proven by execution; `codegate validate` proves HumanEval and MBPP tasks. Environments are built by
+    the recipe of --config. Without --config, the recipe of rows is found in their base trees; tasks get pytest, and
+    numpy if a test imports it.
 
-    Exits 0 when a suite was written, 2 when no row could be used.
+    Exits 0 if a suite was written, 2 if no row could be used.
     """
     recipe = read_recipe(Path(), config) if config is not None else None
     options = MineRequest(name=name, recipe=recipe, rounds=rounds)

@@ -44,12 +44,12 @@ def problem_command(
 ) -> ExitCode:
     """Add the problem NAME to a suite.
 
-    Without --from-commit its files hold an example that is valid as it is: replace the base tree (bases/NAME), the fix,
-    the hidden tests, their ids in tests.json and the statement by the real ones, run `codegate lint SUITE --fix`, which
-    takes the new statement over, and prove it with `codegate validate SUITE`.
+    Without --from-commit its files hold a valid example. Replace the base tree (bases/NAME), the fix, the hidden tests,
+    their ids in tests.json and the statement by the real ones. Then run `codegate lint SUITE --fix`, which takes the
+    new statement over, and prove the problem with `codegate validate SUITE`.
 
     With --from-commit the problem is made as mining makes it (its tests, its environment, its statement) and proved;
-    the suite's other problems stay as they are. Exits 3 when the change makes no problem, with the reason.
+    the suite's other problems stay as they are. Exits 3, with the reason, if the change makes no problem.
 
     With --from-issue the text of a GitHub issue (token in GITHUB_TOKEN) is the statement, without links and references.
     """

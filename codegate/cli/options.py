@@ -21,7 +21,7 @@ from codegate.strict import File, Folder, Strict
 class Argument:
     """Marks a parameter as an argument of its command.
 
-    ``metavar`` is its name in the help; None: the parameter's.
+    ``metavar`` is its name in the help; None: the parameter's name.
     """
 
     metavar: str | None = None
@@ -60,10 +60,11 @@ def as_command(
     """Return a decorator that makes a function a command.
 
     A parameter with a help text, such as ``Annotated[int, "Help."]``, is an option with its type, bounds and default. A
-    further text such as ``--from`` is the option's name. With several values it can be repeated, and is named in the
-    singular. One marked as ``Argument`` is an argument. One whose type is a model stands for those fields of the model
-    that have a help text or a description. The last option is ``--json``, with ``json`` as its help; ``json_wanted``
-    returns its value. The command is ``name`` of ``group``, if these are given; ``attributes`` are click's.
+    second text such as ``--from`` is the option's name. An option with several values can be repeated, and its name is
+    singular. A parameter marked as ``Argument`` is an argument. If a parameter's type is a model, the model's fields
+    with a help text or a description are options. The last option is ``--json``, with ``json`` as its help;
+    ``json_wanted`` returns its value. The command is ``name`` of ``group``, if these are given; ``attributes`` are
+    click's.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:

@@ -23,7 +23,7 @@ _json_wanted = False
 
 
 def want_json(wanted: bool) -> None:
-    """Set whether stdout gets the JSON document and nothing else."""
+    """Set whether stdout gets only the JSON document."""
     global _json_wanted  # noqa: PLW0603 - a process has one stdout
     _json_wanted = wanted
 
@@ -137,7 +137,8 @@ def emit(document: Any) -> None:
 def print_error(error: CodegateError) -> None:
     """Print an expected error as one line on stderr.
 
-    With ``--json`` it is also a document on stdout. A command at the end of the remedy gets its own line, to be pasted.
+    With ``--json`` it is also a document on stdout. A command at the end of the remedy is printed on its own line, for
+    copying.
     """
     advice, _, command = error.remedy.partition("\n")
     _print(f"codegate: {' '.join(f'{error.cause} {advice}'.split())}", err=True)

@@ -46,18 +46,18 @@ def command(
 ) -> ExitCode:
     """Show what a gate on SUITE finds and costs.
 
-    Shown are the drop that the gate finds in 4 of 5 cases, how often it ends without an answer, and its cost. The gate
-    is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual difficulty. Without
-    --pilot no model is called: what it costs is from the prompts themselves, prices, limits and earlier runs. Where a
-    key is set, the provider's list of models says which model ends, and when.
+    It shows the drop that the gate finds in 4 of 5 cases, how often the gate ends inconclusive, and its cost. The gate
+    is simulated: with a pinned baseline from its pass rates, without one for a suite of usual difficulty. Without
+    --pilot no model is called: costs come from the prompts, prices, limits and earlier runs. If a key is set, the
+    provider's list of models shows which models end, and when.
 
-    With --pilot each candidate is run on a few problems first, within the limits of codegate.yml. What that costs and
-    takes is the measure of the rest, with 95 % intervals. The command that is printed continues the run: the answers of
-    the pilot are its first.
+    With --pilot each candidate is first run on a few problems, within the limits of codegate.yml. Cost and time of the
+    rest are estimated from these, with 95 % intervals. The command that is printed continues the run: the pilot's
+    answers are its first.
 
-    With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
-    each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
-    three, or --samples.
+    With --shards it also prints the inputs of a job matrix (`.shards.matrix`, `.shards.run_id` with --json): run each
+    part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples: three,
+    or --samples.
     """
     with run_progress("simulating gates") as progress:
         made = plan(request, suite, progress, note, pilot=pilot, command=command_again())
@@ -218,7 +218,7 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
     """Return the forecasts as JSON, by label.
 
-    Repeated labels are followed by the candidate's key.
+    The candidate's key follows a label that several candidates have.
     """
     labels = [one.spec.label for one in every]
     return {

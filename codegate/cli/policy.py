@@ -25,8 +25,8 @@ def project_by(
 ) -> Project:
     """Return the project as configured at ``commit``.
 
-    Its files are removed when the command ends. ``names`` are the candidates to run. For names and paths that are not
-    given, the configuration counts.
+    Its files are removed when the command ends. ``names`` are the candidates to run. Names and paths that are not given
+    come from the configuration.
     """
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)
@@ -51,7 +51,7 @@ def project_by(
 def read_settings(config: Path | None) -> tuple[Config, Path]:
     """Read the configuration; return it with its folder.
 
-    Without a file: the defaults.
+    Without a file, return the defaults.
     """
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
@@ -60,7 +60,7 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
 def print_report(report: Report, by: Gate | GatePolicy | None = None) -> ExitCode:
     """Print a run's report; return the command's exit code.
 
-    If the run was gated ``by`` a baseline, the command is named that confirms a regression.
+    If ``by`` is a baseline with its policy, a command is printed that confirms a regression.
     """
     if json_wanted():
         write(render_json(report.view))

@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Write the problems of every SUITE as one suite.
 
-    OUT is its folder. It carries the base trees itself, so that it runs without the repositories. The tag `repository`
-    says where a problem is from.
+    OUT is its folder. It contains the base trees, so that it runs without the repositories. The tag `repository` names
+    the suite from which a problem comes.
     """
     pairs = dict(one.partition("=")[::2] for one in repository)
     if not all(pairs.values()):

@@ -16,7 +16,7 @@ def command(run: RunFolder, out: Annotated[Folder, "Folder of the transcripts."]
     """Write the answers of RUN as transcripts for replay.
 
     It prints the candidates that replay them, for a codegate.yml in --out. Replaying needs no network and no key, and
-    is graded like any run. For an agent, its patch is replayed.
+    is graded like any run. Of an agent, its patch is replayed.
     """
     written = record_run(run, out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]

@@ -42,13 +42,12 @@ def command(
 
     RUNS are runs' folders. The formats are HTML, JUnit, JSON, CSV and Markdown.
 
-    With --format predictions: every answer as a line of SWE-bench's predictions, which `codegate grade`,
-    `codegate run --predictions` and other tools read. Instances are named by problem, or as an export of --suite
-    names them.
+    With --format predictions: write every answer as a line of SWE-bench's predictions, which `codegate grade`,
+    `codegate run --predictions` and other tools read. Instances are named by problem, or as in an export of --suite.
 
     With --format otlp: send the runs as OpenTelemetry spans to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names.
 
-    Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
+    Exits 0 if they are written, whatever the verdicts; `codegate gate` is the command that decides.
     """
     wanted = dict.fromkeys(formats or report_formats())
     if PREDICTIONS not in wanted and (suite or slug):
@@ -97,7 +96,7 @@ def command(
 def _check_verdict(reports: Path, run: Path) -> None:
     """Raise UsageError if ``reports`` has a verdict already.
 
-    A report without one would replace it.
+    A report without a verdict would replace it.
     """
     try:
         written = read_result((reports / "report.json").read_bytes())

@@ -29,9 +29,9 @@ def command(
 ) -> None:
     """Write a page that shows every problem of SUITE.
 
-    It has the statements, fixes and hidden tests. Open it in a browser and mark the problems to drop: it shows the
+    It has the statements, fixes and hidden tests. Open it in a browser and mark the problems to drop. It then shows the
     command that writes the decisions, with --drop and --keep. A dropped problem stays in the suite's files as
-    `retired`, and takes part in no run.
+    `retired`, and is in no run.
     """
     loaded = review_suite(load_suite(suite), drop, keep)
     statuses = {problem.id: problem.manifest.status for problem in loaded.problems}

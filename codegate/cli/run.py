@@ -32,12 +32,12 @@ _PLANNED: Final = frozenset({
 def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunRequest) -> ExitCode:
     """Run candidates on SUITE, and gate them.
 
-    They are compared with the pinned baseline if there is one. The baseline is what --baseline names, else what
-    `baseline` in codegate.yml names, else codegate.lock; only codegate.lock may be missing. A gated run looks at its
-    verdicts after each sample of every problem, and stops sampling candidates whose verdict is settled. Without a
-    baseline the critical floors of `gate.cohorts` in codegate.yml decide alone, with `gate.must_pass`; without floors
-    the exit code is 0 when every outcome has a grade, and 4 when infrastructure faults left some without. A run that
-    --max-model-calls, --max-minutes or --budget-usd stopped exits 2 and can be resumed.
+    They are compared with the pinned baseline if there is one. It is the baseline that --baseline names, else
+    `baseline` in codegate.yml, else codegate.lock; only codegate.lock may be missing. A gated run computes its verdicts
+    after each sample of every problem, and stops sampling candidates whose verdict is settled. Without a baseline the
+    critical floors of `gate.cohorts` in codegate.yml decide, with `gate.must_pass`. Without floors the exit code is 0
+    if every outcome has a grade, and 4 if infrastructure faults left some without. A run that --max-model-calls,
+    --max-minutes or --budget-usd stopped exits 2 and can be resumed.
 
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
@@ -45,10 +45,10 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
     With --rules-from only the candidates and their prices are those of the work tree. Suite, baseline, policy and
     limits are those of a commit, and keys go where its configuration sends them: a proposal cannot pass itself.
 
-    With --limit or --problem only some problems are tried, which gives no verdict and cannot be pinned.
+    With --limit or --problem only some problems are run. Such a run gets no verdict and cannot be pinned.
 
-    With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
-    and gates the whole. A shard makes a fixed number of samples (three for a gate, or --samples), and gets its part of
+    With --shard only one part of the problems is run, without a comparison: `codegate merge` joins the parts and gates
+    the whole run. A shard makes a fixed number of samples (three for a gate, or --samples), and gets its part of
     --max-model-calls and --budget-usd, by its number of problems.
     """
     with interrupted_as(UNWRITTEN):
@@ -117,7 +117,7 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
 def command_again() -> tuple[str, ...]:
     """Return the words of the command that continues this run.
 
-    Options that were given are repeated; the caller adds the run's folder.
+    The given options are repeated; the caller adds the run's folder.
     """
     context = click.get_current_context()
     words = ["codegate", "run"]

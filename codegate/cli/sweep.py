@@ -12,10 +12,9 @@ from codegate.running import load_run
 def command(runs: RunFolders) -> None:
     """Show the effect of each setting of the candidates.
 
-    RUNS are folders of one or more runs. Shown are the score by setting, the effect of each setting, the most sensitive
-    problems, and where a setting helps and hurts.
-    `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
-    nothing is gated: the exit code is 0 whatever it shows.
+    RUNS are folders of one or more runs. It shows the score by setting, the effect of each setting, the most sensitive
+    problems, and where a setting helps and hurts. Reports of such runs (`codegate run`, `codegate report`) have the
+    same tables. No model is called, and nothing is gated: the exit code is 0 whatever it shows.
     """
     found = sweep_of([load_run(folder) for folder in runs])
     say(render_tables(sweep_tables(found), width=columns()))

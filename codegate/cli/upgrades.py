@@ -25,13 +25,13 @@ def command(
 ) -> ExitCode:
     """Show which pinned models end, and what could replace them.
 
-    Newer models and agents could replace what codegate.yml pins. Models are looked for in their providers' lists, where
-    a key is set, and agents in npm's registry or PyPI. A model could be replaced by the newest in the list whose name
-    differs in its numbers only. What ends soonest stands first.
+    Newer models and agents could replace what codegate.yml pins. Models are looked up in their providers' lists, if a
+    key is set, and agents in npm's registry or PyPI. The replacement of a model is the newest in the list whose name
+    differs only in its numbers. What ends soonest comes first.
 
     --write changes the file to one proposal, in all candidates that pin the same, and keeps its comments and layout.
 
-    Exits 0, and 4 when a provider or a registry did not answer; the others are looked up all the same.
+    Exits 0, and 4 if a provider or a registry did not answer; the others are looked up all the same.
     """
     found = find_upgrades(config)
     for one in found.found:

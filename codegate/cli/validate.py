@@ -22,10 +22,11 @@ def command(
 ) -> ExitCode:
     """Prove by execution that every problem of SUITE is sound.
 
-    In a sound problem the reference fix passes and the unchanged tree fails. What is flaky or fails is quarantined in
-    the suite's files. A problem whose quarantine has expired is released when it is proven, and quarantined anew when
-    not. Where the suite was proved is written to its proved.json: runs in two sandboxes can be compared when it is
-    proved in both. Exits 0 when all is proven, 3 when something was quarantined, 4 when something could not be run.
+    In a sound problem the reference fix passes and the unchanged tree fails. A problem that is flaky or fails is
+    quarantined in the suite's files. A problem whose quarantine has expired is released if it is proven, else
+    quarantined again. The sandbox in which the suite was proved is written to its proved.json: runs in two sandboxes
+    can be compared if the suite is proved in both. Exits 0 if all is proven, 3 if a problem was quarantined, 4 if one
+    could not be run.
     """
     with waiting_progress() as waiting:
         report = validate(

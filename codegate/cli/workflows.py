@@ -37,9 +37,9 @@ COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 def workflow_texts(action: str, branch: str, config: str, part: str, *, matrix: bool) -> dict[Path, str]:
     """Return the text of every workflow by its path.
 
-    ``action`` is codegate's GitHub Action. Pull requests to ``branch`` are gated; ``matrix``: in shards. ``config`` is
-    the configuration and ``part`` the folder that is mined, both by ``path_for_workflows``. Raises UsageError if this
-    is no repository's root, or another gate is there.
+    ``action`` is codegate's GitHub Action. Pull requests to ``branch`` are gated, with ``matrix`` in shards. ``config``
+    is the configuration and ``part`` the folder that is mined, both by ``path_for_workflows``. Raises UsageError if
+    this is no repository's root, or another gate is there.
     """
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {WORKFLOWS} there only.")
@@ -68,9 +68,9 @@ def path_for_workflows(path: Path) -> str:
 
 
 def workflows_without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
-    """Return the workflows there that do not read ``config``.
+    """Return the existing workflows that do not read ``config``.
 
-    ``texts`` are those that would.
+    ``texts`` are the texts by path that would read it.
     """
     line = f"config: {_quoted(config)}\n"
     return [path for path, text in texts.items() if line in text and path.is_file() and line not in path.read_text()]
@@ -107,7 +107,7 @@ def own_action() -> str:
 def default_branch() -> tuple[str, bool]:
     """Return origin's default branch, and whether git knows it.
 
-    A clone does. Otherwise it is a guess: origin's main or master, else the branch that is checked out.
+    A clone's git does. Otherwise the branch is a guess: origin's main or master, else the branch that is checked out.
     """
     with contextlib.suppress(GitError):
         found = git(Path(), "symbolic-ref", "--short", "refs/remotes/origin/HEAD").decode("utf-8", "replace").strip()
