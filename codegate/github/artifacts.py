@@ -48,7 +48,7 @@ class ArtifactRun(Lenient):
     """The workflow run that uploaded an artifact.
 
     GitHub reports it, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit; None
-    if that is gone.
+    if that repository was deleted.
     """
 
     id: _Id
@@ -60,8 +60,9 @@ class ArtifactRun(Lenient):
 class Artifact(Lenient):
     """An artifact in GitHub's list.
 
-    Any run can give an artifact any name, also one of a fork's pull request. ``digest`` is ``sha256:`` and 64 digits,
-    of the zip; None on servers that keep none. ``created_at`` is when it was uploaded; None if GitHub does not say.
+    Any run, also one of a fork's pull request, can give an artifact any name. ``digest`` is that of the zip,
+    ``sha256:`` and 64 digits; None on servers that keep none. ``created_at`` is the time of the upload; None if GitHub
+    does not say.
     """
 
     id: _Id
@@ -74,9 +75,9 @@ class Artifact(Lenient):
 
     @property
     def age_order(self) -> tuple[datetime, int]:
-        """Return the key by which artifacts sort, oldest first.
+        """Return a sort key for artifacts, oldest first.
 
-        GitHub's ids do not grow in the order of the uploads.
+        GitHub's ids are not in the order of the uploads.
         """
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
@@ -85,7 +86,7 @@ class Artifact(Lenient):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return all artifacts of this name, newest first.
+    """Return all artifacts called ``name``, newest first.
 
     Forks' artifacts are among them. ``run`` is the id of a workflow run; None: all runs.
     """
@@ -135,7 +136,7 @@ def read_members(
 
     Raises:
         BadArchive: ``data`` is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path
-            that leaves a folder, or they have more than ``most_bytes`` together.
+            that leaves a folder, or the wanted files have more than ``most_bytes`` together.
     """
     try:
         with _opened(data) as archive:
@@ -156,7 +157,7 @@ def read_members(
 def _opened(data: bytes) -> zipfile.ZipFile:
     """Open a zip, after checking the size of its directory.
 
-    The zip's last record has the size; reading the directory costs memory.
+    Reading the directory costs memory; the zip's last record has its size.
     """
     if len(data) < _END.size:
         raise ValueError("it does not end as a zip does")
@@ -188,7 +189,7 @@ WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
 class Untrusted(UsageError):
     """An artifact was not uploaded by a trusted run.
 
-    A trusted run is of the baseline's workflow, on the default branch.
+    A trusted run is one of the baseline's workflow on the default branch.
     """
 
 
@@ -249,7 +250,7 @@ def check_workflow_run(
     """Raise Untrusted unless a trusted run uploaded the artifact.
 
     A trusted run is one of the file ``workflow`` on ``branch`` that a member started and that ended with one of
-    ``conclusions``; its commit is still on the branch.
+    ``conclusions``. Its commit must still be on the branch.
     """
     number = check_origin(artifact, branch).id
     path = github.repo(f"actions/runs/{number}")

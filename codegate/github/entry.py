@@ -75,8 +75,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
     """Run the action; return the step's exit code.
 
     ``environment`` is the process's own. Outputs, summary and annotations are written however the action ends, and
-    nothing that is printed meanwhile can give the runner a command. An error that codegate did not expect is reported
-    as a bug, with exit code 4.
+    nothing printed meanwhile can give the runner a command. An unexpected error is reported as a bug, with exit code 4.
     """
     with open_log(environment) as log:
         job: Job | None = None
@@ -105,7 +104,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
     """Remove the job's sandboxes; give its files to their owner.
 
-    The owner is that of the workspace.
+    This is the owner of the workspace.
     """
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
@@ -194,10 +193,10 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
-    """Raise NotGated if a candidate's API key is not there.
+    """Raise NotGated if a candidate's API key is missing.
 
-    It is for pull requests that often get no secrets, such as those of forks. A server that is reached by plain http
-    needs no key: it is on this machine or at a private address, and the base commit's configuration names it.
+    It is for pull requests that often get no secrets, such as those of forks. A server over plain http needs no key: it
+    is on this machine or at a private address, and the base commit's configuration names it.
     """
     for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
         if not spec.calls_a_model or (spec.base_url or "").startswith("http://"):
@@ -212,7 +211,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
     """Raise UsageError if the cache folder is in the checkout.
 
-    The author of a pull request could have filled it.
+    The author of a pull request could have written its files.
     """
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
@@ -227,7 +226,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 
 
 def _check_new_run(inputs: Inputs) -> None:
-    """Raise UsageError if the run's folder exists.
+    """Raise UsageError if the run's folder exists already.
 
     A stranger could have made it.
     """
@@ -252,7 +251,7 @@ def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
 
 
 def _give_back(inputs: Inputs, suite: str | None = None) -> None:
-    """Change the owner of written files to the workspace's owner.
+    """Give written files to the workspace's owner.
 
     Root wrote them in the action's container.
     """

@@ -50,9 +50,9 @@ def take_environments(job: Job, lock: Lock | None) -> None:
 
 
 def keep_environments(job: Job) -> Mapping[str, str]:
-    """Export all environments for upload; return SHA-256 by key.
+    """Export all built environments for upload; return SHA-256 by key.
 
-    They go into the folder of the reports.
+    They are written into the folder of the reports.
     """
     if job.inputs.environments is None:
         return {}

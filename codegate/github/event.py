@@ -63,9 +63,9 @@ _FOREIGN: Final[Mapping[str, str]] = {
 
 
 class PullRequest(Lenient):
-    """The fields of a pull request that are used.
+    """The used fields of a pull request.
 
-    ``head_repository_id`` is None if that repository is gone or not named.
+    ``head_repository_id`` is None if that repository was deleted or is not named.
     """
 
     number: _Id
@@ -78,7 +78,7 @@ class PullRequest(Lenient):
 class WorkflowRun(Lenient):
     """The workflow run whose end started this one.
 
-    ``event`` is the name of its event; ``head_repository`` is None if the repository is gone.
+    ``event`` is the name of the event that started that run. ``head_repository`` is None if the repository was deleted.
     """
 
     id: _Id
@@ -116,7 +116,7 @@ class _Environment(Lenient):
     def workflow_path(self) -> str:
         """Return the path of this workflow's file in the repository.
 
-        "" if the file is in another repository, or its name has an @.
+        "" if the file is in another repository, or its name contains an @.
         """
         reference = self.GITHUB_WORKFLOW_REF
         path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
@@ -134,11 +134,11 @@ class Event:
 
     Attributes:
         pull: the pull request that the event is about.
-        base_sha: commit with the rules that hold: the base of a pull request or a merge queue.
+        base_sha: commit whose rules apply: the base of a pull request or a merge queue.
         sha: the run's commit as in GITHUB_SHA (for a pull request, the merge commit).
-        ref: the reference that ``sha`` was found by, as in GITHUB_REF.
-        server_url: GitHub's address for people, that of an Enterprise server if it is one.
-        api_url: the address for programs.
+        ref: the reference of ``sha``, as in GITHUB_REF.
+        server_url: address of GitHub's web pages, or of an Enterprise server's.
+        api_url: address of its API.
         workflow_path: path of this workflow's file in the repository.
     """
 
@@ -230,10 +230,10 @@ def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
 def with_merged_base(event: Event, repository: Path) -> Event:
     """Return the event with the base that GitHub merged into.
 
-    GitHub makes a pull request's merge commit on the tip of its base branch, and the payload's base can be weeks older
-    than that. Of a merge commit that its author could have made, the payload's base counts. One is GitHub's if the
-    runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step can set), it is what is checked out,
-    it merges the head, and what it merges into has the payload's base and is on the base branch as it was fetched.
+    GitHub makes a pull request's merge commit on the tip of its base branch; the payload's base can be weeks older. If
+    the author could have made the merge commit, the payload's base is kept. The commit is GitHub's if all of this
+    holds: the runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step can set), it is checked
+    out, and it merges the head into a commit that has the payload's base and is on the fetched base branch.
     """
     pull = event.pull
     if pull is None or event.name not in _BY_PROPOSAL or event.ref != f"refs/pull/{pull.number}/merge":

@@ -31,7 +31,7 @@ def _what(info: ValidationInfo) -> str:
 def _not_an_address(path: str, info: ValidationInfo) -> str:
     """Return ``path``; refuse an address without showing it.
 
-    It may carry a token.
+    An address may contain a token.
     """
     if "://" in path:
         raise UsageError(
@@ -50,7 +50,7 @@ def _inside(path: str, info: ValidationInfo) -> str:
 def _folder(path: str | Path, info: ValidationInfo) -> Path:
     """Return a folder's path, checked to be safely writable.
 
-    It is neither reached by a link, which a checkout may bring, nor part of git's own folder.
+    It must neither be reached by a link, which a checkout may contain, nor be part of git's own folder.
     """
     workspace, text = info.data["workspace"], _not_an_address(str(path), info)
     chosen: Path = workspace / relative(workspace, text, _what(info))

@@ -62,7 +62,7 @@ def ungated(base: str) -> Result:
 
 
 def plan(job: Job, project: Project) -> Result:
-    """Plan shards; return a matrix for later jobs.
+    """Plan shards; return a job matrix for later jobs.
 
     Each entry has the ``shard``, and its artifact's ``name``.
     """
@@ -113,8 +113,8 @@ def keep_baseline(job: Job, project: Project) -> Result:
 def make_baseline(job: Job, project: Project) -> Result:
     """Sample the only candidate; write a baseline and its lock.
 
-    If the pinned baseline is of the same model under the same conditions, its samples are added. The new baseline is
-    pinned only when people commit its lock.
+    If the pinned baseline is of the same model under the same conditions, the samples are added to it. The new baseline
+    is pinned only when people commit its lock.
     """
     inputs = job.inputs
     samples = inputs.samples or BASELINE_SAMPLES
@@ -169,7 +169,7 @@ def _of_same_model(project: Project) -> Baseline | None:
 def mine(job: Job) -> Result:
     """Mine the workspace's git history into a suite.
 
-    It is written to the input ``suite``, or among the reports.
+    It is written to the input ``suite``, or into the reports' folder.
     """
     inputs = job.inputs
     suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
@@ -229,8 +229,8 @@ def run_spec(
 ) -> RunSpec:
     """Return the run that inputs and configuration describe.
 
-    A run that was fetched is continued. ``candidates`` and ``samples`` replace the project's; a ``gated``
-    run is compared with its baseline, if any.
+    A downloaded run is continued. ``candidates`` and ``samples`` replace the project's. A ``gated`` run is compared
+    with the project's baseline, if any.
     """
     inputs, wanted = job.inputs, project.settings.sandbox
     spec = project.run(

@@ -102,10 +102,7 @@ def nightly(job: Job, project: Project) -> Result:
 
 
 def _fetch_history(job: Job, history: Path) -> None:
-    """Download the history of past nights, if there is one.
-
-    It is from the newest trusted run.
-    """
+    """Download the newest trusted run's history, if there is one."""
     github, event = job.github, job.event
     if event is None or github is None:
         return

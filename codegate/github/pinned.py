@@ -65,7 +65,7 @@ def _download_sources(github: GitHub | None, event: Event | None, lock: Lock) ->
 def _artifacts(github: GitHub, event: Event, baseline: str, transport: Download, name: str) -> Iterator[Source]:
     """Yield the baseline's artifacts; for untrusted ones, an error.
 
-    ``name`` is the artifacts' name, ``baseline`` the path of the file in them.
+    ``name`` is the artifacts' name, ``baseline`` the path of the baseline file in them.
     """
     try:
         found, branch = list_artifacts(github, name), default_branch(github, event)

@@ -48,8 +48,8 @@ class PostResult:
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> PostResult:
     """Create or update the comment marked with ``key``.
 
-    Further comments with this mark are deleted. Without ``begin``, none is created. ``number`` is the issue's or pull
-    request's.
+    Further comments with this mark are deleted. Without ``begin``, no comment is created. ``number`` is that of the
+    issue or pull request.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
@@ -92,8 +92,8 @@ def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> PostResul
 def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> PostResult:
     """Open or update an issue; close it after recovery.
 
-    The issue is found again by a hidden first line with ``key``. ``regressed`` false means a recovery, so do not call
-    this for a night without a decision (inconclusive, infrastructure).
+    A hidden first line with ``key`` identifies the issue. ``regressed`` false means a recovery, so do not call this for
+    a night without a decision (inconclusive, infrastructure).
     """
     text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
@@ -125,8 +125,8 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> PostResu
 def conclusion_of(kind: str, on_inconclusive: OnInconclusive) -> Conclusion:
     """Return the check run's conclusion for a verdict.
 
-    ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let a
-    change in that was not measured.
+    ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let
+    an unmeasured change in.
     """
     if kind in {"inconclusive", "incomparable"}:
         return _UNDECIDED[on_inconclusive]
@@ -146,7 +146,7 @@ def post_check(
     """Create a check run on a pull request's head commit.
 
     Pull requests do not show checks of the merge commit (``GITHUB_SHA``). ``kind`` is the verdict, or the kind of a
-    result without one; ``summary`` is Markdown, ``details_url`` the workflow run's page.
+    result without one. ``summary`` is Markdown; ``details_url`` is the workflow run's page.
     """
     run: dict[str, Any] = {
         "name": one_line(name, 100),
@@ -173,7 +173,7 @@ def marker(key: str) -> str:
 def plain_name(words: Sequence[str], more: Sequence[str] = (), *, unique: bool = True) -> str:
     """Return words as one name of letters, digits and dashes.
 
-    A digest follows where letters alone could make two names equal: other alphabets, a long name, ``more`` words, and
+    A digest follows if letters alone could make two names equal: for other alphabets, a long name, ``more`` words, and
     words that are not ``unique``.
     """
     found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(filter(None, [*words, *more]))).strip("-")
@@ -225,7 +225,7 @@ def item_number(item: dict[str, Any], name: str = "id") -> int:
     """Return the number in the field ``name`` of GitHub's answer.
 
     Raises:
-        GitHubError: there is none.
+        GitHubError: there is no number.
     """
     number = item.get(name)
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
@@ -236,9 +236,9 @@ def item_number(item: dict[str, Any], name: str = "id") -> int:
 def _create(
     github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Post a text; after a failure, look whether it arrived.
+    """Post a text; after a failure, check whether it arrived.
 
-    Only if ``find`` returns no such post, the text is posted again.
+    It is posted again only if ``find`` returns no such post.
     """
     try:
         made = github.send("POST", path, body)

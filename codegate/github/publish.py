@@ -26,7 +26,7 @@ _CHAT_SECONDS: Final = 15.0
 def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
     """Return this gate's key, which marks its posts.
 
-    It is made of workflow, job and the inputs that say what is gated, and of ``more``.
+    It is made of the workflow, the job, the inputs that say what is gated, and ``more``.
     """
     words = (environment.get("GITHUB_WORKFLOW", ""), environment.get("GITHUB_JOB", ""), inputs.suite or "")
     more = (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)
@@ -34,7 +34,7 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
 
 
 def _is_unique(workflow: str, job: str, suite: str) -> bool:
-    """Return whether no other three make the same name."""
+    """Return whether only these three words make their name."""
     # A name of up to three parts has no suite. One of more parts has a workflow and a job of one part each.
     parts, folders = workflow.split(" "), suite.split("/") if suite else []
     few = (len(parts) == 1 and len(folders) > 1) if suite else len(parts) <= 2
@@ -44,8 +44,8 @@ def _is_unique(workflow: str, job: str, suite: str) -> bool:
 def publish(result: Result, job: Job) -> str | None:
     """Publish the result as configured; return the post's address.
 
-    It is a comment's or an issue's. A step that was stopped only updates the comment that is there, which is about
-    another commit: it has a few seconds.
+    It is the address of a comment or an issue, or None. A step that was stopped has a few seconds: it only updates an
+    existing comment.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:
@@ -100,7 +100,7 @@ def _body(result: Result, event: Event) -> str:
 
 
 def post_message(environment: Mapping[str, str], text: str) -> None:
-    """Send ``text`` to a chat; its webhook's address stays secret."""
+    """Send ``text`` to a chat; keep its webhook's address secret."""
     address = environment.get(WEBHOOK_VARIABLE, "").strip()
     if not address:
         return

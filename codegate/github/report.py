@@ -25,7 +25,7 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 def report(job: Job) -> Result:
     """Post the ended run's report on its pull request.
 
-    Nothing that the run wrote decides the verdict of this step or where it posts.
+    The untrusted run decides neither this step's verdict nor where the report is posted.
     """
     github, event = job.github, job.event
     if event is None or event.workflow_run is None:
@@ -70,8 +70,8 @@ def report(job: Job) -> Result:
 def pull_number(github: GitHub, event: Event) -> int | None:
     """Return the number of the ended run's pull request.
 
-    None if none is open. GitHub is queried by the run's commit and then by its branch: the payload names no pull
-    request of a fork, and the run itself could name any.
+    None if none is open. GitHub is queried by the run's commit and then by its branch, because the payload names no
+    pull request of a fork, and the run itself could name any.
     """
     run = event.workflow_run
     if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:

@@ -43,9 +43,7 @@ _MAX_BYTES: Final = 2 << 30
 
 
 def fetch_run(job: Job) -> None:
-    """Download the kept run that the input ``resume`` names.
-
-    Nothing happens without the input.
+    """Download the run that the input ``resume`` names, if set.
 
     Raises:
         UsageError: the named workflow run kept no such artifact, or it is broken.
@@ -101,7 +99,7 @@ def _unpack(github: GitHub, artifact: Artifact, folder: Path) -> None:
 
 
 def with_downloaded_run(spec: RunSpec, job: Job) -> RunSpec:
-    """Return ``spec``, changed to resume a downloaded run, if any."""
+    """Return ``spec``, resuming the downloaded run if there is one."""
     if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return spec
     try:

@@ -57,7 +57,7 @@ NO_SECRETS: Final = (
 
 @dataclass(frozen=True)
 class Job:
-    """Inputs, event, GitHub client and log of the action's step.
+    """What the action's step works with: inputs, event, GitHub, log.
 
     ``github`` is None without token or event.
     """
@@ -108,7 +108,7 @@ class Result:
 def step_outputs(view: ReportView, code: ExitCode) -> dict[str, str]:
     """Return the step's outputs: the worst candidate's rates and verdict.
 
-    Without a verdict, ``code`` 0 gives ``ungated``, any other ``infrastructure``.
+    Without a verdict, ``code`` 0 gives ``ungated`` and any other ``infrastructure``.
     """
 
     def rate(value: float | None) -> str:
@@ -181,10 +181,7 @@ def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
 
 
 def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:
-    """Write the step's outputs, summary and annotations.
-
-    Returns the exit code.
-    """
+    """Write outputs, summary and annotations; return the exit code."""
     try:
         write_summary(environment, result.summary)
         _write_outputs(environment, result)

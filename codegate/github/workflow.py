@@ -35,7 +35,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """Writes the step's log, without keys and commands."""
+    """Writes the step's log, with keys and runner commands removed."""
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -43,7 +43,7 @@ class StepLog:
         self._lock = threading.Lock()
 
     def log(self, text: str) -> None:
-        """Print ``text``, which cannot give the runner a command."""
+        """Print ``text``, with runner commands disabled."""
         self._write(self._shown(text))
 
     def annotate(self, level: Level, title: str, message: str) -> None:
@@ -71,7 +71,7 @@ def _escape(text: str) -> str:
 
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
-    """Yield the step's log; redirect everything printed meanwhile to it."""
+    """Yield the step's log; everything printed meanwhile goes to it."""
     step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
@@ -104,10 +104,7 @@ class _Lines(io.TextIOBase):
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs, in their order.
-
-    Outside a workflow it does nothing.
-    """
+    """Set the step's outputs, in order; nothing outside a workflow."""
     path = environment.get("GITHUB_OUTPUT")
     if not path:
         return
@@ -121,7 +118,7 @@ def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) ->
 def write_summary(environment: Mapping[str, str], markdown: str) -> None:
     """Add ``markdown`` to the job summary.
 
-    A text that is too large is truncated at a line. Outside a workflow it does nothing.
+    A text that is too large is truncated at a line. Outside a workflow nothing is done.
     """
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
@@ -146,10 +143,7 @@ def fault_summary(kind: str, text: str) -> str:
 
 
 def notes_summary(notes: Sequence[str]) -> str:
-    """Return the job summary of some sentences, as escaped Markdown.
-
-    "" without any.
-    """
+    """Return some sentences as escaped Markdown for the job summary."""
     return f"\n<pre>\n{_inert(chr(10).join(notes))}\n</pre>\n" if notes else ""
 
 

@@ -30,8 +30,8 @@ class AffectedFiles:
     """The files that a gate reads, and the changed ones.
 
     Attributes:
-        watched: by path from the repository's top, why the gate reads it; ``.`` is every file.
-        files: by path, why the gate reads a changed file.
+        watched: reasons why the gate reads a path, by path from the repository's top; ``.`` is every file.
+        files: the same reasons for the changed files only.
     """
 
     watched: Mapping[str, str]
@@ -41,7 +41,7 @@ class AffectedFiles:
 def affected(repository: Path, base: str, head: str, config: str, also: Sequence[str]) -> AffectedFiles:
     """Return the files that the gate reads and ``head`` changes.
 
-    Changes are those since the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
+    Changes are counted from the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
     lock cannot be read, or a path leads over a symbolic link. ``also`` names further files and folders that matter.
 
     Raises:
@@ -126,10 +126,9 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:
-    """Return a path without symbolic links.
+    """Return a path with symbolic links resolved.
 
-    ``links`` has the links' targets by path. The result is "" for a loop of links, and for a path that leaves the
-    repository.
+    ``links`` has the links' targets by path. "" for a loop of links, or a path that leaves the repository.
     """
     left, place, followed = path.split("/")[::-1], "", 0
     while left:

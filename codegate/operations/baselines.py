@@ -31,8 +31,8 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's results of the candidate called ``name``.
 
-    Raises UsageError if no candidate or more than one has the name, and for answers reused from earlier runs: their
-    date is wrong, and they would count twice if that run is added as well.
+    Raises UsageError if no candidate or more than one has the name. It also refuses answers reused from earlier runs:
+    their date is wrong, and they would count twice beside that run.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
@@ -65,9 +65,9 @@ def pin(
     """Make a baseline of all runs; write baseline and lock.
 
     ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows an existing lock or
-    baseline file of the same model; ``transport`` is where the baseline can be downloaded, ``environments`` the SHA-256
-    of built environments by key; by default both are as in the existing lock. Raises UsageError if a file exists or the
-    runs cannot be pinned.
+    baseline file of the same model. ``transport`` is where the baseline can be downloaded, ``environments`` has the
+    SHA-256 of built environments by key; None: as in the existing lock. Raises UsageError if a file exists or the runs
+    cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):
@@ -92,8 +92,8 @@ def write_with_lock(
 ) -> Lock:
     """Write a baseline and its lock.
 
-    ``transport`` is where the baseline can be downloaded, ``environments`` the SHA-256 of built environments by key; by
-    default both are as in the existing lock.
+    ``transport`` is where the baseline can be downloaded, ``environments`` has the SHA-256 of built environments by
+    key; None: as in the existing lock.
     """
     if os.path.lexists(lock):
         pinned = load_lock(lock)
@@ -103,13 +103,13 @@ def write_with_lock(
 
 
 def check_absent(path: Path) -> None:
-    """Raise UsageError if ``path`` exists; it may be pinned."""
+    """Raise UsageError if ``path`` exists, because it may be pinned."""
     if os.path.lexists(path):
         raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
 
 
 def origin() -> Origin:
-    """Return who makes the baseline, and on which commit.
+    """Return who makes the baseline, and at which commit.
 
     Both come from workflow variables or from git.
     """
@@ -154,7 +154,7 @@ def append_runs(
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
     """Append finished runs to a history, a line per candidate.
 
-    With ``name``, only the candidate called so. Returns the new lines, and all lines of these runs.
+    With ``name``, only this candidate's. Returns the new lines, and all lines of these runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
     return append_history(history, entries), entries
@@ -163,7 +163,7 @@ def append_runs(
 def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
     """Compare the pinned model's nightly runs with the baseline.
 
-    One alarm is that the newest run is more than ``stale_days`` days old.
+    A newest run more than ``stale_days`` days old is an alarm too.
     """
     entries = read_history(history)
     found = trend.watch(baseline, entries)

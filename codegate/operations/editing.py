@@ -26,7 +26,7 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 
 
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
-    """Add a sample problem to fill in; return the suite.
+    """Add an example problem to be edited; return the suite.
 
     It uses the suite's first environment, and its base tree is ``bases/NAME``.
     """
@@ -88,9 +88,9 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
     """Record which problems a maintainer drops or keeps.
 
-    ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``: it stays in the suite, runs and ``validate``
-    leave it out, and mining gives its commit and its id to no other problem. Its earlier quarantine is kept, so that
-    the drop can be taken back.
+    ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``: it stays in the suite, but runs and
+    ``validate`` leave it out, and mining gives its commit and its id to no other problem. Its quarantine is kept, in
+    case it is taken back.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -25,9 +25,9 @@ _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the state
 
 @dataclass(frozen=True)
 class LintFinding:
-    """A flaw in a suite's files: where, and which.
+    """A flaw in a suite's files, and its place.
 
-    A code, which the page on the suite's files explains, is never given to another finding.
+    The page on the suite's files explains the codes. A code is never given to another kind of flaw.
     """
 
     code: str
@@ -39,10 +39,7 @@ class LintFinding:
 
 
 def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
-    """Check a suite's files; return all flaws.
-
-    Flaws of problems come first, then flaws of the suite itself.
-    """
+    """Check a suite's files; return all flaws, the problems' first."""
     found = [one for problem in suite.active_or_quarantined for one in _problem(problem)]
     for problem in suite.problems:
         quarantine = problem.manifest.quarantine
@@ -55,9 +52,9 @@ def lint_suite(suite: Suite, today: date) -> tuple[LintFinding, ...]:
 
 
 def update_digests(folder: Path) -> tuple[str, ...]:
-    """Update stored digests of edited files; return the files.
+    """Update the stored digests of edited files; return the files.
 
-    The files are recipes, resolved versions and statements; their digests are in suite.yml and problem.yml.
+    The files are recipes, resolved versions and statements; suite.yml and problem.yml have their digests.
     """
     manifest = read_manifest(folder)
     changed = []
@@ -77,8 +74,8 @@ def update_digests(folder: Path) -> tuple[str, ...]:
 def _update_digest(folder: Path, path: str, manifest: str, key: str, known: str, behind: str = "") -> bool:
     """Replace a file's stored digest; return whether it changed.
 
-    The file ``path`` is in ``folder``. ``manifest`` is the file that has the digest ``known`` under ``key``, after the
-    text ``behind``.
+    The file ``path`` is in ``folder``. ``manifest`` is the file that has the digest ``known`` as value of ``key``,
+    somewhere after the text ``behind``.
     """
     now = sha256(read_text(path_inside(folder, path), MAX_FILE_BYTES).encode())
     if known != now:

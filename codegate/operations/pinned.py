@@ -37,7 +37,7 @@ Source = tuple[str, Callable[[], bytes | None] | CodegateError]
 class NoBaseline(CodegateError):
     """No baseline was found, so nothing can pass.
 
-    Its exit code is that of a usage error, which no policy lets pass; if a source did not answer, it is that of an
+    Its exit code is that of a usage error, which no policy lets pass. If a source did not answer, it is that of an
     infrastructure fault. ``refused`` has a sentence for each source that was tried.
     """
 
@@ -50,9 +50,9 @@ class NoBaseline(CodegateError):
 
 @dataclass(frozen=True)
 class PinnedBaseline:
-    """A verified baseline with its lock, and their bytes.
+    """A verified baseline with its lock, and both files' bytes.
 
-    ``source`` names where the bytes came from. ``notes`` are sentences for the report, if anything is unusual.
+    ``source`` names where the bytes came from. ``notes`` are sentences for the report about anything unusual.
     """
 
     baseline: Baseline
@@ -79,11 +79,11 @@ def find_pinned(
     github: GitHub | None = None,
     fetched: Callable[[Lock], Iterator[Source]] = explain_no_download,
 ) -> PinnedBaseline:
-    """Return the baseline that the lock pins, verified.
+    """Return the verified baseline that the lock pins.
 
-    ``name`` is the lock's path in the commit ``base`` (None: in the tree); links in it are not followed, because a pull
-    request could add one. The first source that has the baseline is used, beginning with those that ``fetched`` yields.
-    Without ``github``, commits are read from the local clone alone.
+    ``name`` is the lock's path in the commit ``base`` (None: in the tree). Links in the path are not followed, because
+    a pull request could add one. The first source that has the baseline is used, beginning with those that ``fetched``
+    yields. Without ``github``, commits are read from the local clone only.
 
     Raises:
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
@@ -159,7 +159,7 @@ def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Pa
     """Return a file's bytes at ``commit``, or None.
 
     GitHub is queried first, because an earlier step may have written into the local clone. Raises UsageError for a file
-    larger than ``most`` bytes, and GitHubError if neither has the commit.
+    of more than ``most`` bytes, and GitHubError if neither has the commit.
     """
     problem: GitHubError | None = None
     if github is not None:

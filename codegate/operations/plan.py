@@ -32,10 +32,10 @@ from codegate.suite import Suite, load_suite
 
 @dataclass(frozen=True)
 class SampleCounts:
-    """One candidate's samples in a gate and a baseline.
+    """A candidate's numbers of samples in gate and baseline.
 
     A gate makes ``fewest`` to ``most`` samples, and ``again`` of the pinned model to confirm a regression. A new
-    baseline makes ``baseline``.
+    baseline takes ``baseline``.
     """
 
     fewest: int
@@ -59,9 +59,10 @@ class CandidateForecast:
     fresh: Decimal | None
 
     def gate(self) -> tuple[list[Estimate], float | None]:
-        """Return the dollars of a gate: expected and most.
+        """Return a gate's expected and highest cost in dollars.
 
-        The expected ones are for the fewest and for the most samples. The most includes confirming a regression.
+        The expected costs are two: for the fewest and for the most samples. The highest includes confirming a
+        regression; None if unknown.
         """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         fresh = self.fresh if samples.again else Decimal(0)
@@ -69,7 +70,7 @@ class CandidateForecast:
         return [expected.times(samples.fewest), expected.times(samples.most)], most
 
     def baseline(self) -> tuple[Estimate, float | None]:
-        """Return the dollars of a baseline: expected and most."""
+        """Return a baseline's expected and highest cost in dollars."""
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
         return expected.times(samples), None if worst is None else float(worst * samples)
 
@@ -78,8 +79,8 @@ class CandidateForecast:
 class Plan:
     """The forecast for the gate of ``run``.
 
-    ``samples`` are the most per problem, ``again`` those of the pinned model that confirm a regression; ``found`` is
-    the share of gates (0..1) that find the requested drop; ``endings`` are sentences on when models will be shut down.
+    ``samples`` is the largest number per problem, ``again`` the number of the pinned model's that confirm a regression.
+    ``found`` is the share of gates (0..1) that find the requested drop. ``endings`` are sentences on model shutdowns.
     """
 
     suite: Suite
@@ -107,8 +108,8 @@ def plan(
 ) -> Plan:
     """Forecast the gate of a suite.
 
-    ``folder`` is the suite's, by default the configured one. With ``pilot``, a run makes one sample of so many problems
-    first; ``command`` is the command line that continues this run.
+    ``folder`` is the suite's, by default the configured one. ``pilot`` is a number of problems: a run first makes one
+    sample of each. ``command`` is the command line that continues this run.
     """
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")

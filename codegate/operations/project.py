@@ -41,9 +41,9 @@ _MOST_FILES: Final = 10
 class Repository:
     """A repository's properties that matter for mining.
 
-    ``others`` are further languages that have test files, ``parts`` folders that are projects with tests of their own,
-    and ``proposals`` recipes that its files propose, best first. ``unread``: why its files cannot be read. ``root`` is
-    the relative path to its root, such as ``../``, or "". ``tests``: whether it has a test file.
+    ``others`` are further languages with test files, and ``parts`` folders of projects with tests of their own.
+    ``proposals`` are the recipes that its files propose, best first. ``unread`` is the reason why its files cannot be
+    read. ``root`` is the relative path to its root, such as ``../``, or "". ``tests``: it has a test file.
     """
 
     commits: int = 0
@@ -71,7 +71,7 @@ class Repository:
 
 
 def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Inspect a repository; None if it is no git repository.
+    """Return a repository's properties; None if it is not git's.
 
     ``path`` is the folder of the project in it; ``sandbox`` is where the proposed recipes have to run.
     """
@@ -122,8 +122,8 @@ def try_on_head(
     """Build a recipe and run tests of HEAD with it.
 
     At most ten test files of the folder ``path`` run. Without ``recipe``, the recipes that the repository's files
-    propose are tried until one works; ``say`` gets lines about that. Returned are that proposed recipe (None if
-    ``recipe`` was given) and the tests' result.
+    propose are tried until one works; ``say`` gets lines about that. Returns this proposed recipe (None if ``recipe``
+    was given) and the tests' result.
 
     Raises:
         UsageError: the recipe fails, no test passes, or no recipe is proposed.

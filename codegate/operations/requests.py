@@ -120,15 +120,15 @@ class RunRequest(RunLimits, SuiteRequest):
 
     @property
     def is_restricted(self) -> bool:
-        """Return whether the options restrict the run to some problems."""
+        """Return whether the options select only some problems."""
         return self.limit is not None or bool(self.problems)
 
 
 def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = True, alone: bool) -> Project:
     """Return the project that this folder's configuration describes.
 
-    ``alone``: without configuration and candidates, the candidate ``reference`` is used. Unless ``gated``, the project
-    has no baseline.
+    With ``alone``, the candidate ``reference`` is used if there is neither a configuration nor a candidate. Unless
+    ``gated``, the project has no baseline.
     """
     named, file = named_candidates(request.candidates, "--candidate"), config_file(request.config)
     if request.predictions or (alone and not named and file is None):
@@ -173,8 +173,8 @@ def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of a run to resume.
 
-    A candidate that sends a key to an address of its own must also be named by the user, or by the base commit's
-    configuration, because the run's folder is untrusted. Prices and time limits are the project's.
+    The run's folder is untrusted: a candidate that sends a key to an address of its own must also be named by the user,
+    or by the base commit's configuration. Prices and time limits are the project's.
     """
     planned = Journal.open(resume).manifest.candidates
     named = named_candidates(request.candidates, "--candidate")
@@ -196,8 +196,8 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
     """Return the keys of candidates to call without API key.
 
-    They are candidates at addresses on this machine that only the run's folder ``resume`` names, and none in ``own``.
-    Raises UsageError if the folder alone names another address or the source of a key.
+    Their addresses are on this machine and named only by the run's folder ``resume``, not by the candidates ``own``.
+    Raises UsageError if only the folder names another address or the source of a key.
     """
     keyless = set()
     for candidate in candidates:
@@ -217,7 +217,7 @@ def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], 
 def _pinned_images(lock: Path) -> dict[str, str]:
     """Return the base images of the baseline that ``lock`` pins.
 
-    Empty if the baseline is unreadable. Ungated runs use them because they may be pooled with the baseline.
+    Empty if it cannot be read. Ungated runs use these images, because they may be pooled with the baseline.
     """
     try:
         return images_of(load_pinned(lock).samples.conditions)

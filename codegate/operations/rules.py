@@ -28,7 +28,7 @@ STAND_IN: Final = (CandidateSpec(provider="reference"),)
 
 
 class Skipped(CodegateError):
-    """The gate cannot run yet, and nothing was spent."""
+    """The gate cannot run yet; nothing was spent."""
 
     exit_code = ExitCode.PASS
 
@@ -36,9 +36,9 @@ class Skipped(CodegateError):
 class Places(Strict):
     """Where to find suite, configuration and baseline.
 
-    ``config``, ``suite``, ``baseline`` and ``repository`` are paths relative to ``workspace`` or, for files that are
-    read from the base commit, to the top of its tree. None: as configured. ``candidates`` are labels or models of
-    configured candidates, or short forms.
+    ``config``, ``suite``, ``baseline`` and ``repository`` are paths relative to ``workspace``; for files of the base
+    commit, relative to the top of its tree. None: as configured. ``candidates`` are labels or models of configured
+    candidates, or short forms.
     """
 
     workspace: Path
@@ -57,12 +57,12 @@ class Project:
         suite: its folder; may be missing.
         lock: path in the repository of the lock that pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
-        transcripts: folder that the paths of ``replay`` candidates are relative to.
-        changed: for people, the parts of suite and rules that the pull request changes; the base commit's are used.
+        transcripts: folder to which the paths of ``replay`` candidates are relative.
+        changed: parts of suite and rules that the pull request changes, for people; the base commit's are used.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the fetched baseline; ``baseline`` is one that was read from this folder.
-        images: base images by version of Python for runs without a baseline.
-        keyless: keys of candidates that no API key is sent for.
+        images: base images by Python version for runs without a baseline.
+        keyless: keys of candidates for which no API key is sent.
         unpriced: keys of candidates whose price neither the base commit nor the price list knows.
     """
 
@@ -96,15 +96,15 @@ class Project:
     def floors(self) -> GatePolicy | None:
         """Return the gate's policy if it decides without a baseline.
 
-        The policy does if it has critical floors and no lock pins a baseline; else None.
+        It does if it has critical floors and no lock pins a baseline; otherwise None.
         """
         return self.settings.gate if self.lock is None and self.settings.gate.decides_without_baseline else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
-        """Return the run that is configured; arguments override it.
+        """Return the configured run; arguments override the configuration.
 
-        ``options`` are fields of ``RunOptions``. Raises UsageError if there is a budget and only the pull request says
-        what a candidate costs, because it could give too low a price.
+        ``options`` are fields of ``RunOptions``. Raises UsageError if there is a budget and a candidate's price comes
+        only from the pull request, because it could be too low.
         """
         settings, gate = self.settings, self.gate
         candidates = candidates or settings.candidates
@@ -149,9 +149,9 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
 
 
 def check_same_rules(manifest: RunManifest, project: Project) -> None:
-    """Raise UsageError if a run was made by other rules.
+    """Raise UsageError if suite, grader, prompts or problems differ.
 
-    Suite, grader, prompts and problems have to be the project's.
+    The run's are compared with the project's.
     """
     suite = load_suite(project.suite)
     check_resumable(manifest, suite)
@@ -228,8 +228,8 @@ def _changed(
 ) -> tuple[str, ...]:
     """Return what a pull request changes in suite and configuration.
 
-    The folder ``suite`` in HEAD is compared with that in the commit ``base``. ``rules`` is the base's configuration and
-    ``proposed`` the work tree's; their differing keys are named.
+    These are the folder ``suite``, if HEAD and the commit ``base`` differ in it, and the file ``config`` with the keys
+    in which ``rules`` (the base's configuration) and ``proposed`` (the work tree's) differ.
     """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
@@ -269,11 +269,12 @@ def _settings(
     *,
     foreign: bool,
 ) -> Config:
-    """Return the base commit's settings, with the given ``candidates``.
+    """Return the base's settings, with ``candidates`` and their prices.
 
-    ``rules`` is the base's configuration, ``proposed`` the work tree's. ``known`` has the base's prices, which take
-    precedence, as list prices do. ``foreign``: a pull request chose the candidates; their names are dropped, because
-    they could pass the suite's answers off as a model.
+    ``rules`` is the base commit's configuration (None if it has none), ``proposed`` the work tree's. Prices come from
+    ``known`` (those in the base, by model), then from ``rules``, then from ``proposed``. ``foreign``: a pull request
+    chose the candidates. Then it can lower neither known prices nor list prices, and the candidates lose their names,
+    which could pass the suite's answers off as a model.
     """
     prices = {**(rules.prices if rules else {}), **known}
     named = with_prices(candidates, {**(proposed.prices if proposed else {}), **prices})
@@ -292,7 +293,7 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a candidate with prices that no pull request lowers.
 
-    They are the ones in ``known``, by model; else the list prices, else the candidate's own.
+    They are those in ``known``, by model, else the list prices, else the candidate's own.
     """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}
@@ -312,7 +313,7 @@ def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) 
 def check_destinations(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec], place: str) -> None:
     """Raise UsageError if a candidate sends keys to unknown places.
 
-    ``place`` names the configuration of the candidates ``trusted``, which decide where keys go.
+    Keys may go where the candidates ``trusted`` send them. ``place`` names their configuration in messages.
     """
     for spec in candidates:
         if not spec.is_trusted_by(trusted):

@@ -37,9 +37,9 @@ from codegate.suite import load_suite
 class Report:
     """A finished run's verdicts, reports and exit code.
 
-    ``verdicts`` has one for each candidate, none without a gate; ``view`` is the reported content, ``files`` the paths
-    of the reports by format. ``exit_code`` is that of the verdicts; without any it is 4 if an outcome has no grade.
-    ``trace`` describes the export of its OpenTelemetry spans; empty if the environment names no collector.
+    ``verdicts`` has one for each candidate, none without a gate. ``view`` is the reported content; ``files`` has the
+    paths of the reports by format. ``exit_code`` is that of the verdicts; without verdicts it is 4 if an outcome has no
+    grade. ``trace`` describes the export of OpenTelemetry spans; empty if the environment names no collector.
     """
 
     run: Run
@@ -63,8 +63,8 @@ def run(
     """Run candidates on a suite, gate the run, write reports.
 
     A shard gets no verdict; its exit code is 3 if the whole run cannot be compared or cannot pass. ``announce`` gets
-    lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and limits of the
-    reports, and ``baseline`` is shown beside a run without a gate.
+    lines for people. ``reports`` is by default in the run's folder. ``terms`` are the reports' prices, weights and
+    limits. ``baseline`` is shown beside a run without a gate.
     """
     if (floors := spec.floors) is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
@@ -91,8 +91,8 @@ def gate(
 ) -> Report:
     """Gate a finished run and write its reports.
 
-    Without ``by`` there are no verdicts; ``baseline`` is then shown only. ``further`` runs have verdicts too, in the
-    same reports. ``reports`` is the reports' folder, by default in the run's; ``formats`` None: all; ``terms`` are the
+    Without ``by`` there are no verdicts, and ``baseline`` is only shown. ``further`` runs get verdicts too, in the same
+    reports. ``reports`` is the reports' folder, by default in the run's. ``formats`` None: all. ``terms`` are the
     reports' prices, weights and limits.
     """
     journals = [journal, *further]
@@ -110,10 +110,10 @@ def gate(
 def judge(
     folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
 ) -> tuple[ReportView, int]:
-    """Judge a run's attempts by a model; return the report.
+    """Let a model judge a run's attempts; return the report.
 
-    The second value is how many faults prevented a judgement. Attempts with a judgement are not judged again. ``judge``
-    None: only recorded judgements are shown.
+    The second value is the number of attempts that faults left without a judgement. Attempts with a judgement are not
+    judged again. ``judge`` None: only recorded judgements are shown.
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
@@ -128,8 +128,8 @@ def judge(
 def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
     """Write a run's answers as transcripts for ``replay``.
 
-    Returns the candidate that replays each transcript, by path. There is one transcript for each candidate that calls a
-    model. Attempts lost to a fault are missing.
+    Returns by path the candidate that replays each transcript. Each candidate that calls a model has a transcript.
+    Attempts lost to a fault are missing.
     """
     journal = Journal.open(folder)
     written: dict[Path, CandidateSpec] = {}
@@ -169,8 +169,8 @@ def merge(
 ) -> Report:
     """Merge a run's shards into ``out``, gate it, write reports.
 
-    ``by`` is a baseline with a policy, or a policy alone; without it there are no verdicts. ``reports`` is the reports'
-    folder, by default in ``out``; ``terms`` are the reports' prices, weights and limits.
+    ``by`` is a baseline with a policy, or only a policy; without it there are no verdicts. ``reports`` is the reports'
+    folder, by default in ``out``. ``terms`` are the reports' prices, weights and limits.
     """
     journal = merge_shards(shards, out, run_id=run_id, gate=by)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)

@@ -48,9 +48,9 @@ _MAX_ISSUE: Final = 6000  # characters
 
 
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
-    """Mine past bug fixes of a clone into a suite.
+    """Mine a clone's past bug fixes into the suite ``out``.
 
-    The suite is written to the folder ``out``. Without a recipe in the request or the configuration, one is found.
+    Without a recipe in the request or the configuration, one is searched for.
     """
     made: MineReport | None = None
     try:
@@ -103,7 +103,7 @@ def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
 
 
 def mining_words(report: MineReport) -> list[str]:
-    """Describe in lines what mining found, and what it cost."""
+    """Return lines on what mining found, and what it cost."""
     funnel = funnel_text(report.funnel, report.reasons.get("budget"))
     left_out = {name: count for name, count in report.reasons.items() if name not in {"budget", "not_needed"}}
     reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
@@ -162,8 +162,8 @@ def validate(
     """Prove every problem of a suite again; write quarantines.
 
     The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
-    where the suite says; ``rounds`` are runs with and without the fix, ``jobs`` sandboxes running at once. ``waiting``
-    is called every second with problems done, all problems, and those under way.
+    where the suite says. ``rounds`` is the number of runs with and without the fix, ``jobs`` that of sandboxes at once.
+    ``waiting`` is called every second with three arguments: problems done, all problems, and those under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
@@ -182,7 +182,7 @@ def proof_words(proof: Proof) -> str:
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
     """Return the other sandboxes in which the suite was proved.
 
-    Each comes with whether runs there and here can be compared.
+    The flag says whether runs there and here can be compared.
     """
     if report.proved is None:
         return []

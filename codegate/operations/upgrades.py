@@ -41,7 +41,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """A newer version of a pinned model or agent.
 
-    ``to`` None: the provider's list has no newer one. ``gone``: the list no longer has the pinned one.
+    ``to`` is None if the provider's list has no newer one. ``gone``: the list no longer has the pinned one.
     """
 
     kind: Literal["model", "agent"]
@@ -74,9 +74,9 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """The available upgrades, sorted by when the pinned version ends.
+    """The available upgrades, sorted by the pinned version's end.
 
-    ``unknown`` says what was not looked up, and ``failed`` which providers and registries did not answer.
+    ``unknown`` are sentences on what was not looked up, ``failed`` on providers and registries that did not answer.
     """
 
     found: tuple[Upgrade, ...]
@@ -84,7 +84,7 @@ class Upgrades:
     failed: tuple[str, ...]
 
     def nothing(self) -> str:
-        """Return the sentence for people if there is no upgrade."""
+        """Return the sentence that there is no upgrade."""
         but = ", but not everything was looked up" if self.unknown or self.failed else ""
         return f"nothing that is pinned ends, and nothing newer was found{but}"
 
@@ -103,7 +103,7 @@ class Upgrades:
 def find_upgrades(path: Path) -> Upgrades:
     """Look up newer models and agents for a configuration.
 
-    The models are those of candidates, helpers and the judge.
+    The models are those of candidates, their helpers and the judge.
     """
     load_config(path)
     settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own
@@ -171,7 +171,7 @@ def write_upgrade(path: Path, upgrade: Upgrade) -> None:
 
 
 def with_upgrade(text: str, upgrade: Upgrade, place: str) -> str:
-    """Return a configuration's text with the upgrade, its layout kept.
+    """Return a configuration's text with the upgrade, layout unchanged.
 
     ``place`` names the configuration in messages.
     """
@@ -230,7 +230,7 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 def _newer_release(agent: Agent, version: str) -> str | None:
     """Return the registry's newest release; None if not newer.
 
-    On npm it is the one called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
+    On npm it is the release called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
     """
     found = _npm(agent.package) if agent.registry == "npm" else _pypi(agent.package)
     try:
@@ -269,7 +269,7 @@ def _pypi(package: str) -> str:
 def _fetch_json(what: str, address: str, accepted: str) -> dict[str, object]:
     """Return the JSON object at ``address``.
 
-    ``accepted`` is its media type. Messages show ``what`` and not the address, which may hold credentials.
+    ``accepted`` is its media type. Messages show ``what`` instead of the address, which may hold credentials.
     """
     import requests  # noqa: PLC0415
 

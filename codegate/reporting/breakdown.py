@@ -21,10 +21,10 @@ _MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
 
 @dataclass(frozen=True)
 class Turn:
-    """Attempts that reached one turn of the tool loop.
+    """The attempts that reached one turn of the tool loop.
 
-    ``reached`` attempts took at least this many turns; ``solved`` of them ended at this turn with their problem solved.
-    ``by_then`` is the share of all attempts that solved their problem by this turn.
+    ``reached`` attempts took at least this many turns; ``solved`` of them solved their problem with this turn as their
+    last. ``by_then`` is the share of all attempts that solved their problem by this turn.
     """
 
     number: int
@@ -36,10 +36,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class FailureShare:
-    """One failure class's share of samples, beside the baseline's share.
+    """One failure class's share of samples, and the baseline's share.
 
-    ``p`` is of the two-sided exact sign test over the problems whose share differs, adjusted for the number of classes
-    (Holm).
+    ``p`` is that of the two-sided exact sign test over the problems whose share differs, adjusted for the number of
+    classes (Holm).
     """
 
     name: str
@@ -54,7 +54,7 @@ class FailureShare:
 class TagMeasures:
     """The pass rates on the problems of one tag.
 
-    ``baseline`` and ``difference`` cover only problems that both sides have; ``failure`` is the candidate's most
+    ``baseline`` and ``difference`` cover only problems that the baseline has too. ``failure`` is the candidate's most
     frequent failure class.
     """
 
@@ -67,10 +67,10 @@ class TagMeasures:
 
 
 def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
-    """Count the attempts that reached, and solved at, each turn.
+    """Count the attempts that reached each turn and solved there.
 
-    ``found`` has the outcomes by problem; ``limit`` is the most turns of an attempt. Empty if every attempt took one
-    turn.
+    ``found`` has the outcomes by problem; ``limit`` is the largest number of turns of an attempt. Empty if every
+    attempt took one turn.
     """
     solved_at = {
         problem: [
@@ -99,9 +99,10 @@ def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
 
 
 def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
-    """Return each failure class's share of ``side``'s samples.
+    """Return each failure class's share of a candidate's samples.
 
-    The most frequent class comes first. The baseline's share and the difference cover only problems of both.
+    ``side`` has the samples. The most frequent class comes first. The baseline's share and the difference cover only
+    the problems of both.
     """
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
@@ -142,7 +143,7 @@ def tag_measures(
     """Return the pass rates on each tag's problems.
 
     ``side`` has the candidate's samples, ``tags`` the tags of each problem. The tag ``date`` becomes before or after
-    ``cutoff``, the day that the model's training data ends.
+    ``cutoff``, the day on which the model's training data ends.
     """
     return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
 
@@ -150,10 +151,10 @@ def tag_measures(
 def tagged(
     problems: Collection[str], tags: Mapping[str, Sequence[str]], cutoff: date | None = None
 ) -> dict[str, list[str]]:
-    """Group problems by tag, sorted by tag.
+    """Return the problems by tag, sorted by tag.
 
-    ``tags`` has the tags of each problem. The tag ``date`` becomes before or after ``cutoff``. Left out are tags that
-    all problems have, and tags with more than 24 values, because those are names.
+    ``tags`` has the tags of each problem. The tag ``date`` becomes before or after ``cutoff``. Tags that all problems
+    have are left out, and so are tags with more than 24 values, which are names.
     """
     members: dict[str, list[str]] = {}
     for problem in problems:

@@ -36,7 +36,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
-    """Compute everything that the reports on these runs show."""
+    """Compute the content of the reports on these runs."""
     room, talk = TextBudget(_REPORT_LIMIT), TextBudget(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
@@ -138,7 +138,7 @@ def _run(run: Run, terms: ReportTerms, verdicts: Sequence[Verdict]) -> RunView:
 def _unfinished(run: Run, verdicts: Sequence[Verdict]) -> str | None:
     """Return a sentence about missing outcomes, or None.
 
-    None if there is a verdict, because a gate may end the sampling early.
+    None if there is a verdict, because a gate may stop sampling early.
     """
     wanted = {*run.manifest.outcome_keys()}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
@@ -210,10 +210,10 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: RecordedJudgem
         return None
 
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
-        """Return the share of judged attempts whose verdict is ``right``.
+        """Return the share of judged attempts with the verdict ``right``.
 
-        Only attempts whose executed result is in ``solved`` count. ``right`` None: the share whose verdict agrees with
-        execution.
+        Only attempts whose executed result is in ``solved`` count. With ``right`` None, it is the share of verdicts
+        that agree with execution.
         """
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]
@@ -248,7 +248,7 @@ def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
     """Return how many attempts a candidate should have by now.
 
-    In a run with several looks, these are the samples of the current look and before. ``made`` are its outcomes.
+    ``made`` are its outcomes. In a run with several planned comparisons, later samples than theirs do not count.
     """
     planned = run.manifest.planned()
     if not run.manifest.sequential:
@@ -352,7 +352,7 @@ def _agent_prompt(prompt: AgentPrompt | None) -> str:
 
 
 def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
-    """Return the harness's changes since the baseline, as diff lines."""
+    """Return the changes since the baseline's harness, as diff lines."""
     old, new = _harness_files(before), _harness_files(after)
     changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}
     try:

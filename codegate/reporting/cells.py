@@ -17,9 +17,9 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class Name(str):
-    """An untrusted name: of a candidate, problem, file or fault.
+    """An untrusted name of a candidate, problem, file or fault.
 
-    A problem's may link to its first failed attempt: ``anchor`` is the id of the attempt's element.
+    ``anchor`` is the id of an HTML element to link to: the problem's first failed attempt. "" without a link.
     """
 
     anchor: str
@@ -32,7 +32,7 @@ class Name(str):
 
 
 class Title(str):
-    """A bug's untrusted title, linked to a page if known."""
+    """A bug's untrusted title, linked to ``address`` if known."""
 
     address: str
 

@@ -61,8 +61,8 @@ def render_comment(
 ) -> str:
     """Render the report as Markdown of at most ``limit`` bytes.
 
-    It names ``commit``, links to ``run_url`` and shows ``notes``, a sentence each. ``claimed``: the comment says
-    that a stranger's commit controlled the run and its figures.
+    It names ``commit``, links to ``run_url`` and shows ``notes``, a sentence each. With ``claimed``, it warns that a
+    stranger's commit controlled the run and its figures.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
     if claimed:  # a stranger's result must not choose where links lead
@@ -118,8 +118,8 @@ def _ungated(view: ReportView, missing: int) -> str:
 def render_notice(kind: str, text: str, *, run_url: str | None = None, commit: str = "", fault: bool = True) -> str:
     """Render a comment that explains why there is no report.
 
-    ``kind`` says what happened in a word or two, ``text`` why. It names ``commit`` and links to ``run_url``. ``fault``
-    makes it a warning, not a note.
+    ``kind`` says what happened in a word or two, ``text`` gives the reason. The comment names ``commit`` and links to
+    ``run_url``. With ``fault`` it is a warning, else a note.
     """
     at = f" at `{_short(commit)}`" if _short(commit) else ""
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}{at}**", ">"]

@@ -29,7 +29,7 @@ _SILENCE_SECONDS: Final = 20.0
 class ProgressLines:
     """Writes the progress of a command to a stream.
 
-    Important steps are written at once, others after some silence.
+    Important steps are written at once, others only after some time without output.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -39,7 +39,7 @@ class ProgressLines:
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
         """Write an important step at once, others after some silence.
 
-        The line is ``text`` after ``[done/total]``. ``waiting`` requires a longer silence.
+        The line is ``[done/total]`` and ``text``. With ``waiting`` the silence must be longer.
         """
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):
@@ -50,8 +50,8 @@ class ProgressLines:
 def inert(text: str) -> str:
     """Return ``text`` without commands that CI systems would run.
 
-    GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere; a line may be wrapped anywhere,
-    so no two colons and no such bracket are left next to each other.
+    GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere. A line may be wrapped anywhere,
+    so two colons, and such brackets, are always separated.
     """
     return re.sub(r":(?=:)", ": ", text).replace("##[", "# #[")
 

@@ -16,7 +16,7 @@ _ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not ta
 class GradedSample:
     """A graded sample: whether it passed, and its score.
 
-    ``score`` is 0..100, None if not kept.
+    ``score`` is 0..100, None if unknown.
     """
 
     passed: bool
@@ -62,19 +62,20 @@ def by_problem(graded: Iterable[tuple[str, GradedSample]]) -> Samples:
 
 
 def common_k(sides: Iterable[Samples]) -> int:
-    """Return the largest k for which every side has samples.
+    """Return the largest k for which all samples suffice.
 
-    Nearly all problems of a side must have k graded samples. The result is at least 1. pass@k of different k is not
-    comparable: with equal models "any of 5" is points above "any of 3".
+    ``sides`` are the samples of candidates and baseline. Nearly all problems of each must have k graded samples. The
+    result is at least 1. pass@k of different k is not comparable: with equal models "any of 5" is points above "any of
+    3".
     """
     counts = [sorted(map(len, side.values()), reverse=True) for side in sides if side]
     return min((found[math.ceil(_ENOUGH * len(found)) - 1] for found in counts), default=1)
 
 
 def correctness(side: Samples, k: int) -> Correctness:
-    """Compute pass@1, pass@k, pass^k and the score of samples.
+    """Compute pass@1, pass@k, pass^k and the mean score.
 
-    They are a candidate's or the baseline's; with ``k`` from ``common_k`` both can be compared.
+    ``side`` has the samples of a candidate or the baseline. With ``k`` from ``common_k`` the results can be compared.
     """
     counts = [(len(samples), sum(sample.passed for sample in samples)) for samples in side.values()]
     drawn = [(n, passed) for n, passed in counts if n >= k]

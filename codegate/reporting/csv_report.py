@@ -24,8 +24,8 @@ _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 def _field(value: object) -> str:
     """Return a value as CSV field, never as a formula.
 
-    Numbers are in full, unknown values empty. A leading apostrophe marks text (OWASP). The view's short texts already
-    are single lines without control characters.
+    Numbers are not rounded; unknown values are empty. A leading apostrophe marks text (OWASP). Texts of the view are
+    single lines without control characters already.
     """
     if isinstance(value, tuple):
         value = "; ".join(value)
@@ -53,8 +53,8 @@ def render_csv(view: ReportView) -> str:
 def render_measures_csv(view: ReportView) -> str:
     """Render a row per candidate and numeric measure.
 
-    Names are the fields of ``Measures``, with dots between a field and its parts: ``correctness.pass_at_1``,
-    ``failures.timeout.share``, ``cohorts.language:python.pass_rate``. Shares are in 0..1.
+    A measure's name is the path of fields in ``Measures``: ``correctness.pass_at_1``, ``failures.timeout.share``,
+    ``cohorts.language:python.pass_rate``. Shares are in 0..1.
     """
     rows: list[tuple[object, ...]] = []
     for entry in view.candidates:

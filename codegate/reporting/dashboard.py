@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def chart_points(series: Series) -> tuple[Point, ...]:
-    """Return a series' chart points, one for each known rate."""
+    """Return the chart points of a series' known pass rates."""
     runs = [(entry, pass_rate(entry.counts)) for entry in series.entries]
     times = [datetime.fromisoformat(entry.at).timestamp() for entry, _ in runs]
     first, length = times[0], (times[-1] - times[0]) or 1.0

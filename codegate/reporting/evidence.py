@@ -27,8 +27,9 @@ Problems = Callable[[str, str], ProblemRecord | None]
 class Evidence:
     """What a report needs besides runs and verdicts.
 
-    ``calls`` are numbers of model calls by run id and candidate key, ``judged`` judgements by run id; ``baseline`` and
-    ``harness`` are the pinned candidate's.
+    ``calls`` counts model calls by run id and candidate key. ``judged`` has each run's judgements by run id.
+    ``transcripts`` and ``problems`` are functions that read them. ``baseline`` and ``harness`` belong to the pinned
+    candidate.
     """
 
     terms: ReportTerms = field(default_factory=ReportTerms)
@@ -46,7 +47,7 @@ NO_EVIDENCE = Evidence()
 def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
     """Read the evidence from the runs' folders.
 
-    ``terms`` are prices, weights and limits that override those of the runs.
+    ``terms`` are prices, weights and limits, which override those of the runs.
     """
     by_run = {journal.manifest.id: journal for journal in journals}
 
@@ -90,7 +91,7 @@ def _judged(journals: Sequence[Journal]) -> dict[str, RecordedJudgements]:
 
 
 def terms_of(settings: Config) -> ReportTerms:
-    """Return the prices, weights and limits that a configuration sets."""
+    """Return the prices, weights and limits of a configuration."""
     return ReportTerms(
         settings.prices,
         settings.sandbox_hour_usd,

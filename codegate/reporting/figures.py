@@ -13,9 +13,9 @@ from codegate.wording import join_first
 
 
 class Figure(str):
-    """Text made of numbers, which needs no escaping.
+    """Formatted numbers, which need no escaping.
 
-    HTML pages draw its ``estimate`` as a bar.
+    HTML pages draw ``estimate`` as a bar.
     """
 
     estimate: Estimate | None
@@ -54,7 +54,7 @@ VERDICT_GLYPHS = {
 
 
 def _known(form: Callable[[Any], str]) -> Callable[[float | None], Figure]:
-    """Return a formatter that writes ``UNKNOWN`` for None."""
+    """Return the formatter ``form``, with ``UNKNOWN`` for None."""
     return lambda value: UNKNOWN if value is None else Figure(form(value))
 
 
@@ -89,7 +89,7 @@ def share(value: Estimate) -> Figure:
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
     """Format an estimate: ``1.52 s [1.20 s–2.31 s] n=84``.
 
-    An end that the data do not bound is named: ``1.52 s [from 1.20 s, no upper bound] n=24``.
+    An unbounded end is named: ``1.52 s [from 1.20 s, no upper bound] n=24``.
     """
     if value.value is None:
         return UNKNOWN
@@ -139,7 +139,7 @@ def cell(value: Cell) -> str:
 def attempted(value: BehaviourView | None) -> str:
     """Describe in few words what the tested code tried.
 
-    For example, to reach the network.
+    An example is to reach the network.
     """
     if value is None:
         return UNKNOWN
@@ -149,9 +149,9 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return actions of tested code that honest code seldom takes.
+    """Return unusual actions of the tested code of one candidate.
 
-    They are those of one candidate, as pairs of problem and text.
+    They are pairs of problem and text.
     """
     column = view.candidates.index(candidate)
     return [
@@ -176,7 +176,7 @@ def confidence(verdict: Verdict) -> Figure:
 
 
 def looks(verdict: Verdict) -> Figure:
-    """Format a planned comparison's number, and how alpha is split."""
+    """Format the number of this planned comparison and alpha's split."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
 
@@ -206,7 +206,7 @@ def _brief(value: str) -> str:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """Return remarks on a verdict, one sentence each."""
+    """Return remarks on a verdict, a sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
     if verdict.changes:
         found.append(f"also changed: {'; '.join(map(_change, verdict.changes))}")

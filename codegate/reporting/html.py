@@ -23,7 +23,7 @@ _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so th
 
 
 def interval_plot(verdict: Verdict) -> dict[str, float] | None:
-    """Return where an interval plot has its marks, in pixels.
+    """Return the positions of an interval plot's marks, in pixels.
 
     The plot is ``WIDTH`` pixels wide. None if the verdict has no interval.
     """
@@ -37,9 +37,9 @@ def interval_plot(verdict: Verdict) -> dict[str, float] | None:
 
 
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
-    """Return the filters that show a problem's row.
+    """Return the names of filters that show a problem's row.
 
-    They are separated by blanks. ``excluded`` is why the problem did not run.
+    They are separated by blanks. ``excluded`` is the reason why the problem did not run, or None.
     """
     statuses = {cell.status for cell in cells}
     tags = {

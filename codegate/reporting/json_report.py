@@ -30,10 +30,10 @@ _AGAIN: Final = (
 
 
 def render_json(view: ReportView) -> str:
-    """Render the whole view as JSON, in pure ASCII.
+    """Render the whole view as JSON in ASCII.
 
-    Without ``<``, ``>`` and ``&`` it is inert in a page and in a log. Keys are the fields of ``reporting.view`` and of
-    ``gating.Verdict``; unknown values are null.
+    It has no ``<``, ``>`` and ``&``, so that it is inert in a page and in a log. Keys are the fields of
+    ``reporting.view`` and of ``gating.Verdict``; unknown values are null.
     """
     document = {
         "schema": REPORT_SCHEMA,
@@ -48,7 +48,7 @@ def render_json(view: ReportView) -> str:
 
 
 def read_result(data: bytes) -> ReportView:
-    """Parse a JSON report; raises UsageError for other data."""
+    """Parse a JSON report; raise UsageError for other data."""
     if len(data) > MAX_RESULT_BYTES:
         raise UsageError(f"{_PLACE} is larger than {MAX_RESULT_BYTES} bytes.")
     try:

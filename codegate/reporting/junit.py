@@ -18,8 +18,8 @@ def render_junit(view: ReportView) -> str:
     """Render the report as JUnit XML: problems and verdicts.
 
     A problem's case fails, with its failure class as type, unless every graded sample passed. It is an error if no
-    sample has a grade, and is skipped if the problem was not run. The case of a verdict fails if it is ``regressed``,
-    is skipped if it is ``inconclusive``, and is an error if there was no comparison.
+    sample has a grade, and is skipped if the problem was not run. A verdict's case fails if it is ``regressed``, is
+    skipped if it is ``inconclusive``, and is an error if there was no comparison.
     """
     from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
 

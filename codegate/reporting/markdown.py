@@ -48,10 +48,10 @@ _ZERO_WIDTH: Final = "\u200b"
 
 @lru_cache(maxsize=1 << 16)  # a page that has to fit is rendered several times
 def escape(text: str) -> str:
-    """Escape ``text`` so that it is one line without markup.
+    """Return ``text`` as one line without markup.
 
-    Characters that would be Markdown or HTML get a backslash. Mentions, references to issues and bare links cannot be
-    escaped, so a zero-width space breaks them up. A dollar sign that could end a formula becomes a character reference.
+    Characters of Markdown or HTML get a backslash. Mentions, references to issues and bare links cannot be escaped, so
+    a zero-width space breaks them up. A dollar sign that could end a formula becomes a character reference.
     """
     line = _BROKEN_UP.sub(_ZERO_WIDTH, one_line(text, 2000))
     line = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", _ESCAPED.sub(r"\\\g<0>", line))
@@ -137,10 +137,10 @@ def markdown_template(name: str) -> "Template":
 
 
 def render_to_limit(render: Callable[[int], str], limit: int, most: int) -> str:
-    """Render with as many table rows as ``limit`` allows.
+    """Render as many table rows as fit into ``limit`` bytes.
 
-    ``render`` gets the number of rows that a table may have, at most ``most``; ``limit`` is in bytes of UTF-8. If even
-    no row fits, the last lines are cut.
+    ``render`` gets the number of rows that a table may have, at most ``most``. If even no row fits, the last lines are
+    removed.
     """
 
     def page(rows: int) -> str:

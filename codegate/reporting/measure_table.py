@@ -69,7 +69,7 @@ def _points(share: Estimate) -> float:
 
 
 def judge_table(entries: Iterable[CandidateView]) -> Table:
-    """Return how the judge's verdicts agree with execution, by candidate."""
+    """Return, by candidate, how the judge's verdicts agree with execution."""
     return Table(
         "judge",
         "Judge against execution",
@@ -139,7 +139,7 @@ def _both(first: Estimate, second: Estimate) -> str:
 
 
 def figures_of_cost(measures: Measures) -> Figure:
-    """Format the cost of a candidate's attempts, and their number."""
+    """Format the cost and number of a candidate's attempts."""
     spent = measures.costs
     if spent.model_usd is None:
         return figures.UNKNOWN

@@ -24,7 +24,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 class ReportTerms:
     """Prices, weights and limits with which a report is computed.
 
-    ``prices``, by model, override those that a run's candidate declares.
+    ``prices``, by model, override the prices that a run's candidates declare.
     """
 
     prices: Mapping[str, Prices] = field(default_factory=dict)
@@ -36,21 +36,19 @@ class ReportTerms:
 
 @dataclass(frozen=True)
 class Costs:
-    """A candidate's costs in US dollars, and times in seconds.
-
-    None is unknown.
+    """A candidate's costs (US dollars) and times (seconds); None: unknown.
 
     Attributes:
         attempts: attempts that a model answered, graded or not: all were paid for, reused ones in an earlier run.
-        priced: how many of them have a known cost.
-        model_usd: cost of the priced ones; None without any.
+        priced: number of attempts with a known cost.
+        model_usd: cost of the priced attempts; None without any.
         sandbox_seconds: in the sandboxes of grading and of the model's own test runs, without the wait for a free one.
         sandbox_usd: None without a declared rate.
-        total_usd: model and sandbox; None unless every attempt is priced. Without a declared rate the model alone.
-        lost_calls: model calls that belong to no attempt: failed tries and conversations without a result. Their cost
-            is unknown, so with any of them ``total_usd`` is a lower bound. None: not counted.
+        total_usd: model and sandbox (only the model without a declared rate); None unless every attempt is priced.
+        lost_calls: model calls of failed tries and of conversations without a result, at unknown cost; with any,
+            ``total_usd`` is a lower bound. None: not counted.
         completed: attempts that resolved their problem.
-        per_completed: ``total_usd`` per completed task, failed attempts included; n counts the completed ones.
+        per_completed: ``total_usd`` per completed attempt, failed attempts included; n counts the completed ones.
         prices_from: source of the prices; None without any.
     """
 
@@ -135,8 +133,8 @@ def measure(
 ) -> Measures:
     """Compute all measures of one candidate.
 
-    ``found`` are its outcomes by problem, ``k`` is the number in pass@k, and ``tags`` has the tags of each problem.
-    ``baseline`` has the baseline's graded samples on identical problems; ``calls`` is how many model calls the run made
+    ``found`` has its outcomes by problem, ``k`` is the number in pass@k, and ``tags`` has the tags of each problem.
+    ``baseline`` has the baseline's graded samples on identical problems. ``calls`` is the run's number of model calls
     for the candidate.
     """
     side = graded_samples(found)
@@ -182,9 +180,9 @@ class Measure:
         of: the noun that n counts, such as ``attempts``.
         combine: makes the estimate from the values by problem.
         take: returns an outcome's value (for a share, part and whole), or None if the outcome does not count.
-        row: its row in the table of measures; empty if it is part of another row.
-        unit: how the table writes it.
-        optional: it needs a setting; while it is unknown, reports do not name it.
+        row: title of its row in the table of measures; empty if it is part of another row.
+        unit: how the table formats it.
+        optional: it needs a setting; reports leave it out while it is unknown.
     """
 
     name: str
@@ -300,7 +298,7 @@ def _costs(
 ) -> Costs:
     """Compute a candidate's costs.
 
-    ``sandbox_hour_usd`` is the price of an hour of sandbox time, ``calls`` the number of model calls, failed tries
+    ``sandbox_hour_usd`` is the price of an hour of sandbox time. ``calls`` is the number of model calls, failed tries
     included.
     """
     paid: list[Decimal | None] = []

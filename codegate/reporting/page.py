@@ -28,7 +28,7 @@ DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
     """Return a page's template with style, script and security policy.
 
-    ``styles`` and ``script`` are names of our files; ``names`` are further variables of the template.
+    ``styles`` and ``script`` are names of codegate's files; ``names`` are further variables of the template.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
@@ -55,7 +55,7 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
     """Split a unified diff into lines, each with its kind.
 
-    Lines with the hashes of blobs are left out.
+    Lines with blob hashes are left out.
     """
     lines = patch.split("\n")
     return [(_diff_kind(line), line) for line in (lines if lines[-1] else lines[:-1]) if not line.startswith("index ")]
@@ -87,7 +87,7 @@ def _policy(style: str, script: str) -> str:
 class Point:
     """A pass rate's position in a chart, with its interval.
 
-    ``words`` describe it, ``name`` is written beside it. ``new``: another model answered from here on.
+    ``words`` describe it; ``name`` is its label. ``new``: another model answered from here on.
     """
 
     x: float
@@ -102,8 +102,8 @@ class Point:
 def chart_point(at: float, rate: Estimate, words: str, name: str = "", *, new: bool = False) -> Point | None:
     """Return the chart point of ``rate``, None if unknown.
 
-    ``at`` is its horizontal position, as a share of the chart's width; the top is 100 %. ``words`` describe the point,
-    ``name`` is written beside it. ``new``: another model answered from here on.
+    ``at`` is the horizontal position, as a share of the chart's width; the top of the chart is 100 %. ``words``,
+    ``name`` and ``new`` are those of the ``Point``.
     """
     if rate.value is None or rate.low is None or rate.high is None:
         return None

@@ -27,8 +27,8 @@ _UNSHOWABLE = re.compile(
 def plain(text: str) -> str:
     """Remove control characters and characters that hide others.
 
-    Escape sequences and characters that reorder text are removed as well. Line ends of every kind become a line feed;
-    tabs stay; other characters that cannot be shown become U+FFFD.
+    These include escape sequences and characters that reorder text. Line ends of every kind become a line feed, and
+    other characters that cannot be shown U+FFFD. Tabs stay.
     """
     text = _SEQUENCES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)
@@ -37,9 +37,9 @@ def plain(text: str) -> str:
 
 
 def untrusted(text: str, redactor: Redactor | None = None) -> str:
-    """Remove keys and commands to GitHub's runner from ``text``.
+    """Remove API keys and runner commands from ``text``.
 
-    The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Invisible
+    GitHub's runner reads ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Invisible
     characters are removed, because the runner ignores them when it looks for commands.
     """
     text = plain(text)  # first what is invisible, which could stand within a key
@@ -50,6 +50,6 @@ def untrusted(text: str, redactor: Redactor | None = None) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` as one plain line, visibly cut at ``limit``."""
+    """Return ``text`` as one plain line, visibly shortened to ``limit``."""
     line = " ".join(plain(text[: limit * 8]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

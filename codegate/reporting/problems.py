@@ -48,9 +48,9 @@ class TextBudget:
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and shortened, noting how much was cut.
+        """Return ``text`` plain and shortened, with a note on this.
 
-        It has at most ``limit`` characters, from the ``head`` or the ``tail``.
+        It has at most ``limit`` characters, of the text's ``head`` or ``tail``, and no more than the budget has left.
         """
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
@@ -73,8 +73,8 @@ def problem_view(
 ) -> ProblemView:
     """Return one problem's row, with its attempts and long texts.
 
-    ``columns`` are the candidates with their runs, ``outcomes`` each one's by problem. ``room`` limits patches and
-    outputs, ``talk`` conversations.
+    ``columns`` are the candidates with their runs. ``outcomes`` has, for each of them, the outcomes by problem.
+    ``room`` limits patches and outputs, ``talk`` conversations.
     """
     reasons = [
         run.manifest.excluded[name]

@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ReviewText:
-    """A plain text, and the number of lines left out."""
+    """A plain text, and the number of omitted lines."""
 
     text: str
     omitted: int
@@ -36,8 +36,8 @@ class ReviewText:
 class ReviewedProblem:
     """One problem on the review page, with unescaped texts.
 
-    ``facts`` describe it, by label. ``fail_to_pass`` are the tests that fail without the fix, and whether the test does
-    not even exist without it.
+    ``facts`` describe it, by label. ``fail_to_pass`` has the tests that fail without the fix; the flag says that the
+    test does not even exist without it.
     """
 
     id: str
@@ -57,8 +57,7 @@ class ReviewedProblem:
 class ReviewView:
     """The content of a suite's review page.
 
-    ``command`` are the shell words that decisions are appended to; ``key`` is the name under which a browser stores
-    them.
+    Decisions are appended to ``command``, the words of a shell command. A browser stores them under the name ``key``.
     """
 
     suite: str
@@ -68,7 +67,7 @@ class ReviewView:
 
 
 def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
-    """Return what the review page shows of ``problem``.
+    """Return the review page's content about ``problem``.
 
     Its fix and hidden tests are shown as diffs against ``base``.
     """
@@ -89,9 +88,9 @@ def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
 
 
 def review_view(suite: Suite, command: str, problems: tuple[ReviewedProblem, ...]) -> ReviewView:
-    """Return the content of the review page of a suite.
+    """Return the content of a suite's review page.
 
-    ``command`` are the shell words that decisions are appended to.
+    Decisions are appended to ``command``, the words of a shell command.
     """
     state = [suite.name, suite.digest, {problem.id: problem.decision for problem in problems}]
     return ReviewView(plain(suite.name), command, digest(state)[:16], problems)

@@ -25,7 +25,7 @@ _Attributes: TypeAlias = Mapping[str, str | int | float | list[str] | None]
 
 
 class RunSpans(IdGenerator):
-    """Makes a run's spans, with the ids that reports show."""
+    """Creates a run's spans, with the ids that reports show."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._run, self._span_id = journal, journal.load(), ""
@@ -39,7 +39,7 @@ class RunSpans(IdGenerator):
         return int(self._run.manifest.trace_id, 16)
 
     def generate_span_id(self) -> int:
-        """Return the id of the span being made."""
+        """Return the id of the span that is being created."""
         return int(self._span_id, 16)
 
     def __iter__(self) -> Iterator[ReadableSpan]:

@@ -53,7 +53,8 @@ _Combinations = Mapping[tuple[str, ...], _Samples]
 class SettingScore:
     """Pass rate and score with one value of a setting.
 
-    Both are averaged over the other settings. If ``setting`` is "", ``value`` is a combination of all settings.
+    Both are averaged over the other settings. If ``setting`` is "", ``value`` is a combination of values of all
+    settings.
     """
 
     setting: str
@@ -65,10 +66,10 @@ class SettingScore:
 
 @dataclass(frozen=True)
 class Effect:
-    """How the pass rate changes with one setting's value.
+    """The change of the pass rate with one setting's value.
 
-    ``before`` is the setting's first value, ``after`` another. ``where`` is the measured tag or problem; None: all
-    problems. Rates are paired by problem and by all other settings. ``p`` is two-sided, adjusted by Holm.
+    ``before`` is the setting's first value, ``after`` another one. ``where`` is a tag or a problem; None: all problems.
+    Rates are paired by problem and by all other settings. ``p`` is two-sided, adjusted by Holm.
     """
 
     setting: str
@@ -90,8 +91,8 @@ class Effect:
 class Sweep:
     """The effects of all settings in which candidates differ.
 
-    Settings that always change together count as one. ``limits`` is a note if there are too few samples to judge single
-    problems.
+    Settings that always change together count as one. ``limits`` is a note that single problems have too few samples to
+    judge, or "".
     """
 
     settings: tuple[str, ...]
@@ -105,7 +106,8 @@ class Sweep:
 def sweep_of(runs: Sequence[Run]) -> Sweep:
     """Compute the effect of each setting of the runs' candidates.
 
-    Copied answers count once. Raises UsageError if conditions differ, or if no candidates differ in one setting alone.
+    Copied answers count once. Raises UsageError if conditions differ, or if no two candidates differ in one setting
+    only.
     """
     columns = [
         (run, spec) for run in {run.manifest.id: run for run in runs}.values() for spec in run.manifest.candidates
@@ -237,8 +239,8 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
 def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
     """Count passes with two values of a setting, by problem.
 
-    There is a table for each combination of the other settings, ``value`` before ``first``, with equal numbers of
-    samples. ``place`` is the setting's index in a combination.
+    A problem has one table for each combination of the other settings. In it ``value`` comes before ``first``, with
+    equal numbers of samples. ``place`` is the setting's index in a combination.
     """
     found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():
@@ -277,10 +279,10 @@ def _on_one(tables: _Tables) -> _Compared:
 
 
 def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
-    """Compare two values on several problems: rates, difference, p.
+    """Compare two values of a setting on several problems.
 
-    ``tables`` are by problem, ``clusters`` has each problem's pull request. It applies ``population_test`` in both
-    directions.
+    Returns both rates, their difference and p, by ``population_test`` in both directions. ``tables`` are by problem;
+    ``clusters`` has each problem's pull request.
     """
     pairs, units = list(map(_pair, tables.values())), clusters_of(list(tables), clusters)
     turned = [Pair(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs]
@@ -296,10 +298,10 @@ def _on_several(clusters: Mapping[str, str], tables: _Tables) -> _Compared:
 
 
 def _too_few_samples_note(every: Sequence[_Strata], comparisons: int) -> str:
-    """Return a note if single problems cannot be compared.
+    """Return a note if single problems have too few samples.
 
-    They cannot if each has too few samples; else "". ``comparisons`` is the number of significance tests that Holm's
-    method corrects for.
+    Return "" if a problem that goes from never to always solved would be significant. ``comparisons`` is the number of
+    significance tests that Holm's method corrects for.
     """
     strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
     made = max(n for _, n, _, _ in strata)

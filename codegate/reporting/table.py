@@ -20,7 +20,7 @@ _SENSITIVE: Final = 10  # most sensitive problems that are shown
 
 
 def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
-    """Return an attempt's HTML id, made from its positions."""
+    """Return an attempt's HTML id, made from its indexes."""
     return f"p{problem}c{candidate}s{sample}"
 
 
@@ -244,7 +244,7 @@ def details(view: ReportView) -> tuple[Table, ...]:
 
 
 def failures(view: ReportView) -> Table:
-    """Return each candidate's failure classes, beside the baseline's."""
+    """Return each candidate's failure classes, and the baseline's."""
     return _by_candidate(
         view,
         "failures",

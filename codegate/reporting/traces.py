@@ -21,10 +21,7 @@ _SECONDS: Final = 60.0
 
 
 def collector() -> str | None:
-    """Return the name of the variable that sets a collector.
-
-    None if no variable does.
-    """
+    """Return the variable that sets a collector, or None."""
     off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if off or "otlp" not in (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"):
         return None
@@ -32,9 +29,9 @@ def collector() -> str | None:
 
 
 def send_trace(journal: Journal) -> str:
-    """Export a run's spans; return a sentence about the result.
+    """Export the spans of a run and its confirming run.
 
-    The confirming run's spans are exported, too.
+    Returns a sentence about the result.
     """
     variable = collector()
     if variable is None:

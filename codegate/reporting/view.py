@@ -56,7 +56,7 @@ class TranscriptMessage:
 class BehaviourView:
     """What the tested code tried to do, such as connections.
 
-    ``watched``: actions were counted inside the process; if not, only those that the sandbox saw are known.
+    If ``watched`` is false, actions inside the process were not counted: only those that the sandbox saw are known.
     """
 
     watched: bool
@@ -72,8 +72,8 @@ class AttemptView:
     """One attempt, with its grade or its fault.
 
     ``controlled`` is false if a pass could not be cross-checked. ``suspicious`` has signs that the patch tries to fool
-    the grader, ``unapplied`` a diff of edits that could not be applied. ``stderr_class`` classifies the output of the
-    test processes, ``span_id`` is the id of the attempt's OpenTelemetry span.
+    the grader. ``unapplied`` is a diff of edits that could not be applied. ``stderr_class`` classifies the output of
+    the test processes. ``span_id`` is the id of the attempt's OpenTelemetry span.
     """
 
     sample: int
@@ -125,8 +125,8 @@ class Cell:
 class ProblemView:
     """One problem, with a cell for each candidate in order.
 
-    ``title`` is the title of the change that fixed the bug; it may reveal the fix. ``fix`` is the reference fix as a
-    unified diff, ``date`` the author's date, ``project`` the repository's web page. Unknown texts are empty.
+    ``title`` is that of the change that fixed the bug; it may reveal the fix. ``fix`` is the reference fix as a unified
+    diff, ``date`` the author's date, ``project`` the repository's web page. Unknown texts are empty.
     """
 
     id: str
@@ -148,10 +148,10 @@ class JudgeCounts:
 
     Attributes:
         judge: its label.
-        unclear: attempts whose answer had no verdict; they count nowhere else.
+        unclear: attempts without a verdict of the judge; no other field counts them.
         agreement: attempts on which judge and execution agree.
-        broken_passed_share: broken attempts that the judge passes, of the broken ones.
-        solved_passed_share: solved attempts that the judge passes, of the solved ones.
+        broken_passed_share: share of broken attempts that the judge passes.
+        solved_passed_share: share of solved attempts that the judge passes.
     """
 
     judge: str
@@ -170,17 +170,17 @@ class CandidateView:
     """All figures of one candidate, over the suite.
 
     Attributes:
-        pass_rate: pass@1, the mean over problems of the share of graded samples that passed; n is the number of
-            problems with a graded sample, so that repeated samples do not narrow the interval.
+        pass_rate: pass@1, the mean over problems of the share of graded samples that passed. n counts the problems with
+            a graded sample, so that repeated samples do not narrow the interval.
         planned: attempts that the run plans; ``graded`` of them have a grade.
         doubts: reasons to check some of its passes by hand, a sentence each.
         served: for a model name without a date, a sentence on the models that answered.
         contamination: signs that the model has read the answers before, a sentence each.
         judged: a judge's verdicts against execution; None without a judge.
         refused: parts of its agent's requests that the gateway did not pass on, with counts.
-        harness: how many parts of its harness it used, and which it did not; empty without a harness.
+        harness: the number of harness parts that it used, and the names of the unused ones; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
-        agent_prompt: the system prompt and tools that all of its attempts sent, with digests; empty if unknown.
+        agent_prompt: the system prompt and tools common to all of its attempts, with digests; empty if unknown.
     """
 
     key: str
@@ -236,7 +236,7 @@ class RunView:
 class ReportView:
     """The whole content of a report.
 
-    ``sweep`` is None unless some candidates differ in a setting alone.
+    ``sweep`` is None unless some candidates differ in one setting only.
     """
 
     runs: tuple[RunView, ...]

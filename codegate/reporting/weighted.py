@@ -20,13 +20,13 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class WeightedScore:
-    """A candidate's weighted score, and the parts behind it.
+    """A candidate's weighted score, and its parts.
 
     Attributes:
-        points: 0..100, unknown without a graded problem. The interval's ends take every part at its worse or at its
+        points: 0..100, unknown without a graded problem. At an end of the interval all parts are at their worse or
             better end, so it is wider than a 95 % interval. n counts the problems.
         parts: all five, the unknown ones too.
-        left_out: names of the parts that are unknown; the others' weights are scaled up to fill their place.
+        left_out: names of the unknown parts; the weights of the others are scaled up to replace theirs.
     """
 
     points: Estimate
@@ -86,7 +86,7 @@ def weighted_score(
 
 
 def _falling(measure: Estimate, half: float) -> Estimate:
-    """Return points for a measure of which less is better.
+    """Return points for a measure where less is better.
 
     They are 100 at 0 and 50 at ``half``, and never 0.
     """

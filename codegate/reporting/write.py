@@ -33,7 +33,7 @@ _OWN: Final[Mapping[str, Format]] = {
 
 @cache
 def report_formats() -> tuple[str, ...]:
-    """Return the names of all formats, our own first."""
+    """Return the names of all report formats, built-in ones first."""
     return (*_OWN, *(name for name in plugin_names(_GROUP) if name not in _OWN))
 
 
