@@ -73,14 +73,14 @@ class OpenAIProvider(SdkProvider):
         return {known if name == limit else name: value for name, value in request.items()}
 
     @override
-    def _relaxes(
+    def _drop_refused_fields(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
         if "max_tokens" in request and re.search(r"[Uu]se\W+max_completion_tokens", fault.cause):
             self._only_newer_name.add(request["model"])
             request["max_completion_tokens"] = request.pop("max_tokens")
             return True
-        return super()._relaxes(fault, protocol, request, sampling)
+        return super()._drop_refused_fields(fault, protocol, request, sampling)
 
     @override
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:

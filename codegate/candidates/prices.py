@@ -77,14 +77,13 @@ class Prices(_Amounts):
 
 
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
-    """Return the cost of ``usage`` in US dollars, or None.
+    """Return the cost of ``usage`` in US dollars, if known.
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
 
-    None if a count or a price is unknown. Counts of cached tokens must be known only if they have
-    a price of their own.
-    Tokens of helpers cost what the helpers' prices say. For the sum of several calls the cost is an upper bound: the
-    sum is priced as one long request if it has as many tokens as one.
+    It is unknown if a count or a price is. Counts of cached tokens must be known only if they have a price of their
+    own. Tokens of helpers have the helpers' prices. The sum of several calls is priced as one long request if it has as
+    many tokens as one, so that its cost is an upper bound.
     """
     if prices is not None and usage.helpers:
         each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]

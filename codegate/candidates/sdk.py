@@ -177,7 +177,7 @@ class SdkProvider(ABC):
         """Call the model; return its answer.
 
         A request that was declined for its prompt gives an answer without text, because a retry would not help. A
-        request is sent again if ``_relaxes`` dropped fields, or once if the key was renewed.
+        request is sent again if ``_drop_refused_fields`` dropped fields, or once if the key was renewed.
         """
         request = self._spelled(request)
         streamed, renewed = bool(request.get("stream")), False
@@ -193,9 +193,9 @@ class SdkProvider(ABC):
                 if fault is None:
                     raise
                 declined = fault.stop is not None or fault.fault == "bad_request"
-                if declined and self._relaxes(fault, protocol, request, sampling):
+                if declined and self._drop_refused_fields(fault, protocol, request, sampling):
                     continue
-                if fault.fault == "authentication" and not renewed and (renewed := self._has_renewed(used)):
+                if fault.fault == "authentication" and not renewed and (renewed := self._renew_key(used)):
                     continue
                 if fault.stop is None:
                     raise fault from None
@@ -234,7 +234,7 @@ class SdkProvider(ABC):
             return protocol.assemble(_events(content, self._faults))
         return as_document(content, self._faults)
 
-    def _relaxes(
+    def _drop_refused_fields(
         self, fault: ProviderError, protocol: ModelProtocol, request: dict[str, Any], sampling: Sampling
     ) -> bool:
         """Drop refused fields that the user did not choose.
@@ -256,7 +256,7 @@ class SdkProvider(ABC):
             self._sends_default_limit = False
         return True
 
-    def _has_renewed(self, refused: str) -> bool:
+    def _renew_key(self, refused: str) -> bool:
         """Fetch the key again; return whether it has changed.
 
         ``refused`` is the key that the provider refused: cloud tokens expire hourly. The client then uses the new key.

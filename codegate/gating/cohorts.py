@@ -73,9 +73,9 @@ def below_floor(cohort: Cohort) -> bool:
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
-def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
+def broken_floors(cohorts: Sequence[Cohort]) -> tuple[Cohort, ...]:
     """Return critical cohorts with a rate significantly below the floor."""
-    return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
+    return tuple(cohort for cohort in cohorts if cohort.tier == "critical" and below_floor(cohort))
 
 
 def problems_of(cohort: Cohort) -> str:
@@ -104,14 +104,14 @@ def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str
     return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
 
 
-def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
+def cohort_warnings(cohorts: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
     """Return warnings about cohorts with a drop or missed floor.
 
     A drop is reported if it is significant at ``level`` after Holm's adjustment and the whole suite is not
     ``regressed``.
     """
     sentences = []
-    for cohort in found:
+    for cohort in cohorts:
         problems, before = problems_of(cohort), cohort.baseline_rate
         if before is not None and cohort.p_holm is not None and cohort.p_holm < level and not regressed:
             sentences.append(

@@ -204,7 +204,10 @@ def _without_both(
 
 
 def without_problems(side: CandidateSamples, gone: Mapping[str, str]) -> CandidateSamples:
-    """Return the samples without ``gone``: reasons by problem."""
+    """Return the samples with the problems in ``gone`` excluded.
+
+    ``gone`` has the reason by problem.
+    """
     return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
 
 

@@ -97,29 +97,29 @@ def too_few(pairs: Sequence[Pair], terms: Terms) -> bool:
     return len(pairs) < terms.fewest_problems
 
 
-def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
+def decide(comparison: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
     """Decide one planned comparison: pass, regressed or inconclusive.
 
     A pass is tested first, so that a significant drop smaller than the margin passes. A significant gain passes even if
     ``can_drop_by_margin`` is false.
     """
-    if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
+    if comparison.p_regression is None or comparison.p_noninferior is None or comparison.p_gain is None:
         return "inconclusive"
     if not too_few(pairs, terms):
-        ruled_out = found.p_noninferior < terms.level and can_drop_by_margin(found, terms.policy)
-        if ruled_out or found.p_gain < terms.level:
+        ruled_out = comparison.p_noninferior < terms.level and can_drop_by_margin(comparison, terms.policy)
+        if ruled_out or comparison.p_gain < terms.level:
             return "pass"
-    if found.p_regression < terms.level_regressed and found.difference <= -terms.smallest_regression + NEAR:
+    if comparison.p_regression < terms.level_regressed and comparison.difference <= -terms.smallest_regression + NEAR:
         return "regressed"
     return "inconclusive"
 
 
-def can_drop_by_margin(found: Comparison, policy: GatePolicy) -> bool:
+def can_drop_by_margin(comparison: Comparison, policy: GatePolicy) -> bool:
     """Return whether the baseline's rate exceeds the policy's margin.
 
     If not, no candidate can drop by the margin, and non-inferiority shows nothing.
     """
-    return found.baseline_rate > policy.margin
+    return comparison.baseline_rate > policy.margin
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
@@ -295,8 +295,9 @@ def judge_limits(
 ) -> tuple[VerdictKind, str]:
     """Return ``inconclusive`` if truncated answers decide the verdict.
 
-    They decide it if ``again``, which returns the verdict on changed samples, gives another one with these answers
-    counted as passed. Otherwise ``kind`` is returned. The second item is the reason, made from ``reason``.
+    ``kind`` is the verdict so far; ``again`` returns the verdict on other samples. Truncated answers decide the verdict
+    if it changes when they count as passed. Otherwise ``kind`` is returned. The second item is the reason, made from
+    ``reason``.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

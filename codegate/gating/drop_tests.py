@@ -35,8 +35,9 @@ def suite_test(
 ) -> Comparison:
     """Compare candidate and baseline on fixed problems.
 
-    With passes x of b samples of the baseline and y of k of the candidate, P = (x + .25) / (b + .5), D the mean of y/k
-    - x/b over n problems, and h the mean of 1/k divided by n (one sample of the candidate, in units of D):
+    The baseline has x passes in b samples of a problem and the candidate y in k. Let P = (x + .25) / (b + .5), D the
+    mean over the n problems of y/k minus x/b, and h the mean of 1/k divided by n (one sample of the candidate, in units
+    of D):
 
     - p_regression = Phi((D + h/2) / se(0, 1)), p_gain = 1 - Phi((D - h/2) / se(0, 1))
     - p_noninferior = 1 - Phi((D + margin - h/4) / se(margin, 2)), or 1 where mean(P) is not above the margin

@@ -80,7 +80,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
     """Return the distribution of true pass rates fitted to counts.
 
     ``counts`` has passes and samples of each problem, ``clusters`` its pull request. The distribution is Beta(m s,
-    (1-m) s): m is the mean pass rate, and s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
+    (1-m) s). m is the mean pass rate, and s is fitted from the mean of p(1-p) = m (1-m) s / (s+1).
     """
     rate = mean([passed / n for passed, n in counts])
     within, total = within_variance(counts), rate * (1.0 - rate)
@@ -91,7 +91,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 
 
 def typical_model(clusters: Sequence[str]) -> RateModel:
-    """Return the assumed distribution for a suite without a baseline.
+    """Return the assumed pass rates of a suite without baseline.
 
     ``clusters`` has the pull request of each problem.
     """

@@ -20,7 +20,7 @@ _FEWEST_FORETOLD = 8  # problems below which the formula of the smallest drop th
 
 def reason_of(
     kind: str,
-    found: Comparison,
+    comparison: Comparison,
     pairs: Sequence[Pair],
     terms: Terms,
     detectable: float | None,
@@ -30,14 +30,13 @@ def reason_of(
 ) -> str:
     """Return the sentences that explain a verdict.
 
-    They give the difference, its uncertainty and what to do next. ``kind`` is the verdict, ``found`` the comparison.
-    ``detectable`` is the smallest drop that 4 of 5 such runs find, None if unknown. ``conclusion`` is the end of a
-    sentence, given if something other than the test decided. ``pending``: more samples follow if the verdict is
-    inconclusive.
+    They give the difference, its uncertainty and what to do next. ``kind`` is the verdict. ``detectable`` is the
+    smallest drop that 4 of 5 such runs find, None if unknown. ``conclusion`` is the end of a sentence, given if
+    something other than the test decided. ``pending``: more samples follow if the verdict is inconclusive.
     """
-    what = conclusion or _conclusion(kind, found, pairs, terms, pending=pending)
+    what = conclusion or _conclusion(kind, comparison, pairs, terms, pending=pending)
     where = "On this problem" if len(pairs) == 1 else f"On these {count_of(len(pairs), 'problem')}"
-    head = f"{where} {_figures(found, terms)}: {what}"
+    head = f"{where} {_figures(comparison, terms)}: {what}"
     margin = terms.policy.margin
     foretold = detectable if len(pairs) >= _FEWEST_FORETOLD else None
     if kind != "pass" and foretold is not None and foretold > _BLIND * margin:
@@ -48,33 +47,35 @@ def reason_of(
     return head
 
 
-def _figures(found: Comparison, terms: Terms) -> str:
+def _figures(comparison: Comparison, terms: Terms) -> str:
     error = terms.level + terms.level_regressed
     once = len(terms.looks) == 1
-    shown = _difference(found, terms.policy.margin, f"{100 * (1 - error):.3g}% interval" if once else "interval")
-    if not once and found.interval is not None:
+    shown = _difference(comparison, terms.policy.margin, f"{100 * (1 - error):.3g}% interval" if once else "interval")
+    if not once and comparison.interval is not None:
         shown += ", widened because the run is checked several times"
-    return f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} ({shown})"
+    return (
+        f"the candidate solves {comparison.candidate_rate:.1%}, the baseline {comparison.baseline_rate:.1%} ({shown})"
+    )
 
 
-def _difference(found: Comparison, margin: float, which: str) -> str:
-    text = f"{found.difference * 100:+.1f} pp"
-    if found.interval is None:
+def _difference(comparison: Comparison, margin: float, which: str) -> str:
+    text = f"{comparison.difference * 100:+.1f} pp"
+    if comparison.interval is None:
         return text
-    low = round_without_crossing(found.interval[0] * 100, -margin * 100, 1, "+")
-    high = round_without_crossing(found.interval[1] * 100, 0.0, 1, "+")
+    low = round_without_crossing(comparison.interval[0] * 100, -margin * 100, 1, "+")
+    high = round_without_crossing(comparison.interval[1] * 100, 0.0, 1, "+")
     return f"{text}, {which} {low} to {high}"
 
 
-def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
+def _conclusion(kind: str, comparison: Comparison, pairs: Sequence[Pair], terms: Terms, *, pending: bool) -> str:
     policy, margin = terms.policy, _points(terms.policy.margin)
-    if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
+    if comparison.p_regression is None or comparison.p_noninferior is None or comparison.p_gain is None:
         return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
-    drop = _p_value(found.p_regression, terms.level_regressed)
-    limit = _p_value(found.p_noninferior, terms.level)
-    shown = found.p_regression < terms.level_regressed
-    if kind == "pass" and not (found.p_noninferior < terms.level and can_drop_by_margin(found, policy)):
-        return f"it is better ({probability(found.p_gain, terms.level)})."
+    drop = _p_value(comparison.p_regression, terms.level_regressed)
+    limit = _p_value(comparison.p_noninferior, terms.level)
+    shown = comparison.p_regression < terms.level_regressed
+    if kind == "pass" and not (comparison.p_noninferior < terms.level and can_drop_by_margin(comparison, policy)):
+        return f"it is better ({probability(comparison.p_gain, terms.level)})."
     if kind == "pass":
         tolerated = f"; the smaller drop is real ({drop}) and tolerated" if shown else ""
         return f"a drop of {margin} or more is ruled out ({limit}){tolerated}."
@@ -82,7 +83,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
         return f"it is worse ({drop}){'; stopped early, so the size is likely overstated' if terms.pending else ''}."
     if too_few(pairs, terms):
         return f"a pass takes at least {terms.fewest_problems} problems."
-    if not can_drop_by_margin(found, policy):
+    if not can_drop_by_margin(comparison, policy):
         return f"the baseline solves too little for a drop of {margin} to show; add problems that it solves."
     if shown:
         return f"a drop is shown ({drop}), but whether it reaches {margin} is open ({limit})."
@@ -105,22 +106,24 @@ def _advice(terms: Terms, *, pending: bool) -> str:
     return "; more problems would settle it (codegate plan shows how much)"
 
 
-def population_sentence(found: Comparison, problems: int, *, few_problems: bool, margin: float, level: float) -> str:
+def population_sentence(
+    comparison: Comparison, problems: int, *, few_problems: bool, margin: float, level: float
+) -> str:
     """Return the sentence about bugs beyond the suite.
 
     ``few_problems``: too few to conclude anything. ``level`` is the one-sided level of the p-values.
     """
-    source = f" from {count_of(found.n, 'pull request')}" if found.n < problems else ""
-    if few_problems or found.interval is None:
+    source = f" from {count_of(comparison.n, 'pull request')}" if comparison.n < problems else ""
+    if few_problems or comparison.interval is None:
         what = f"{count_of(problems, 'problem')}{source} {'is' if problems == 1 else 'are'}"
         return f"For bugs like these: {what} too few to say anything about others."
-    shown = _difference(found, margin, f"{100 * (1 - 2 * level):.3g}% interval")
+    shown = _difference(comparison, margin, f"{100 * (1 - 2 * level):.3g}% interval")
     head = f"For bugs like these: {shown}{source and f',{source}'}"
-    if found.baseline_rate <= margin:
+    if comparison.baseline_rate <= margin:
         return f"{head}; the baseline solves too little for a drop of {_points(margin)} to show."
-    if found.interval[0] > -margin:
+    if comparison.interval[0] > -margin:
         return f"{head}; a drop of {_points(margin)} or more is ruled out too."
-    if found.interval[1] < 0.0:
+    if comparison.interval[1] < 0.0:
         return f"{head}; the candidate is worse."
     return f"{head}; a drop of {_points(margin)} or more is not ruled out, and only more problems would narrow this."
 
@@ -148,9 +151,9 @@ def probability(p: float, level: float = 1.0) -> str:
     return "p=" + round_without_crossing(p, level, 3).removeprefix("0")
 
 
-def mismatch_reason(found: Differences) -> str:
+def mismatch_reason(differences: Differences) -> str:
     """Return why a comparison is not possible, and the remedy."""
-    differing = found.mismatches
+    differing = differences.mismatches
 
     def describe(item: Mismatch) -> str:
         name = _short(item.field)
@@ -166,13 +169,14 @@ def mismatch_reason(found: Differences) -> str:
             "Pin it again: `codegate run SUITE --no-gate --samples 10 --out runs/renewed` with its candidate, then "
             "`codegate baseline pin runs/renewed --replace`."
         )
-    controls = f" {controls_words(found.controlled)}" if found.controlled else ""
-    if {one.field for one in differing} <= {"suite", *(f"problem {name}" for name in found.controlled)} and controls:
+    controls = f" {controls_words(differences.controlled)}" if differences.controlled else ""
+    fields = {"suite", *(f"problem {name}" for name in differences.controlled)}
+    if controls and {one.field for one in differing} <= fields:
         return f"The pinned baseline is of the suite without its controls.{controls}"
     named = join_first(map(describe, differing), separator="; ")
     return (
         f"The pinned baseline was made under other conditions: {named}. Run the candidate under the "
-        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof_commands(found.unproved)}"
+        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof_commands(differences.unproved)}"
     )
 
 

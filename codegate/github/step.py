@@ -75,7 +75,7 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose policy and limits hold."""
+        """Return the base commit, whose policy and limits apply."""
         return self.event.base_sha if self.event is not None else None
 
 

@@ -81,7 +81,7 @@ class Project:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about ignored changes and an unusual baseline."""
+        """Return sentences on ignored changes and an unusual baseline."""
         changed = " and ".join(self.changed)
         note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))

@@ -13,7 +13,7 @@ from codegate.candidates import CandidateSpec, transcript_header
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError, interrupted_as
 from codegate.gating import Baseline, GatePolicy, Verdict
-from codegate.reporting import ReportTerms, ReportView, build_view, collector, gather, send_trace, write_reports
+from codegate.reporting import ReportTerms, ReportView, build_view, collector, read_evidence, send_trace, write_reports
 from codegate.running import (
     Gate,
     Journal,
@@ -102,7 +102,7 @@ def gate(
         each = (gate_run(run, by, journal.folder) for run, journal in zip(runs, journals, strict=True))
         verdicts = tuple(chain.from_iterable(each))
     shown = by.baseline if isinstance(by, Gate) else baseline
-    view = build_view(runs, verdicts, gather(journals, shown, terms))
+    view = build_view(runs, verdicts, read_evidence(journals, shown, terms))
     files = write_reports(view, reports or journal.folder / "reports", formats)
     return Report(runs[0], journal.folder, verdicts, view, files, run_exit_code(runs[0], verdicts))
 
@@ -117,7 +117,7 @@ def judge(
     """
     journal = Journal.open(folder)
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
-    view = build_view([journal.load()], (), gather([journal]))
+    view = build_view([journal.load()], (), read_evidence([journal]))
     if not any(entry.judged for entry in view.candidates):
         raise UsageError(
             f"{folder} has no attempt that a judge has judged.", "Name one with --judge, or `judge` in codegate.yml."

@@ -1,9 +1,9 @@
 """Reports: one function per format, over the same view model.
 
-``build_view`` turns runs, verdicts and the ``Evidence`` that ``gather`` finds into a ``ReportView``: every measure with
-its n and its interval, every text without characters that act on a terminal. Each ``render_*`` turns that view into one
-format and escapes it by that format's rules. Only ``write_reports`` touches the disk. The libraries behind a format are
-imported when it is rendered.
+``build_view`` turns runs, verdicts and the ``Evidence`` that ``read_evidence`` finds into a ``ReportView``: every
+measure with its n and its interval, every text without characters that act on a terminal. Each ``render_*`` turns that
+view into one format and escapes it by that format's rules. Only ``write_reports`` touches the disk. The libraries
+behind a format are imported when it is rendered.
 """
 
 from codegate.reporting.build import build_view
@@ -12,7 +12,7 @@ from codegate.reporting.comment import COMMENT_LIMIT, NO_BASELINE, render_commen
 from codegate.reporting.console import ProgressLines, render_console, render_tables
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.dashboard import render_dashboard
-from codegate.reporting.evidence import Evidence, gather, terms_of
+from codegate.reporting.evidence import Evidence, read_evidence, terms_of
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result, render_json
 from codegate.reporting.junit import render_junit
@@ -38,9 +38,9 @@ __all__ = [
     "bug",
     "build_view",
     "collector",
-    "gather",
     "judge_table",
     "one_line",
+    "read_evidence",
     "read_result",
     "render_comment",
     "render_console",

@@ -142,8 +142,8 @@ def tag_measures(
 ) -> tuple[TagMeasures, ...]:
     """Return the pass rates on each tag's problems.
 
-    ``side`` has the candidate's samples, ``tags`` the tags of each problem. The tag ``date`` becomes before or after
-    ``cutoff``, the day on which the model's training data ends.
+    ``side`` has the candidate's samples, ``tags`` the tags of each problem. The tag ``date`` gets the values before and
+    after ``cutoff``, the day on which the model's training data ends.
     """
     return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
 
@@ -153,8 +153,8 @@ def tagged(
 ) -> dict[str, list[str]]:
     """Return the problems by tag, sorted by tag.
 
-    ``tags`` has the tags of each problem. The tag ``date`` becomes before or after ``cutoff``. Tags that all problems
-    have are left out, and so are tags with more than 24 values, which are names.
+    ``tags`` has the tags of each problem. The tag ``date`` gets the values before and after ``cutoff``. Tags that all
+    problems have are left out, and so are tags with more than 24 values, which are names.
     """
     members: dict[str, list[str]] = {}
     for problem in problems:

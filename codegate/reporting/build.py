@@ -193,7 +193,7 @@ def _candidate(
         refused=_refused(everything),
         harness=_harness_use(spec, everything),
         agent_prompt=_agent_prompt(run.agents.get(spec.key())),
-        harness_changes=harness_changes(evidence.harness, spec.harness) if evidence.baseline is not None else (),
+        harness_changes=harness_diff(evidence.harness, spec.harness) if evidence.baseline is not None else (),
     )
 
 
@@ -248,7 +248,7 @@ def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
     """Return how many attempts a candidate should have by now.
 
-    ``made`` are its outcomes. In a run with several planned comparisons, later samples than theirs do not count.
+    In a run with several planned comparisons, samples after the newest of ``made``, its outcomes, do not count.
     """
     planned = run.manifest.planned()
     if not run.manifest.sequential:
@@ -351,7 +351,7 @@ def _agent_prompt(prompt: AgentPrompt | None) -> str:
     return f"{alike}\n\n{plain(text[:_PROMPT_ROOM])}{rest}"
 
 
-def harness_changes(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
+def harness_diff(before: Harness | None, after: Harness | None) -> tuple[str, ...]:
     """Return the changes since the baseline's harness, as diff lines."""
     old, new = _harness_files(before), _harness_files(after)
     changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}

@@ -44,7 +44,9 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
-def gather(journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None) -> Evidence:
+def read_evidence(
+    journals: Sequence[Journal], baseline: Baseline | None = None, terms: ReportTerms | None = None
+) -> Evidence:
     """Read the evidence from the runs' folders.
 
     ``terms`` are prices, weights and limits, which override those of the runs.

@@ -21,7 +21,7 @@ from codegate.reporting import (
     ReportView,
     build_view,
     figures,
-    gather,
+    read_evidence,
     render_comment,
     render_console,
     render_csv,
@@ -225,7 +225,7 @@ def kept(folder: Path) -> tuple[Journal, Run]:
 
 def test_conversations_and_calls_are_found_on_disk(tmp_path: Path) -> None:
     journal, run = kept(tmp_path)
-    view = build_view([run], (), gather([journal]))
+    view = build_view([run], (), read_evidence([journal]))
     talks = [row.cells[0].attempts[0].transcript for row in view.problems]
     assert [[message.text for message in talk] for talk in talks] == [["This is the fix."], []]
     assert (view.candidates[0].measures.calls_answered.n, view.candidates[0].measures.calls_answered.value) == (2, 1.0)
@@ -233,7 +233,7 @@ def test_conversations_and_calls_are_found_on_disk(tmp_path: Path) -> None:
 
 def test_an_unfinished_run_says_so_and_has_no_share_of_answered_calls(tmp_path: Path) -> None:
     journal, run = kept(tmp_path)
-    view = build_view([run.model_copy(update={"outcomes": run.outcomes[:1]})], (), gather([journal]))
+    view = build_view([run.model_copy(update={"outcomes": run.outcomes[:1]})], (), read_evidence([journal]))
     assert view.candidates[0].measures.calls_answered.value is None
     for render in (render_console, render_markdown, render_html):
         assert f"run {run.manifest.id} is unfinished: 1 of 2 outcomes." in render(view)
@@ -252,7 +252,7 @@ def test_a_broken_conversation_is_said_and_is_no_reason_to_have_no_report(tmp_pa
     journal, run = kept(tmp_path)
     (file,) = (tmp_path / "run" / "transcripts").rglob("*.json")
     file.write_text("{")
-    (message,) = build_view([run], (), gather([journal])).problems[0].cells[0].attempts[0].transcript
+    (message,) = build_view([run], (), read_evidence([journal])).problems[0].cells[0].attempts[0].transcript
     assert message.text.startswith("The transcript cannot be read: ")
 
 

@@ -18,7 +18,7 @@ from codegate.reporting import (
     render_html,
     render_markdown,
 )
-from codegate.reporting.build import harness_changes
+from codegate.reporting.build import harness_diff
 from codegate.reporting.cells import links
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
@@ -239,11 +239,11 @@ def test_the_difference_of_a_harness_from_the_baselines_is_in_every_report_as_te
         [{"path": "CLAUDE.md", "text": "Be brief.\nTest.\n"}, {"path": "old.md", "text": "gone\n"}],
         [{"path": "CLAUDE.md", "text": "Be brief.\n@someone </pre>| ![x](y)\n"}, {"path": "new.md", "text": "new\n"}],
     ))  # fmt: skip
-    assert harness_changes(before, after) == (
+    assert harness_diff(before, after) == (
         "--- a/CLAUDE.md", "+++ b/CLAUDE.md", "@@ -1,2 +1,2 @@", "Be brief.", "-Test.", "+@someone </pre>| ![x](y)",
         "+++ b/new.md", "@@ -0,0 +1 @@", "+new", "--- a/old.md", "@@ -1 +0,0 @@", "-gone",
     )  # fmt: skip
-    assert harness_changes(before, before) == harness_changes(None, None) == ()
+    assert harness_diff(before, before) == harness_diff(None, None) == ()
 
 
 def test_how_many_problems_a_sign_of_contamination_does_not_name_is_said() -> None:
