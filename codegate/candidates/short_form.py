@@ -61,7 +61,7 @@ def read_short_form(text: str) -> dict[str, str | None]:
 
 
 def answers_in_file(place: str) -> UsageError:
-    """Return the error for ``predictions`` where a model is needed.
+    """Return the error for calling ``predictions`` as a model.
 
     ``place`` begins the message.
     """

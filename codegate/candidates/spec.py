@@ -120,7 +120,7 @@ class AgentSettings(Strict):
 class Prompt(Strict):
     """A team's own prompt files, and their texts.
 
-    The texts alone identify the prompt.
+    Only the texts, not the files' names, identify the prompt.
     """
 
     system: str | None = Field(default=None, max_length=1000, description="File with the system prompt.")

@@ -13,7 +13,7 @@ from codegate.errors import ExitCode
 from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
 from codegate.gating.baseline import Pinning, load_baseline, samples_each
 from codegate.gating.comparability import without_quarantined
-from codegate.gating.drift import BaselineDifference, Change, counts_of, difference_of, pass_rate
+from codegate.gating.drift import BaselineDifference, PassRateChange, counts_of, difference_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
 from codegate.operations.baselines import check_absent, origin, pin, read_runs, write_with_lock
@@ -118,7 +118,7 @@ def _conclude(
     out: Path,
     lock: Path,
     done: str,
-    change: Change | None = None,
+    change: PassRateChange | None = None,
 ) -> None:
     counts = [len(entries) for entries in baseline.samples.samples.values()]
     what = f"{baseline.samples.label} ({baseline.samples.model})"

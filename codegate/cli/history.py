@@ -20,7 +20,7 @@ from codegate.gating.trend import (
     Alarm,
     MatrixCell,
     Series,
-    Watch,
+    WatchResult,
     days_since,
     history_alarms,
     matrix_of,
@@ -206,7 +206,7 @@ def _series(series: Series) -> dict[str, Any]:
     }
 
 
-def _watch(found: Watch) -> dict[str, Any]:
+def _watch(found: WatchResult) -> dict[str, Any]:
     return {
         "nights": [asdict(night) for night in found.nights],
         "left_out": [{"run": run, "reason": reason} for run, reason in found.left_out],

@@ -25,7 +25,7 @@ Counts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Change:
+class PassRateChange:
     """How the pass rate changed between two sets of samples.
 
     ``difference`` is the second rate minus the first, in -1..1, on the ``n`` problems in both; ``interval`` is its 95 %
@@ -81,7 +81,7 @@ def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float]
     return max(middle - width, -1.0), min(middle + width, 1.0)
 
 
-def change_between(before: Counts, after: Counts) -> Change | None:
+def change_between(before: Counts, after: Counts) -> PassRateChange | None:
     """Return the change on common problems; None without one."""
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
@@ -93,7 +93,7 @@ def change_between(before: Counts, after: Counts) -> Change | None:
     expected = math.fsum(m * (x + y) / (k + m) for x, k, y, m in tables)
     fell = math.fsum(y for _, _, y, _ in tables) < expected
     p = stratified_test(tables)
-    return Change(
+    return PassRateChange(
         n=len(shared),
         before=mean([pair.baseline_rate for pair in pairs]),
         after=mean([pair.candidate_rate for pair in pairs]),
@@ -132,7 +132,7 @@ class BaselineDifference:
     removed: tuple[str, ...]
     altered: tuple[str, ...]
     problems: tuple[ProblemRates, ...]
-    change: Change | None
+    change: PassRateChange | None
 
 
 def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:

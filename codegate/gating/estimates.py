@@ -38,7 +38,10 @@ class Estimate:
 
     @property
     def sample(self) -> str:
-        """Return n, such as ``n=24`` problems or attempts, ``n=156 calls``."""
+        """Return n as text: ``n=24``, or ``n=156 calls``.
+
+        The noun is left out for problems and attempts.
+        """
         noun = self.of.removesuffix("s") if self.n == 1 else self.of
         return f"n={self.n:,}" if self.of in {"problems", "attempts"} else f"n={self.n:,} {noun}"
 

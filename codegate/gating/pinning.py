@@ -23,7 +23,7 @@ from codegate.gating.baseline import (
     utc_time,
 )
 from codegate.gating.comparability import ABSENT, check_samples, differences, without_quarantined
-from codegate.gating.drift import DRIFT_LEVEL, Change, change_between, counts_of
+from codegate.gating.drift import DRIFT_LEVEL, PassRateChange, change_between, counts_of
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import probability
 from codegate.wording import count_of, join_first
@@ -151,7 +151,7 @@ def refresh(
     reason: str = "",
     origin: Origin = Origin(),
     min_samples: int = MIN_SAMPLES,
-) -> tuple[Baseline, Change]:
+) -> tuple[Baseline, PassRateChange]:
     """Add new samples to a baseline; return baseline and change.
 
     With ``replace`` the new samples replace the stored ones. The change is that of the model's pass rate.

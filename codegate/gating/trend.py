@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import condition_differences
-from codegate.gating.drift import LEVEL, Change, change_between, counts_of, interval_words, pass_rate
+from codegate.gating.drift import LEVEL, PassRateChange, change_between, counts_of, interval_words, pass_rate
 from codegate.gating.estimates import Estimate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
@@ -184,13 +184,13 @@ class Night:
 
     date: str
     runs: tuple[str, ...]
-    alone: Change
-    window: Change
+    alone: PassRateChange
+    window: PassRateChange
     nights: int
 
 
 @dataclass(frozen=True)
-class Watch:
+class WatchResult:
     """The result of the nightly comparison.
 
     ``left_out`` has the runs that were not compared, with reasons.
@@ -211,7 +211,7 @@ class Watch:
         return any(alarm.kind == "unwatched" for alarm in self.alarms)
 
 
-def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
+def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
     """Compare the pinned candidate's nightly runs with its baseline.
 
     Runs under other conditions, with another model or with too many lost samples are left out, with the reason. So are
@@ -246,7 +246,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         for last in range(max(len(days) - _SHOWN, 0), len(days))
         if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
     ]
-    result = Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, reason))
+    result = WatchResult(tuple(found), tuple(left_out), _alarms(baseline, found, latest, reason))
     if (age := baseline.age()).state == "future":
         cause = f"of the baseline, {age.words()}"
     elif (left_out or by_day) and not found:
@@ -306,7 +306,7 @@ def _alarms(
     return tuple(alarms)
 
 
-def _drop_words(change: Change) -> str:
+def _drop_words(change: PassRateChange) -> str:
     numbers = [f"{change.difference * 100:+.1f} pp", *([interval_words(change.interval)] if change.interval else [])]
     found = f"{change.before:.1%} pinned, {change.after:.1%} now on {count_of(change.n, 'problem')}"
     return f"{found} ({', '.join(numbers)}, one-sided {probability(change.p_drop)})"

@@ -14,7 +14,7 @@ from codegate.gating import Baseline, Download, Lock, Origin, RunSamples, load_l
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
+from codegate.gating.trend import STALE_DAYS, WatchResult, history_alarms
 from codegate.host_program import run_program
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
@@ -160,7 +160,7 @@ def append_runs(
     return append_history(history, entries), entries
 
 
-def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
+def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> WatchResult:
     """Compare the pinned model's nightly runs with the baseline.
 
     A newest run more than ``stale_days`` days old is an alarm too.

@@ -16,7 +16,7 @@ from codegate.operations.requests import PlanRequest, project_here, requested_ru
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
 from codegate.running.config import with_user_prices
 from codegate.running.expenses import (
-    Prompts,
+    PromptSizes,
     SampleDollars,
     SampleExpense,
     prompt_sizes,
@@ -54,7 +54,7 @@ class CandidateForecast:
     spec: CandidateSpec
     samples: SampleCounts
     expense: SampleExpense
-    prompts: Prompts | None
+    prompts: PromptSizes | None
     dollars: SampleDollars
     fresh: Decimal | None
 
@@ -163,7 +163,7 @@ def _forecasts(
     each: SampleCounts,
     announce: Callable[[str], None],
 ) -> Iterator[CandidateForecast]:
-    def measured(spec: CandidateSpec) -> tuple[SampleExpense, Prompts | None, SampleDollars]:
+    def measured(spec: CandidateSpec) -> tuple[SampleExpense, PromptSizes | None, SampleDollars]:
         try:
             prompts = prompt_sizes(suite, spec, run.options.repository)
         except UsageError as error:

@@ -81,7 +81,7 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 
 
 @dataclass(frozen=True)
-class Prompts:
+class PromptSizes:
     """Sizes in bytes of a candidate's first prompts.
 
     There is one entry per problem. ``texts`` are the sizes of the prompts, ``requests`` those of whole JSON requests.
@@ -103,7 +103,7 @@ class Prompts:
         return round(max(self.texts) / BYTES_PER_TOKEN)
 
 
-def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> Prompts | None:
+def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> PromptSizes | None:
     """Return the sizes of a candidate's first prompts.
 
     None for an agent, which writes its own prompts. Raises UsageError if a base commit is missing.
@@ -115,7 +115,7 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
     offered = request_bytes((), tools) if loop else 0
     messages = [first(problem, load_base(suite, problem, repository), candidate) for problem in suite.active]
     texts = (offered + sum(len(message.text.encode()) for message in each) for each in messages)
-    return Prompts(tuple(texts), tuple(request_bytes(each, tools) for each in messages), only=not loop)
+    return PromptSizes(tuple(texts), tuple(request_bytes(each, tools) for each in messages), only=not loop)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class SampleDollars:
 
 
 def sample_dollars(
-    candidate: CandidateSpec, expense: SampleExpense, prompts: Prompts | None, calls_at_once: int
+    candidate: CandidateSpec, expense: SampleExpense, prompts: PromptSizes | None, calls_at_once: int
 ) -> SampleDollars:
     """Return the cost of one sample, measured or assumed.
 
