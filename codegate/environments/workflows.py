@@ -143,7 +143,8 @@ def _job(
     for table in (data, job):
         defaults = mapping(mapping(table.get("defaults")).get("run"))
         folder, shell = str(defaults.get("working-directory") or folder), str(defaults.get("shell") or shell)
-    steps = list(islice(_steps(tree, place, job.get("steps"), scope, folder, shell, _DEEPEST), _MOST_STEPS))
+    steps = islice(_steps(tree, place, job.get("steps"), scope, folder, shell, _DEEPEST), _MOST_STEPS)
+    hosts = "|".join(map(re.escape, services)) if image else ""
     return CiJob(
         place=place,
         rank=rank,
@@ -151,8 +152,8 @@ def _job(
         stable=evaluate(_condition(job.get("continue-on-error", False)), scope) is not True,
         image="" if "${{" in image else image,
         services=services,
-        env=env,
-        steps=tuple(steps),
+        env=_with_local_hosts(env, hosts),
+        steps=tuple(replace(step, env=_with_local_hosts(step.env, hosts)) for step in steps),
         left_out=(*left_out, *more),
     )
 
@@ -251,6 +252,19 @@ def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) 
         else:
             found[name] = text
     return found, lost
+
+
+def _with_local_hosts(env: Mapping[str, str], hosts: str) -> dict[str, str]:
+    """Return ``env`` with ``localhost`` for ``hosts``.
+
+    A service has a host name in the network of a job's container, but here it is on the tests' own loopback. ``hosts``
+    are names as a regular expression, or "".
+    """
+    if not hosts:
+        return dict(env)
+    found = rf"(?:(?<=@)|(?<=//))(?:{hosts})(?=:\d|/|$)|^(?:{hosts})(?=:\d)"
+    alone = rf"{found}|^(?:{hosts})$"  # `POSTGRES_USER: postgres` is no host
+    return {name: re.sub(alone if "HOST" in name.upper() else found, "localhost", value) for name, value in env.items()}
 
 
 def _filled(value: object, scope: Mapping[str, Any]) -> Any:

@@ -455,6 +455,21 @@ def test_services_are_presets_with_the_variables_of_their_images() -> None:
     assert found.left_out == ("the service `mailhog/mailhog`: there is no preset; write `{run: …, ready: …}`",)
 
 
+def test_a_service_of_a_job_in_a_container_is_on_the_loopback() -> None:
+    job = """
+    runs-on: ubuntu-latest
+    container: {image: 'python:3.13'}
+    services: {postgres: {image: postgres}, redis: {image: redis}}
+    env: {DATABASE_URL: 'postgres://postgres:x@postgres:5432/postgres', CACHE: 'redis://redis/0', QUEUE: 'redis:6379'}
+    """
+    steps = "- run: pytest\n  env: {PGUSER: postgres, PGHOST: postgres, NAME: my-redis:1}"
+    assert found_in(steps, job).recipe.env == {
+        "DATABASE_URL": "postgres://postgres:x@localhost:5432/postgres", "CACHE": "redis://localhost/0",
+        "QUEUE": "localhost:6379", "PGUSER": "postgres", "PGHOST": "localhost", "NAME": "my-redis:1",
+    }  # fmt: skip
+    assert found_in(steps, job.replace("container", "name")).recipe.env["PGHOST"] == "postgres"
+
+
 def test_packages_of_the_system_are_listed_and_what_needs_root_is_left_out() -> None:
     found = found_in(
         """
