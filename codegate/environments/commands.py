@@ -89,10 +89,17 @@ class Commands:
         known: list[TestCommand] = []
         maybe: list[TestCommand] = []
         earlier: list[str] = []
+        outer: list[str] = []  # the folders around open subshells
         reader = self
         for line in one_line_each(text).splitlines()[:_MOST_LINES]:
             pieces = _pieces(line[:_LONGEST])
             for index, piece in enumerate(pieces):
+                if piece == "(":
+                    outer.append(folder)
+                    continue
+                if piece == ")":
+                    folder = outer.pop() if outer else folder
+                    continue
                 if piece.startswith(("cd ", "export ")):
                     words = _split(piece)
                     if words[:1] == ["cd"] and len(words) == 2:
@@ -102,7 +109,7 @@ class Commands:
                         reader = replace(reader, env={**reader.env, **{one[1]: one[2] for one in assigned if one}})
                     continue
                 for one in reader._resolve(piece, folder, depth) if folder != ELSEWHERE else ():
-                    before = "\n".join([*earlier, *pieces[:index], *([one.before] if one.before else [])])
+                    before = "\n".join(filter(None, [*earlier, *pieces[:index], one.before, *(")" * len(outer))]))
                     left_out = one.left_out
                     if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
                         clause = f"what goes before `{shorten(shlex.join(one.words))}`: it has a branch or a loop"
@@ -255,21 +262,29 @@ def _tests_alone(command: TestCommand) -> TestCommand:
 
 
 def _pieces(line: str) -> list[str]:
-    """Return a line's commands, split at ``&&``, ``;`` and pipes."""
+    """Return a line's commands, split at ``&&``, ``;`` and pipes.
+
+    The brackets around a subshell are returned as commands.
+    """
     found = [""]
     for part in _PIECE.findall(line):
         if part in {"&&", "||", ";", "|", "&"}:
             found.append("")
         else:
             found[-1] += part
-    return [piece.strip() for piece in found if piece.strip()]
+    pieces: list[str] = []
+    for piece in filter(None, map(str.strip, found)):
+        inner = piece.lstrip("( ")
+        opened = piece.removesuffix(inner).count("(")
+        closed = max(0, inner.count(")") - inner.count("("))
+        rest = re.sub(rf"\){{{closed}}}(?=\s*(?:\S?>.*)?$)", "", inner, count=1)
+        pieces += filter(None, [*("(" * opened), rest.strip(), *(")" * (len(inner) - len(rest)))])
+    return pieces
 
 
 def _split(piece: str) -> list[str]:
     """Return a command's words without redirections, [] if malformed."""
     try:
-        words = shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
+        return shlex.split(re.sub(r"(?<!\S)(?:\d|&)?>{1,2}(?:&\d|\s*\S+)", " ", piece), comments=piece.startswith("#"))
     except ValueError:
         return []
-    closed = "".join(words).count(")") - "".join(words).count("(")  # the ends of subshells
-    return [*words[:-1], words[-1].removesuffix(")" * closed)] if words else []

@@ -645,6 +645,20 @@ def test_half_of_a_branch_is_no_set_up() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "setup", "folder"),
+    [
+        ("(cd web && make data && pytest)", ("cd ..\n(\ncd web\nmake data\n)",), "web"),
+        ("(\n  cd web\n  (pytest) > log\n)", ("cd ..\n(\n  cd web\n(\n)\n)",), "web"),
+        ("(cd web && make) && pytest", ("(\ncd web\nmake\n)",), ""),
+        ("(cd web && make)\npytest", ("(cd web && make)",), ""),
+    ],
+)
+def test_a_folder_of_a_subshell_is_that_of_its_tests_alone(text: str, setup: tuple[str, ...], folder: str) -> None:
+    recipe = found_in(f"- run: {json.dumps(text)}").recipe
+    assert (recipe.setup, recipe.tests, recipe.folder) == (setup, "pytest", folder)
+
+
 def test_tests_that_run_outside_the_tree_are_not_proposed() -> None:
     found = found_in(
         "- run: |\n    cd /var/tmp\n    cd copy\n    go test ./...\n- run: go vet ./... && go test -short ./..."
