@@ -146,6 +146,7 @@ class Commands:
         if match is not None:
             led_by = " ".join(words)[: match.start()].split()
             idle = not set(_ABSENT).isdisjoint(led_by) or words[-1] in {"--version", "--help"}
+            idle = idle or "--no-run" in words  # Cargo only compiles: it is set-up, as in `prefetch`
             return [] if idle or (match["jvm"] and not _builds(words)) else [_tests_alone(here)]
         session = _session_index(words)
         texts = indirect_texts(self.tree, words, session, folder, self.python, self.env)

@@ -679,6 +679,12 @@ def test_a_command_that_installs_a_runner_runs_no_tests() -> None:
     assert found.left_out == ("`pytest --doctest-modules` runs tests too: one command is kept",)
 
 
+def test_a_command_that_only_compiles_tests_is_set_up() -> None:
+    recipe = found_in("- run: cargo test --workspace --no-run\n- run: cargo test --workspace").recipe
+    assert recipe.tests == "cargo test --workspace"
+    assert recipe.setup == ("cargo test --workspace --no-run", "cargo test --no-run --workspace")
+
+
 @pytest.mark.parametrize(
     ("command", "tests"),
     [
