@@ -166,7 +166,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without quarantined problems, and these problems."""
+    """Return both samples without quarantined problems, and the exclusions."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -179,7 +179,7 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides with identical problems, and the removed problems.
+    """Return both samples with identical problems only, and the exclusions.
 
     The suite's digest is removed from the conditions, because it differs if any problem does.
     """

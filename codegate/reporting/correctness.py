@@ -64,9 +64,9 @@ def by_problem(graded: Iterable[tuple[str, GradedSample]]) -> Samples:
 def common_k(sides: Iterable[Samples]) -> int:
     """Return the largest k for which all samples suffice.
 
-    ``sides`` are the samples of candidates and baseline. Nearly all problems of each must have k graded samples. The
-    result is at least 1. pass@k of different k is not comparable: with equal models "any of 5" is points above "any of
-    3".
+    ``sides`` has the samples of each candidate and the baseline. Nearly all problems of each must have k graded
+    samples. The result is at least 1. pass@k of different k is not comparable: with equal models "any of 5" is points
+    above "any of 3".
     """
     counts = [sorted(map(len, side.values()), reverse=True) for side in sides if side]
     return min((found[math.ceil(_ENOUGH * len(found)) - 1] for found in counts), default=1)

@@ -24,7 +24,7 @@ from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
-    """Return the samples per problem at the last completed look."""
+    """Return the samples per problem at the last completed comparison."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     most, names = run.manifest.samples, run.manifest.problems
     complete = next((sample for sample in range(most) if any((name, sample) not in made for name in names)), most)

@@ -40,10 +40,10 @@ def execute(
 ) -> Run:
     """Execute the rest of a run; return the run.
 
-    Graded outcomes are kept. A run with several planned comparisons makes their samples one comparison after the other.
-    Candidates in the keys that ``settled`` returns get no more samples; samples lost to faults are repeated before the
-    next comparison. ``probe``: first run one problem of each candidate that calls a model and has no answer yet.
-    ``pilot``: make one sample of this many problems, then stop.
+    Graded outcomes are kept. A run with several planned comparisons makes the samples of one before those of the next.
+    Candidates whose keys ``settled`` returns get no more samples; samples lost to faults are repeated before the next
+    comparison. ``probe``: first run one problem of each candidate that calls a model and has no answer yet. ``pilot``:
+    make one sample of this many problems, then stop.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
