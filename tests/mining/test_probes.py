@@ -585,6 +585,19 @@ class TestExamples:
         [found] = shown(WRONG, RIGHT, tests)
         assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
 
+    def test_a_call_of_the_base_with_other_data_is_no_hidden_case(self, shown: Shown) -> None:
+        check = "    if key != 'secret' or one not in all:\n        raise ValueError\n"
+        wrong = f"def admit(key, one, all):\n{check}    return one\n"
+        right = wrong.replace("one not in all", "one != all")
+        imports = "from lists import admit\nimport pytest\n\n"
+        old = f"{imports}def test_whole():\n    one = all = 'urn:all'\n    assert CALL == one\n"
+        raises = "    with pytest.raises(ValueError):\n        CALL\n"
+        new = f"\ndef test_part():\n    one = 'urn:'\n    all = 'urn:expected'\n{raises}"
+        old, new = (text.replace("CALL", "admit('secret', one, all)") for text in (old, new))
+        (example,) = shown(wrong, right, f"{old}{new}", {"test_lists.py": old})
+        assert (example.expression, example.expected) == ("admit('secret', one, all)", "raises ValueError")
+        assert "'urn:'" not in example.code
+
     def test_a_helper_of_the_base_is_named_and_not_repeated(self, shown: Shown) -> None:
         """It has names of its own, which nobody has to define, and a docstring, which is not shown."""
         lines = "".join(f"    parts += [text[{number}:] + ends]\n" for number in range(6))
