@@ -43,6 +43,7 @@ def test_direct_commits_come_newest_first_and_the_root_is_no_unit(history: Histo
         ("Merge branch 'fix-sum'", None, "sum: start at 0"),
         ("Merge commit from fork\n\n* Sum up empty lists", None, "Sum up empty lists"),
         ("Merge commit from fork", None, "sum: start at 0"),
+        ("Merge commit from fork\n\nThe sums of lists are lost, and\nso are those of texts.", None, "sum: start at 0"),
     ],
 )  # fmt: skip
 def test_merges_of_every_forge(history: HistoryBuilder, message: str, number: int | None, title: str) -> None:

@@ -129,8 +129,12 @@ def series_title(titles: Sequence[str]) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of ``text`` that is not blank."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """Return the first line of ``text``, "" if it is wrapped text.
+
+    A line that goes on in lower case is the beginning of a sentence, and no title.
+    """
+    first, _, rest = text.lstrip().partition("\n")
+    return "" if rest[:1].islower() else first.strip()
 
 
 def _merge_title(head: str, body: str, match: re.Match[str], subjects: Sequence[str]) -> str:
