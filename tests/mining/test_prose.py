@@ -62,6 +62,10 @@ def quoted(text: str) -> list[str]:
             "A line of text that its author wrapped as an editor\nDoes, goes on.",
             "A line of text that its author wrapped as an editor Does, goes on.",
         ),
+        ("> # Old\n\nText.", "Text."),
+        ("Proposed fix:\n\nMuch of it.\n\n**Possible fix:** More.\nEven more.\n\n**Why:** Text.", "Text."),
+        ("```html\n<!-- much\n```\nText.", "Text."),
+        ("The log of the failing run says this:\n\n    much", "The log of the failing run says this: […]"),
         ("See !12 for the text.\nSee !12", "See !12 for the text."),
     ],
 )
@@ -99,7 +103,7 @@ def test_what_the_repository_s_templates_say_is_not_quoted() -> None:
             {
                 ".github/ISSUE_TEMPLATE/bug.yml": TreeFile(form.encode()),
                 ".github/ISSUE_TEMPLATE/old.md": TreeFile(
-                    b"### Describe it\n\nA clear description of  the bug.\n```\ncode\n```\n"
+                    b"### Describe it\n\nA clear description of  the bug.\n**Note**: read it all.\n```\ncode\n```\n"
                 ),
                 "src/issue_template.py": TreeFile(b"Sums are lost.\n"),
             }
@@ -108,7 +112,7 @@ def test_what_the_repository_s_templates_say_is_not_quoted() -> None:
     body = (
         "Thank you for taking the time!\n\n### What version is it?\n\nIt is a version of last year.\n\n"
         "### What happened?\n\nTell us what you saw of it.\nSums are lost.\n\n### Output of it\n\nMuch of it.\n\n"
-        "### Describe it\n\nA clear description of the bug.\n```\ncode\n```\nThey are lost."
+        "### Describe it\n\nA clear description of the bug.\n**Note**: read it all.\n```\ncode\n```\nThey are lost."
     )
     assert [(each.heading, each.text) for each in paragraphs(body, template)] == [
         ("What happened?", "Sums are lost."),
@@ -128,7 +132,7 @@ def test_words_of_others_are_not_quoted_however_their_lines_end() -> None:
     [
         ("Broken since 0a1b2c3d.", True),
         ("Broken since other/repo#4.", True),
-        ("Broken since `GH-5`.", True),
+        ("Broken since GH-5.", True),
         ("See :issue:`12` or {pr}`13`.", True),
         ("Said by {user}`me`.", True),
         ("Said by @some-body!", True),
@@ -136,7 +140,7 @@ def test_words_of_others_are_not_quoted_however_their_lines_end() -> None:
         ("As in ![a picture](x.png).", True),
         ("As <!-- --> it says.", True),
         ("As it says.<br>", True),
-        ("`#00ff12` is a colour, `!1` a negation, `@cache` a decorator, :class:`Sum` a class.", False),
+        ("`GH-5` and `0a1b2c3d` are code, `!1` negates, `@cache` decorates, :class:`Sum` is a class.", False),
         ("Use @a.b, mail a@b, call total() and [] of <T>.", False),
     ],
 )

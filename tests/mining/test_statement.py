@@ -142,9 +142,15 @@ class TestQuotations:
         body = " ".join(f"The total of {number % 3} lists is lost." for number in range(40))
         assert reported(body).count("The total of") == 3
 
-    def test_code_with_a_number_is_quoted_as_it_is_or_not_at_all(self) -> None:
-        body = "Calling `parse('#12')` loses the last row. Sums of lists are lost too. They are lost (#13) in all."
-        assert "> Sums of lists are lost too. They are lost in all.\n\n" in reported(body)
+    def test_code_is_quoted_as_it_is(self) -> None:
+        body = (
+            "Calling `parse('#12')` loses ``a `row``. It calls get('git://a'). The `(a) => b. Now` is lost (#13) too."
+        )
+        assert "> Calling `parse('#12')` loses ``a `row``. […] The `(a) => b. Now` is lost too.\n\n" in reported(body)
+
+    def test_the_opposite_of_a_sentence_is_no_repetition_under_another_heading(self) -> None:
+        body = "### Expected\n\nThere are no errors in lists.\n\n### Actual\n\nThere are errors in lists."
+        assert "> *Actual:* There are errors in lists.\n" in reported(body)
 
     def test_nothing_is_said_twice(self) -> None:
         body = "Totals of lists are lost. Sums of lists are lost too.\n\n* fix(sums): totals of lists are lost"

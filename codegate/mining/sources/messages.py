@@ -129,7 +129,7 @@ def series_title(titles: Sequence[str]) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of ``text``, "" if it is wrapped text.
+    """Return the first line, "" if the text is wrapped.
 
     A line that goes on in lower case is the beginning of a sentence, and no title.
     """

@@ -20,12 +20,12 @@ OMITTED: Final = "[…]"
 _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
 _FEW_LINES: Final = 2
+_MANY_WORDS: Final = 6
 _NARROW: Final = 50
 """No text is wrapped at fewer characters."""
-_BEGINS: Final = re.compile(r"[\W_]*[A-Z]")
 _BOLD_LEVEL: Final = 7
 """The level of a bold line as a heading."""
-_MARKUP: Final = " *_:"
+_MARKUP: Final = " *_:.："
 
 Form = Literal["paragraph", "line", "bullet", "step"]
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
@@ -33,7 +33,8 @@ _MARKDOWN.core.ruler.enableOnly(["normalize", "block"])
 
 #: Code, and what a page does not show, or not at once.
 _HIDDEN: Final = re.compile(
-    r"(`[^`\n]{1,500}`)|(^[ \t]{0,20})?(?:<!--.*?(?:-->|\Z)|<details\b.*?(?:</details>|\Z))([ \t]{0,20}$)?",
+    r"(^[ \t]{0,20}(?P<fence>`{3,}(?![^\n]*`)|~{3,}).*?(?:^[ \t]{0,20}(?P=fence)|\Z)|`[^`\n]{1,500}`)"
+    r"|(^[ \t]{0,20})?(?:<!--.*?(?:-->|\Z)|<details\b.*?(?:</details>|\Z))([ \t]{0,20}$)?",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 _PATCH_HEADER: Final = re.compile(r"\s*(?:diff --git |index [0-9a-f]{7,64}\.\.|--- a/|\+\+\+ b/|@@ -\d)")
@@ -49,19 +50,19 @@ _PLUMBING: Final = re.compile(
     r"|(?:!\[[^\]\n]{0,300}\]\([^)\n]{1,2000}\)[ \t]{0,8}){1,9})\s*",
     re.IGNORECASE,
 )
-_CODE: Final = re.compile(r"``[^`\n]{1,500}``|`[^`\n]{1,500}`")
-#: A number of an issue, also in a role (``:issue:`1` ``), an address, a commit's id, or the role of a user.
-_REFERENCE: Final = re.compile(
-    r"(?:\b[\w.-]{1,100}/[\w.-]{1,100}|(?<![\w&]))#[1-9]\d{0,11}(?!\w)|\b[Gg][Hh]-\d{1,12}"
-    r"|(?::[\w:+-]{1,30}:|\{[\w:+-]{1,30}\})`(?:\d{1,12}|[^`<\n]{1,100} ?<\d{1,12}>)`|[:{]user[:}]`[^`\n]{1,100}`"
+CODE: Final = re.compile(r"(?P<ticks>`{1,3})(?!`)[^\n]{1,500}?(?<!`)(?P=ticks)(?!`)")
+"""A span of code."""
+#: A number of an issue in a role (``:issue:`1` ``), the role of a user, or an address.
+_LINK: Final = re.compile(
+    r"(?::[\w:+-]{1,30}:|\{[\w:+-]{1,30}\})`(?:\d{1,12}|[^`<\n]{1,100} ?<\d{1,12}>)`|[:{]user[:}]`[^`\n]{1,100}`"
     r"|(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:"
-    r"|\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b"
 )
-#: A merge request, person, image or markup; inside of code they stay.
+#: A number of an issue or merge request, a commit's id, a person, an image or markup; inside of code they stay.
 _OUTSIDE_CODE: Final = re.compile(
-    r"(?<![\w!])![1-9]\d{0,11}(?!\w)|(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]"
-    r"|<!--|-->|</?(?:summary|p|br|hr|div|center|sub|sup|img|li|ul|ol)\b",
-    re.IGNORECASE,
+    r"(?:\b[\w.-]{1,100}/[\w.-]{1,100}|(?<![\w&]))#[1-9]\d{0,11}(?!\w)|\b[Gg][Hh]-\d{1,12}"
+    r"|(?<![\w!])![1-9]\d{0,11}(?!\w)|\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b"
+    r"|(?<![\w/.@])@[A-Za-z\d][\w-]{0,38}(?![\w(\[/@-]|\.\w)|!\[[^\]\n]{0,300}\][(\[]"
+    r"|(?i:<!--|-->|</?(?:summary|p|br|hr|div|center|sub|sup|img|li|ul|ol)\b)"
 )
 NUMBERS: Final = (
     r"(?:\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|related to|part of|issue|bug|pr|pull request)[\s:]{1,4})*"
@@ -81,10 +82,11 @@ _AROUND: Final = re.compile(
     re.IGNORECASE,
 )
 
-_BOLD: Final = re.compile(
-    r"[ \t]{0,3}(\*\*|__)([^*_\n]{1,300})\1[ \t]{0,3}:?[ \t]*|[ \t]{0,3}(\*\*|__)([^*_\n]{1,300}):\3[ \t]*"
+_BOLD: Final = re.compile(r"[ \t]{0,3}(\*\*|__)([^*_\n]{1,300})\1:?[ \t]*")
+#: A label in bold letters with text behind it, or one of a few words.
+_LABEL: Final = re.compile(
+    r"[ \t]{0,3}(?:(\*\*|__)([^*_\n]{1,120})(?::\1|\1:)[ \t]*(\S.*)|([A-Z][A-Za-z']*(?: [A-Za-z']+){0,3}):[ \t]*)"
 )
-_LABEL: Final = re.compile(r"([A-Z][A-Za-z' ]{2,60}):[ \t]*")
 _BLOCKS: Final = frozenset(
     {"blockquote_open", "blockquote_close", "table_open", "table_close", "fence", "code_block", "html_block"}
 )
@@ -149,7 +151,8 @@ def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragrap
     lists: list[Form] = []
     left_out = level = 0
     interrupted = False  # by a block that is left out
-    for token in _MARKDOWN.parse("\n".join(lines)):
+    tokens = _MARKDOWN.parse("\n".join(lines))
+    for token, following in zip(tokens, [*(each.type for each in tokens[2:]), "", ""], strict=False):
         if token.type in _BLOCKS:
             left_out, interrupted = left_out + token.nesting, True
             sections.end_label()
@@ -157,18 +160,22 @@ def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragrap
             lists.append(_LISTS[token.type])
         elif token.type.endswith("list_close"):
             lists.pop()
-        elif token.type == "heading_open":
+        elif token.type == "heading_open" and not left_out:
             level, underlined = int(token.tag[1]), token.markup in {"=", "-"}
         elif token.type == "inline" and not left_out:
             # A line of dashes below longer text separates what follows.
             if level and not (underlined and ("\n" in token.content or len(token.content) > _MAX_UNDERLINED)):
                 sections.begin(level, token.content)
+                interrupted = False
             else:
                 parts = sections.texts_of(token.content, in_list=bool(lists))
                 headings = [heading for heading, _ in parts]
-                for heading, part in parts:
+                for number, (heading, part) in enumerate(parts, 1):
                     form = lists[-1] if lists else "line" if headings.count(heading) > _FEW_LINES else "paragraph"
-                    yield Paragraph(f"{OMITTED} {part}" if interrupted and part[0].islower() else part, heading, form)
+                    begins = f"{OMITTED} " if interrupted and part[0].islower() else ""
+                    introduces = number == len(parts) and following in _BLOCKS and part.endswith(":")
+                    ends = f" {OMITTED}" if introduces and part.count(" ") > _MANY_WORDS else ""
+                    yield Paragraph(f"{begins}{part}{ends}", heading, form)
                     interrupted = False
             level = 0
 
@@ -185,48 +192,59 @@ class _Sections:
         self._choices = template.choices
         self._heading = ""
         self._level_left_out: int | None = None
-        self._labels_list_left_out = False
+        self._label_left_out = False
         self._label_used = False
 
     def begin(self, level: int, heading: str) -> None:
         """Begin a section."""
         if self._level_left_out is None or level <= self._level_left_out:
             self._level_left_out = level if self._is_left_out(heading) else None
-        self.title = self._heading = heading.strip(_MARKUP)
-        self._labels_list_left_out = False
+        self._heading = _plain_heading(heading)
+        self.end_label()
 
     def end_label(self) -> None:
-        """End the part below a label; its heading counts again."""
-        self.title, self._labels_list_left_out = self._heading, False
+        """End the part that the label above names."""
+        self.title, self._label_left_out = self._heading, False
 
     def texts_of(self, paragraph: str, *, in_list: bool) -> list[tuple[str, str]]:
         """Return a paragraph's texts with their headings.
 
-        If each line begins with a capital letter, a line on which the next line's first word would have fitted ends a
-        text, because forges show such line breaks.
+        If no line begins in lower case, one ends a text where the next line's first word would have fitted: forges show
+        such line breaks.
         """
-        if not in_list and (self._label_used or self._labels_list_left_out):
+        if not in_list and self._label_used:
             self.end_label()
         texts: list[tuple[str, list[str]]] = [(self.title, [])]
         lines = paragraph.split("\n")
-        width = max(_NARROW, *map(len, lines)) if all(map(_BEGINS.match, lines)) else 0
+        width = 0 if any(map(_goes_on, lines)) else max(_NARROW, *map(len, lines))
         for before, line in zip(["", *lines], lines, strict=False):
-            bold, label, rows = _BOLD.fullmatch(line), _LABEL.fullmatch(line), texts[-1][1]
+            bold, label, rows, text = _BOLD.fullmatch(line), _LABEL.fullmatch(line), texts[-1][1], line
             if bold:
-                self.begin(_BOLD_LEVEL, bold[2] or bold[4])
+                self.begin(_BOLD_LEVEL, bold[2])
             elif label:
-                self.title, self._labels_list_left_out = label[1], self._is_left_out(label[1])
-            left_out = self._level_left_out is not None or (self._labels_list_left_out and (in_list or label))
-            shown = "" if bold or left_out else _shown(line, rows)
+                name, text = label[2] or label[4], label[3] or line
+                if self._level_left_out == _BOLD_LEVEL:
+                    self._level_left_out = None
+                self.title, self._label_left_out = _plain_heading(name), self._is_left_out(name)
+            left_out = bold or self._level_left_out is not None or self._label_left_out
+            shown = "" if left_out else _shown(text, rows)
             if not shown or label or (rows and len(f"{before} {line.split()[0]}") <= width):
                 texts.append((self.title, []))
             if shown:
                 texts[-1][1].append(shown)
-            self._label_used = not label
+            self._label_used = text is not line or not label
         return [(heading, " ".join(rows)) for heading, rows in texts if rows]
 
     def _is_left_out(self, heading: str) -> bool:
         return heading in self._choices or _NOT_FOR_THE_MODEL.fullmatch(_heading_words(heading)) is not None
+
+
+def _plain_heading(heading: str) -> str:
+    return heading.replace("*", "").strip(_MARKUP)
+
+
+def _goes_on(line: str) -> bool:
+    return next(filter(str.isalpha, line), "").islower()
 
 
 def _shown(line: str, before: list[str]) -> str:
@@ -243,7 +261,7 @@ def _shown(line: str, before: list[str]) -> str:
 
 
 def _without_hidden(found: re.Match[str]) -> str:
-    code, begins_line, ends_line = found.groups()
+    code, _, begins_line, ends_line = found.groups()
     return code or ("<!-- -->" if begins_line is None and ends_line is None else "")
 
 
@@ -253,12 +271,12 @@ def _text_of_link(link: re.Match[str]) -> str:
 
 def has_references(text: str) -> bool:
     """Return whether a text has references, images, mentions or tags."""
-    return bool(_REFERENCE.search(text) or _OUTSIDE_CODE.search(_CODE.sub("", text)))
+    return bool(_LINK.search(text) or _OUTSIDE_CODE.search(CODE.sub("", text)))
 
 
 def without_references(text: str) -> str:
     """Return a text with a blank for each reference."""
-    return _OUTSIDE_CODE.sub(" ", _REFERENCE.sub(" ", text))
+    return _OUTSIDE_CODE.sub(" ", _LINK.sub(" ", text))
 
 
 def is_reference(text: str) -> bool:
@@ -273,7 +291,8 @@ def is_plumbing(line: str) -> bool:
 
 
 def _is_heading(line: str) -> bool:
-    return line.lstrip().startswith("#") or bool(_BOLD.fullmatch(line) or _LABEL.fullmatch(line))
+    label = _LABEL.fullmatch(line)
+    return line.lstrip().startswith("#") or _BOLD.fullmatch(line) is not None or (label is not None and not label[3])
 
 
 def _without_patches(lines: list[str]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Quote people's sentences about a change, word for word."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from codegate.mining.kinds import without_type
 from codegate.mining.statements.prose import (
+    CODE,
     NUMBERS,
     OMITTED,
     Form,
@@ -45,10 +46,12 @@ _END: Final = re.compile(
 _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| \| | # |^\$ |[{};]$")
 #: The name of a value, such as a version.
 _NAMED: Final = re.compile(r"^\W{0,4}[^\W\d_][\w ]{0,40}[*_]{0,2}:[*_]{0,2}\s")
-_CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
+_HAS_CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
 #: Code, or brackets around a reference or an address; these are removed as a whole.
 _ASIDE: Final = re.compile(
-    r"(``[^`\n]{1,500}``|`[^`\n]{1,500}`)|,?\s?(?<!\])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
+    rf"({CODE.pattern})"
+    r"|,?\s?(?<![\]\w])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)"
+    r"|\s?\[[^\[\]\n]{0,60}#\d[^\[\]\n]{0,60}\](?![(\[])"
 )
 #: References at the beginning or the end of a title.
 _AT_ENDS: Final = re.compile(
@@ -119,33 +122,32 @@ def quote_texts(
     quotation of a message ends before the first refused sentence, because the next ones often describe the fix.
     """
     found: list[Quotation] = []
-    earlier = [_stems(known)]
+    earlier = [("", _stems(known))]
     for text, source in texts:
         if found and found[-1].source != source and says_enough(sentences_of(found)):
             break
         ended = False
         for paragraph in paragraphs(_without_asides(text), template):
+            heading = paragraph.heading if source == "issue" else ""
+            if heading and (has_references(heading) or refused(heading, source)):
+                continue
             parts: list[str] = []
-            for each in map(str.strip, _END.split(paragraph.text)):
-                if not each or is_reference(each):
-                    continue
+            for each in _sentences(paragraph.text):
                 parts.append(OMITTED)
                 quoted = [*sentences_of(found), *(part for part in parts if part != OMITTED)]
                 # Messages describe first the bug, and then the fix.
                 full = says_enough(quoted) if source in MESSAGES else len(quoted) >= _MAX_SENTENCES
                 stems = _stems(without_type(each))
-                if ended or full or any(stems <= one for one in earlier):
+                repeats = any(stems <= one for under, one in earlier if under in {"", heading})
+                if ended or full or repeats:
                     continue
-                whole = is_sentence(each, source, paragraph.form)
-                if whole and not has_references(each) and not refused(each, source):
+                if is_sentence(each, source, paragraph.form) and not has_references(each) and not refused(each, source):
                     parts[-1] = each
-                    earlier.append(stems)
+                    earlier.append((heading, stems))
                 else:
                     ended = source in MESSAGES
             if set(parts) - {OMITTED}:
-                heading = paragraph.heading if source == "issue" else ""
-                known_words = has_references(heading) or "*" in heading or refused(heading, source)
-                found.append(Quotation(source, tuple(parts), "" if known_words else heading))
+                found.append(Quotation(source, tuple(parts), heading))
     return found
 
 
@@ -172,7 +174,7 @@ def says_enough(sentences: Collection[str]) -> bool:
 
     Two sentences do, or one with code in it.
     """
-    return len(sentences) >= _ENOUGH or any(map(_CODE.search, sentences))
+    return len(sentences) >= _ENOUGH or any(map(_HAS_CODE.search, sentences))
 
 
 def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
@@ -180,6 +182,7 @@ def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
 
     The rules for its ``form`` depend on its source.
     """
+    bare = CODE.sub("", text)
     prose = source not in {*MESSAGES, "issue"} or _FINISHED.search(text) is not None
     told = text if prose else _NAMED.sub("", text)
     if source in MESSAGES:
@@ -190,9 +193,19 @@ def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
         prose
         and _MIN_WORDS <= len(_WORD.findall(told)) <= _MAX_WORDS
         and not text.endswith(":")
-        and not text.count("`") % 2
-        and _SOURCE.search(text) is None
+        and "`" not in bare
+        and _SOURCE.search(bare) is None
     )
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text that are no references."""
+    at = 0
+    for end in [*(match.span() for match in _END.finditer(CODE.sub(lambda code: "X" * len(code[0]), text))), (None, 0)]:
+        sentence = text[at : end[0]].strip()
+        at = end[1]
+        if sentence and not is_reference(sentence):
+            yield sentence
 
 
 def _without_asides(text: str) -> str:
