@@ -205,7 +205,7 @@ def holds_only_dependencies(recipe: Recipe) -> bool:
 
 
 def _java_test(tree: Tree, folder: str) -> str:
-    """Return the smallest Java test's class name, or ""."""
+    """Return the smallest Java test's class, like ``CartTest``, or ""."""
     # Maven and Gradle load their test provider only when a test runs.
     found = [
         (len(file.data), path)

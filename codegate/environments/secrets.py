@@ -59,7 +59,7 @@ def check_archive(archive: Path, secrets: Mapping[str, str]) -> None:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a secret, and the long passwords that it contains."""
+    """Yield a secret, and the credentials of URLs in it."""
     yield value
     for user, password in _USER.findall(value):
         yield f"{user}:{password}"

@@ -68,10 +68,10 @@ def toolchain_check(backend: Backend) -> Has | None:
 
 @cache
 def is_obtainable(name: str, version: str) -> bool:
-    """Return whether sandboxes without images can get a toolchain.
+    """Return whether a toolchain is or can be installed here.
 
-    It must be on this machine or in an index. If ``name`` is ``PACKAGE``, ``version`` is a system package, which must
-    be installed here.
+    It is for backends without images: the toolchain must be on this machine, or package indexes must have it (no
+    request is made). With the name ``PACKAGE``, ``version`` is the name of a system package, which must be installed.
     """
     if name == PACKAGE:
         with contextlib.suppress(NotInstalled):

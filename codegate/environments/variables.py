@@ -126,9 +126,10 @@ def index_secrets() -> tuple[str, ...]:
 
 
 def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's package indexes, as variables of each tool.
+    """Return the caller's environment variables that name package indexes.
 
-    An address keeps its user and password only if ``secrets`` has its variable.
+    Those of pip are also given to uv, and those of uv to pip, where only one is set. Users and passwords are removed
+    from the values of variables that are not in ``secrets``.
     """
     found = {}
     for name, value in os.environ.items():

@@ -128,10 +128,11 @@ def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolic
 
 
 def _conclusion(drift: Drift, unconfirmed: str | None, *, confirmed: bool, both: bool) -> str:
-    """Return a sentence on whether fresh samples confirm a regression.
+    """Say whether the pinned model's fresh samples confirm a regression.
 
-    ``unconfirmed`` is the reason why the fresh samples do not confirm it, None if they do. ``both``: the candidate was
-    compared with stored and fresh samples pooled.
+    The sentence has the pinned model's pass rates then and now, and says whether it drifted. ``unconfirmed`` is a
+    clause to add if the regression was found again, but with too small a drop against the fresh samples alone; else
+    None. ``both``: the candidate was compared with stored and fresh samples pooled.
     """
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "

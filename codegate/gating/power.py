@@ -324,10 +324,11 @@ class Calibration:
 
 
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
-    """Gate random halves of one model's samples against each other.
+    """Measure how often the gate calls equal samples regressed.
 
-    Equal seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them. Raises
-    UsageError if fewer than two problems have four independent samples.
+    One model's samples are split at random into two halves, which are gated against each other; ``splits`` times. Equal
+    seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them. Raises UsageError
+    if fewer than two problems have four independent samples (see ``without_copies``).
     """
     usable = {
         problem: graded

@@ -64,7 +64,7 @@ class Site(Strict):
 
     @property
     def strong(self) -> bool:
-        """Return whether a patch cannot tell the original from replacements."""
+        """Return whether a patch cannot guess the site's original text."""
         return self.value and not self.known
 
 
@@ -162,7 +162,10 @@ class TestSyntax(ABC):
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return names in its table column that may replace ``node``."""
+        """Return names that may replace one in a test's table.
+
+        They are the other names in the same column; empty if ``node`` is no such name.
+        """
         return ()
 
     @abstractmethod

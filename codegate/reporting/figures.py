@@ -137,9 +137,10 @@ def cell(value: Cell) -> str:
 
 
 def attempted(value: BehaviourView | None) -> str:
-    """Describe in few words what the tested code tried.
+    """Summarise the tested code's unusual actions, such as connections.
 
-    An example is to reach the network.
+    Without any it is ``nothing``; ``UNKNOWN`` if they were not recorded. A note says if the process was not watched
+    inside.
     """
     if value is None:
         return UNKNOWN

@@ -29,12 +29,12 @@ def open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned candidate, ready for fresh samples.
+    """Return the pinned candidate, its provider opened for fresh samples.
 
-    Its provider is added to ``providers``. If it cannot be called, the reason is announced and None returned. Address
-    and key source in a baseline file are used only if a candidate has the same, because the file must not decide where
-    an API key is sent. Candidates without API key (``keyless`` has their keys) do not count. Prices in the file are
-    ignored.
+    The provider is added to ``providers``. Returns None if the gate takes no fresh samples. Returns None too if the
+    candidate cannot be called, and announces the reason. A baseline file must not decide where an API key is sent: an
+    address or key source of its own is used only if one of ``candidates`` that sends an API key has the same.
+    ``keyless`` has ``CandidateSpec.key()`` of those that send none. Prices in the file are ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)

@@ -336,7 +336,7 @@ class Journal:
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run, with its confirming run, without unsound problems."""
+        """Return the run with its confirming run; omit unsound problems."""
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})

@@ -189,9 +189,11 @@ class _Execution:
         self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
-        """Execute the jobs ``left``; raise an error that stops them.
+        """Make and grade the attempts ``left``; record their outcomes.
 
-        ``done`` earlier jobs and ``later`` following jobs are added in the progress.
+        Those that ``probe`` has just tried are skipped. In progress and messages, ``done`` jobs count as finished
+        before and ``later`` jobs as still to come. Raises Interrupted, CallLimitReached, or the first error that was
+        not recorded as a fault.
         """
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()

@@ -188,7 +188,7 @@ def _top_package(file: str) -> str:
 
 
 def _exception_of(result: TestResult) -> str | None:
-    """Return a failed test's exception; one for all assertions."""
+    """Return the exception's class name, the same for all assertions."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 

@@ -116,7 +116,10 @@ class _Module:
         yield from ((self.root, *each) for each in found if each is not None and each[1].type == "function_definition")
 
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
-        """Yield each name that a helper uses, and its import."""
+        """Yield names that a helper uses, with their import statements.
+
+        A test file that gets a copy of ``helper`` needs these statements. Nothing is yielded for the test file's own.
+        """
         for name in sorted(free_names(parse(dedented(helper), "python"))) if self.name else ():
             text, *others = definitions_for(self.root, frozenset({name})) or [""]
             plain = text.startswith(("import ", "from ")) and not (text.startswith("from .") or others)

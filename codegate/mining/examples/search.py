@@ -53,7 +53,10 @@ Seen = dict[int, Values]
 
 @dataclass(frozen=True)
 class _PossibleExample:
-    """A difference, and the example that would show it."""
+    """A difference, and an example that may be shown.
+
+    It is shown only if it works alone. ``rank`` is a sort key; the clearest example has the smallest.
+    """
 
     difference: ProbeDifference
     example: Example
@@ -353,10 +356,10 @@ def _only_value(kept: Values | None) -> Value | None:
 
 
 def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> list[_PossibleExample]:
-    """Return possible examples of ``differences``, clearest first per test.
+    """Return possible examples of ``differences``, per test clearest first.
 
-    At most ``_MAX_TRIED`` of each test are returned, from as many table rows as possible. Copies of the clearest with
-    fewer statements come last.
+    Each test has at most ``_MAX_TRIED``, first the clearest of each table row. Behind those of all tests come copies of
+    each test's first ``_MAX_SHORTENED`` with fewer statements.
     """
     tries: list[_PossibleExample] = []
     for difference in differences:

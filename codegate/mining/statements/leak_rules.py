@@ -157,10 +157,11 @@ def _after_escape(text: str, message: str) -> bool:
 
 
 def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
-    """Yield messages of the fix that hidden tests expect.
+    """Yield messages of the fix that hidden tests may expect.
 
-    ``added`` are the lines that the fix adds. Values in their messages are replaced by ``VALUE``. The longest part
-    between values must be in the hidden tests and not in ``public``, the text of the base files.
+    A message is quoted text in ``added``, the lines that the fix adds; ``VALUE`` stands for each formatted value. Its
+    longest part between values must be several words, in the hidden tests, and not in ``public``, the text of the base
+    files.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)

@@ -111,7 +111,7 @@ def relay_slow_reader(subject: Subject) -> None:
 
 
 def relay_closed_output(subject: Subject) -> None:
-    """Check that the relay serves commands without standard error."""
+    """Check that the relay works after a command closes stderr."""
     program = (
         "import os, time\n"
         "os.close(2); time.sleep(0.2); got = 0\n"

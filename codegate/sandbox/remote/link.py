@@ -148,7 +148,7 @@ def run_beside(argv: list[str], lock: threading.Lock) -> None:
 
 
 def main() -> None:
-    """Start bubblewrap and carry its stream until it ends."""
+    """Run bubblewrap; carry its streams as text over stdin/stdout."""
     os.write(1, f"{READY}\n".encode("ascii"))
     wanted = json.loads(sys.stdin.buffer.readline())
     group = Group(wanted["memory"], wanted["pids"])

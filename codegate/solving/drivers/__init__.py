@@ -9,5 +9,5 @@ from importlib import resources
 
 @cache
 def program_text(name: str) -> str:
-    """Return the text of a driver."""
+    """Return the source code of this folder's ``{name}.py``."""
     return resources.files("codegate.solving.drivers").joinpath(f"{name}.py").read_text(encoding="utf-8")

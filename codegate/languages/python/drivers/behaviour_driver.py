@@ -250,9 +250,11 @@ def is_number(host: str) -> bool:
 
 
 def begin(send: Callable[..., None], workspace: str, packages: str) -> Callable[[], None]:
-    """Record unusual actions; return a function that sends the rest.
+    """Start recording unusual actions; return the function that ends it.
 
-    ``packages`` is the environment's folder of packages. The driver calls the returned function before its last record.
+    ``send`` gets an empty record at once, and one at the first action of each kind. The returned function sends what
+    was not yet sent; the driver calls it before its own last record. Access below ``workspace`` is usual, and so is
+    reading in ``packages``, the environment's folder of packages.
     """
     environment = os.environ
     roots = [workspace, "/tmp", "/var/tmp", "/dev/shm", environment.get("TMPDIR", ""), environment.get("HOME", "")]
