@@ -155,7 +155,7 @@ def blames_output_limit(text: str) -> bool:
 
 
 def blames_model_maximum(text: str) -> bool:
-    """Return whether an error says the model's maximum is exceeded."""
+    """Return whether an error says max_tokens exceeds the model's maximum."""
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
 
 

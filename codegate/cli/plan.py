@@ -47,9 +47,9 @@ def command(
     """Show what a gate on SUITE finds and costs.
 
     It shows the drop that the gate finds in 4 of 5 cases, how often the gate ends inconclusive, and its cost. The gate
-    is simulated: with a pinned baseline from its pass rates, without one for a suite of usual difficulty. Without
-    --pilot no model is called: costs come from the prompts, prices, limits and earlier runs. If a key is set, the
-    provider's list of models shows which models end, and when.
+    is simulated with the pass rates of the pinned baseline, or without a baseline with those of a suite of usual
+    difficulty. Without --pilot no model is called: costs come from the prompts, prices, limits and earlier runs. If a
+    key is set, the provider's list of models shows which models end, and when.
 
     With --pilot each candidate is first run on a few problems, within the limits of codegate.yml. Cost and time of the
     rest are estimated from these, with 95 % intervals. The command that is printed continues the run: the pilot's

@@ -68,9 +68,9 @@ def path_for_workflows(path: Path) -> str:
 
 
 def workflows_without_config(texts: Mapping[Path, str], config: str) -> list[Path]:
-    """Return the existing workflows that do not read ``config``.
+    """Return the existing workflow files that do not read ``config``.
 
-    ``texts`` are the texts by path that would read it.
+    Only files whose new text in ``texts`` (by path) would read it are checked.
     """
     line = f"config: {_quoted(config)}\n"
     return [path for path, text in texts.items() if line in text and path.is_file() and line not in path.read_text()]

@@ -307,7 +307,7 @@ class _Builder:
         ]
 
     def _installed_versions(self) -> str:
-        """Return installed versions; note packages that are not editable."""
+        """Return installed versions; note non-editable packages of the project."""
         listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
         if self._python:
             copies = self._run(list_non_editable(), self._tests).stdout.decode("utf-8", "replace").split()

@@ -75,7 +75,7 @@ def languages_of(tree: Tree, folder: str) -> list[str]:
 
 
 def tests_of(tree: Tree, folder: str) -> dict[str, str]:
-    """Return the languages of test files below ``folder``, by path."""
+    """Return the test files below ``folder``, each with its language."""
     inside = f"{folder}/" if folder else ""
     paths = [path for path in tree if path.startswith(inside) and "node_modules/" not in path]
     return {path: name for path in paths for name, like in _TESTS.items() if like.search(path)}

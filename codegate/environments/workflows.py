@@ -255,10 +255,10 @@ def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) 
 
 
 def _with_local_hosts(env: Mapping[str, str], hosts: str) -> dict[str, str]:
-    """Return ``env`` with ``localhost`` for ``hosts``.
+    """Return ``env`` with ``localhost`` in place of services' host names.
 
-    A service has a host name in the network of a job's container, but here it is on the tests' own loopback. ``hosts``
-    are names as a regular expression, or "".
+    In a CI job's container network each service has a name; here it listens on the tests' own loopback. ``hosts`` is a
+    regular expression of these names, or "" for none.
     """
     if not hosts:
         return dict(env)

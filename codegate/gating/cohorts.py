@@ -94,7 +94,7 @@ def solved_words(cohort: Cohort) -> str:
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
-    """Return tags with a floor that no compared problem carries.
+    """Return tags that have a floor, but no compared problem.
 
     ``carried`` are the tags of the compared problems. Each tag's value is text that ends a sentence: ``; did you mean
     'x'?`` or a full stop.

@@ -63,10 +63,10 @@ class Differences:
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
     """Return the differences of baseline and candidate, sorted by field.
 
-    Conditions and problems must be equal; places may differ if the suite was proved to grade the same in both. With
-    ``compared`` = ``candidate`` all settings may differ, with ``model`` only provider, model and address. A recorded
-    harness on one side only forbids the comparison. A problem's field is ``problem <id>``. The model itself is not
-    listed.
+    Unequal conditions or problems forbid a comparison; a problem's field is ``problem <id>``. Other places are allowed
+    if the suite was proved to grade the same in both. Other settings are allowed with ``compared`` = ``candidate``;
+    with ``model`` only provider, model and address may differ. A harness recorded on one side only forbids the
+    comparison. The field ``model`` is not listed.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]

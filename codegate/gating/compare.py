@@ -113,7 +113,7 @@ def compare(
     """Compare a candidate with the baseline; return the verdict.
 
     Samples lost to infrastructure faults do not count. A problem with graded samples on one side only is left out; a
-    pass must also hold if the candidate failed it. A pass (a drop of the margin is ruled out, or the candidate is
+    pass must also hold if such problems count as failed. A pass (a drop of the margin is ruled out, or the candidate is
     better) has priority over a regression. Two things are regressions in any case: a critical cohort significantly
     below its floor, and a ``must_pass`` problem that was never solved.
 

@@ -172,11 +172,11 @@ def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Return whether so few passes are no chance.
+    """Return whether ``passed`` of ``n`` is too few for chance.
 
-    ``passed`` of ``n`` is compared with ``other_passed`` of ``other_n``. The predictive distribution given the latter
-    (beta-binomial after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10,
-    or 0 of 2 after 10 of 10, but not 0 of 1.
+    It is compared with ``other_passed`` of ``other_n``. The predictive distribution given the latter (beta-binomial
+    after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10, or 0 of 2 after
+    10 of 10, but not 0 of 1.
     """
     return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
 

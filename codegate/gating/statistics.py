@@ -59,7 +59,7 @@ class Comparison:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean, whatever the order of ``values``."""
+    """Return the mean, which does not depend on the order."""
     return math.fsum(values) / len(values)
 
 

@@ -84,7 +84,8 @@ def add_to_count(sandboxes: int = 0, runs: int = 0, cpu_seconds: float = 0.0) ->
 class SharedCache(Generic[_Key, _Value]):
     """Caches values by key; concurrent callers wait for one computation.
 
-    Its error reaches each caller that waits, and is not cached. At most ``most`` values are kept, the last used ones.
+    An error of the computation reaches each caller that waits, and is not cached. Only the ``most`` values used last
+    are kept.
     """
 
     def __init__(self, most: float = math.inf) -> None:

@@ -142,7 +142,7 @@ def _run_batches(
 def _run_shown_tests(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> TestReport:
-    """Run test files, within ``share`` of the problem's time limit."""
+    """Run shown test files; ``share`` scales the problem's time limit."""
     # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
     service = problem.manifest.service
     service = service.model_copy(update={"expects": ()}) if service else None

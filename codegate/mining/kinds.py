@@ -95,7 +95,7 @@ class Signal:
 
     @property
     def bug_bits(self) -> float:
-        """Return the bits that speak for a bug fix."""
+        """Return the bits for a bug fix; negative: against one."""
         return self.bits if self.kind in BUGS else -self.bits
 
     def __str__(self) -> str:

@@ -59,10 +59,10 @@ class CandidateForecast:
     fresh: Decimal | None
 
     def gate(self) -> tuple[list[Estimate], float | None]:
-        """Return a gate's expected and highest cost in dollars.
+        """Return a gate's expected costs and highest cost, in dollars.
 
-        The expected costs are two: for the fewest and for the most samples. The highest includes confirming a
-        regression; None if unknown.
+        The expected costs are for the fewest and for the most samples. The highest cost includes confirming a
+        regression; it is None if unknown.
         """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples
         fresh = self.fresh if samples.again else Decimal(0)

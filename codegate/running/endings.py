@@ -66,7 +66,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return advice to raise truncating limits, by failure or fault."""
+    """Return advice on limits that truncated answers, by failure/fault."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}

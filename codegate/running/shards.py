@@ -170,8 +170,8 @@ class _Part:
 def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
     """Return the folders of runs in and below ``folders``.
 
-    In a folder of downloaded artifacts a run is one level down, or there in a folder ``run`` beside its reports. Raises
-    UsageError if a folder has no run.
+    In a folder of downloaded artifacts, a run is a subfolder, or a folder ``run`` in one. Raises UsageError if a folder
+    has no run.
     """
     found: list[Path] = []
     for folder in folders:

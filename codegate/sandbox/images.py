@@ -56,7 +56,7 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for, which the code that reads suites has checked. None: the default for
+    ``named`` is the image that a suite asks for, already checked by the code that reads suites. None: the default for
     ``python``.
 
     Raises:

@@ -129,7 +129,7 @@ def variables_of(environment: PreparedEnvironment) -> dict[str, str]:
 def scope_of(
     environment: PreparedEnvironment, resource_limits: Mapping[str, int], near_limit: int | None = None
 ) -> Scope:
-    """Return the scope of the commands in ``environment``."""
+    """Return the limits and variables of commands in ``environment``."""
     layer = environment.layer
     return Scope(resource_limits, variables_of(environment), near_limit, layer.python if layer else "")
 

@@ -274,7 +274,7 @@ def _rust(program: Path) -> MachineToolchain | None:
 def _of_unknown_kind(name: str, program: Path) -> MachineToolchain | None:
     """Return a toolchain of a kind that ``_KINDS`` lacks.
 
-    None for a program outside ``/usr``: a sandbox may lack files that it needs.
+    None if the program shows no version, or is outside ``/usr``: a sandbox may lack files that it needs.
     """
     version = _VERSION.search(_printed([str(program), "--version"]))
     own = program.resolve()

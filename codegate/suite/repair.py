@@ -132,8 +132,8 @@ def prefix_depth(sections: list[Section], base: Tree) -> int:
 def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
     """Return whether git itself applies every hunk at its place.
 
-    False if a header's line counts are wrong. False also for a hunk without context that is not the whole file: git
-    puts it at the file's end, whatever line its header names. ``depth`` is git's ``-p``.
+    False if a header's line counts are wrong. False also for a hunk without context lines, unless it is the whole file:
+    git would put it at the file's end. ``depth`` is git's ``-p``.
     """
     for section in sections:
         _, file = section.file(base, depth)

@@ -193,9 +193,9 @@ class Copies:
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def mark_keys(self, test: str) -> list[str | TestKey]:
-        """Return the keys that a test may have in ``marks``.
+        """Return the keys in ``marks`` that a test may have.
 
-        These are the random word in its id, or else file and name of each test that may have the id.
+        If the id of ``test`` has a random word, this word. Otherwise file and name of each test that may have the id.
         """
         found = self.split_id(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.originals.owners(test)]

@@ -54,7 +54,7 @@ def squeezed(data: bytes) -> bytes:
 
 
 def after_patch(data: bytes) -> bytes:
-    """Return a patch's text after the change; other text unchanged."""
+    """Return a patch's new text; other data stay unchanged."""
     if b"@@ -" not in data:
         return data
     kept = [line[1:] if line[:1] in (b"+", b" ") else b"" if line[:1] == b"-" else line for line in data.split(b"\n")]

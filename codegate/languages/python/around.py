@@ -112,7 +112,7 @@ def class_of(test: "Node") -> "Node | None":
 
 
 def fixed_fixtures(module: "Node", parameters: Iterable[str]) -> Iterator[Step]:
-    """Yield assignments that replace fixtures with a plain value."""
+    """Yield assignments of fixtures that only return a plain value."""
     for node in filter(is_fixture, module.named_children):
         inner = undecorated(node)
         body = [each for each in statements_of(inner) if not is_docstring(each)]

@@ -56,7 +56,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each table row or inner block."""
+        """Yield a compound statement's branches: table rows, else its block."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return

@@ -43,9 +43,9 @@ class RecordedBuild:
     """A recorded build.
 
     Attributes:
-        recipe: the recipe that was built.
+        recipe: the recipe that was built, without its failed parts.
         date: commit date of the tree for which it was built.
-        asked: SHA-256 of the inputs with the recipe before failed parts were left out; empty if unknown.
+        asked: SHA-256 of the inputs of the whole recipe, with the parts that failed; empty if unknown.
         layer: the build's result; None if an earlier mining run made it, for the suite that is refreshed.
     """
 

@@ -21,9 +21,9 @@ _LONGEST: Final = 200  # characters of a line
 def mixed_lines(texts: Iterable[str], known: Collection[str]) -> Iterator[Mapping[str, str]]:
     """Yield mappings of lines to the lines that replace them.
 
-    Lines are without indentation. ``texts`` are hidden tests' literals, and ``known`` those of the base's tests. A line
-    of ``texts`` is replaced by a mix of it and a similar line of ``known``; no mix equals an existing line. If no line
-    can be mixed, each mapping replaces one line of ``texts`` by a similar line of ``known``.
+    Lines are without indentation. ``texts`` are hidden tests' literals, and ``known`` those of the base's tests. A
+    mapping replaces new lines of ``texts`` by mixtures of them and similar lines of ``known``. No mixture equals an
+    existing line. If no line can be mixed, each mapping replaces one line of ``texts`` by a similar one of ``known``.
     """
     public = sorted({line for text in known for line in _lines_of(text)})
     lines = list(dict.fromkeys(line for text in texts for line in _lines_of(text) if len(line) <= _LONGEST))

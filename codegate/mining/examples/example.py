@@ -129,9 +129,9 @@ class Example:
     ) -> tuple[int, ...]:
         """Return a sort key; the clearest example has the smallest.
 
-        ``replaced`` is the number of replaced literals. ``own`` are the values that the test's own literals give;
-        ``renamed`` maps replacements to the test's own words and numbers. ``renumbered`` is 2 if numbers in texts were
-        replaced, which may be part of a version or a pattern. It is 1 if only other numbers were.
+        ``replaced`` is the number of replaced literals. ``own`` are the values before and after the fix that the test's
+        own literals give. ``renamed`` maps replacements to the test's own words and numbers. ``renumbered`` is 2 if
+        numbers in texts were replaced, which may be part of a version or a pattern; 1 if only others were; else 0.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(
@@ -227,8 +227,8 @@ def spread_over_rows(
 def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
     """Return the clearest examples of up to three tests.
 
-    Their code differs in more than literals. A test gets a second example if only its first is ``poor``, or if only one
-    of the two raises an error.
+    Their code differs in more than literals. A test gets a second example if its first is ``poor`` and the second is
+    not, or if only one of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, FoundExample] = {}

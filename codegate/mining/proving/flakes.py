@@ -133,9 +133,9 @@ def find_causes(
 
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return test selections that vary one cause each.
+    """Return test selections with the one cause that each varies.
 
-    ``seeds`` are the hash seeds of the runs so far.
+    ``graded`` is the selection to vary. ``seeds`` are the hash seeds of the runs so far.
     """
     # Causes that a busy machine can imitate come last.
     known = {graded.hash_seed, *SWEEP}

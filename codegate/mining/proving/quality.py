@@ -107,9 +107,8 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They fail in the runs ``left``, in which no shown example fails. The tests of a run are not returned if a test of
-    the base fails with the same partial fix, because what works today needs no statement. Tests of the base in
-    ``overturned`` are ignored.
+    They fail in the runs ``left``, in which no shown example fails. A run is passed over if an older test, of the base,
+    fails with the same partial fix: what works today needs no statement. Older tests in ``overturned`` do not count.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)

@@ -317,7 +317,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Return drafts, with neighbours of one pull request joined."""
+    """Join neighbouring drafts of the same pull request; return all."""
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None

@@ -144,7 +144,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 def _place(path: str, cut: Cut) -> str:
     """Return the module or path to show before a signature.
 
-    A file that is no module has a prefix only if the fix adds it.
+    The path of a file that is no module ends with a colon. It is "" if the base has the file.
     """
     if path_for_imports(path) is None:
         return f"{path}: " if path not in cut.base else ""

@@ -100,8 +100,8 @@ def harmless(path: str) -> bool:
 def writable() -> list[str]:
     """Return every mount point that this process can write to.
 
-    See proc(5), /proc/self/mountinfo. The root counts whenever it is mounted writable: its permissions may not hold for
-    another process.
+    See proc(5), /proc/self/mountinfo. The root counts if it is mounted writable, whatever its permissions: another
+    process may be allowed to write.
     """
     found = []
     with open("/proc/self/mountinfo") as file:
@@ -272,7 +272,7 @@ def memory(wanted: dict[str, Any]) -> list[Any]:
 
 
 def main(wish: str, text: str) -> None:
-    """Run the probe ``wish`` with JSON arguments; print its result."""
+    """Run probe ``wish`` with JSON arguments ``text``; print its result."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     wanted = json.loads(text)
     if wish == "flood":

@@ -98,13 +98,13 @@ def opts_options(path: str) -> list[str]:
 
 
 class Launcher:
-    """Writes the command line of a test framework, without ``node``.
+    """Writes a test framework's command line, from Node's options on.
 
     Attributes:
         node: the path of Node.
         folder: the folder of codegate's reporter.
         workspace: the project's folder.
-        command_lines: command lines that may run the project's tests, as words.
+        command_lines: words of each command that may run the project's tests.
     """
 
     def __init__(self, settings: dict[str, Any], node: str, folder: str, workspace: str) -> None:
