@@ -305,14 +305,15 @@ class _ChangeBuilder:
         unit, public, step = self.prospect.unit, public_text(self.parts), self.steps.step
         with step("statement"):
             interface = interface_of(self.parts)
-            found = find_examples(self.parts, validated, public, unit.commit)
-            found = [each for each in found if not each.example.echoes(interface.names)]
+            searched = find_examples(self.parts, validated, public, unit.commit)
+            found = [each for each in searched.examples if not each.example.echoes(interface.names)]
             rules = leak_rules_of(self.parts, validated.outcomes, interface, public)
             rules = replace(rules, exact=required_texts(self.parts, validated, rules.exact))
             later = entries_naming(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number])
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
                 enrichment=self.prospect.enrichment, later=later, interface=interface, rules=rules,
+                errors=searched.errors,
             )  # fmt: skip
             examples = self._executed(choose_examples(found))
             _require_statement(write(examples=examples))

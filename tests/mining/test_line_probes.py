@@ -598,7 +598,7 @@ def examples(
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
     validated = ValidatedChange(failing(tests), LIMITS, selection, True, 0.0, opened)
     public = "".join(file.data.decode() for file in cut.base.values())
-    found = find_examples(cut, validated, public, "seed")
+    found = find_examples(cut, validated, public, "seed").examples
     assert unlike(cut, found, cut.base.overlay(cut.fix), validated) == set()
     assert unlike(cut, found, cut.base, validated) == {each.example for each in found}
     return examples_to_show(found, (), partial(steady_examples, cut, validated))[0]

@@ -104,7 +104,7 @@ def shown(unboxed: OpenSandbox) -> Shown:
 
 
 def found_in(cut: Cut, validated: ValidatedChange, *, steady: bool = True) -> list[Example]:
-    found = find_examples(cut, validated, public_text(cut), "seed")
+    found = find_examples(cut, validated, public_text(cut), "seed").examples
     return examples_to_show(found, (), partial(steady_examples, cut, validated) if steady else list)[0]
 
 
@@ -198,8 +198,17 @@ class TestExamples:
         right = wrong.replace("        list(self.names)\n", "")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
         validated = proved(cut, unboxed)
-        found = find_examples(cut, validated, public_text(cut), "seed")
+        found = find_examples(cut, validated, public_text(cut), "seed").examples
         assert {"both.names", "both.rows"} <= {each.example.expression for each in found}
+
+    def test_the_error_that_a_test_expects_is_known_without_an_example(self, unboxed: OpenSandbox) -> None:
+        wrong = "def read(path):\n    return open(path).read().missing\n"
+        right = "def read(path):\n    raise KeyError('name')\n"
+        call = "def test_read():\n    with pytest.raises(KeyError):\n        read(__file__)\n"
+        tests = f"import pytest\nfrom lists import read\n\n{call}"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        found = find_examples(cut, proved(cut, unboxed), public_text(cut), "seed")
+        assert (found.examples, found.errors) == ([], {"test_lists.py::test_read": "KeyError"})
 
     @pytest.mark.full
     def test_a_module_beside_the_test_is_named_as_from_the_root(self, shown: Shown) -> None:

@@ -205,7 +205,7 @@ class TestRuns:
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, unboxed)
         assert isinstance(validated, ValidatedChange)
-        found = find_examples(cut, validated, public_text(cut), "seed")
+        found = find_examples(cut, validated, public_text(cut), "seed").examples
         small = [each for each in found if each.example.expected.endswith("small'")]
         examples, untold = examples_to_show(small, run_partial_fixes(cut, validated, small), list)
         assert (len(examples), len(untold)) == (1, 0)
@@ -220,7 +220,7 @@ class TestRuns:
         cut = cut_of({"calc.py": old}, {"calc.py": new}, {"test_calc.py": tests})
         validated = validate_cut(cut, unboxed)
         assert isinstance(validated, ValidatedChange)
-        found = find_examples(cut, validated, public_text(cut), "seed")
+        found = find_examples(cut, validated, public_text(cut), "seed").examples
         first = choose_examples(found)
         examples, untold = examples_to_show(found, run_partial_fixes(cut, validated, found), list)
         assert (len(first), len(examples), len(untold)) == (1, 2, 0)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
-from codegate.mining.examples.example import Example, public_text
+from codegate.mining.examples.example import Example, function_of, public_text
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.statements.leak_rules import leak_rules_of
@@ -375,6 +375,8 @@ class TestCrashes:
     def test_a_crash_implies_its_opposite(self) -> None:
         text = written("Sum up lists of nothing", FAILED).text
         assert "\n\nToday `IndexError: list index out of range` is raised, and it should not be.\n\n" in text
+        text = written("Sum up lists of nothing", FAILED, errors={function_of(TEST): "ValueError"}).text
+        assert "\n\nToday `IndexError: list index out of range` is raised, and `ValueError` is expected.\n\n" in text
         assert isinstance(write("Fix #12", FAILED), str)
         assert "Today" not in written("Sum up lists of nothing", FAILED, examples=[EXAMPLE]).text
         assert "Today" not in written(MESSAGE.replace("an error", "an IndexError"), FAILED).text

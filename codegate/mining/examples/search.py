@@ -67,10 +67,24 @@ Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
 """Runs the files' probes before and after the fix; alone, if the flag is set."""
 
 
-def _examples(files: list[TestFile], run: Run) -> Iterator[FoundExample]:
+@dataclass(frozen=True)
+class FoundExamples:
+    """What the probes of failing tests showed.
+
+    Attributes:
+        examples: the clearest first.
+        errors: by test, the name of the exception that it expects where another one is raised before the fix.
+    """
+
+    examples: list[FoundExample]
+    errors: Mapping[str, str]
+
+
+def _examples(files: list[TestFile], run: Run, errors: dict[str, str]) -> Iterator[FoundExample]:
     """Run the probes of ``files``; yield examples of changed values.
 
-    The code of each example gives the same values when it runs alone.
+    The code of each example gives the same values when it runs alone. Exceptions that tests expect are added to
+    ``errors``.
     """
     before, after = run(files, False)
     tries: dict[str, list[_PossibleExample]] = {}
@@ -85,6 +99,10 @@ def _examples(files: list[TestFile], run: Run) -> Iterator[FoundExample]:
             for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
         ]
         tries[file.path] = _possible_examples(file, found)
+        for difference in found:
+            (before_kind, _), (after_kind, error) = difference.own
+            if before_kind == after_kind == "x":
+                errors[f"{file.path}::{difference.line.test}"] = error.partition(":")[0]
     tries = _confirmed(tries, files, run)
     for file in files:
         for each in tries[file.path]:
@@ -160,18 +178,19 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
     return file.dialect.files(file.path, file.source, probes)
 
 
-def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list[FoundExample]:
-    """Return examples of values that the fix changes, clearest first.
+def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> FoundExamples:
+    """Return examples of values that the fix changes.
 
     Only ``steady_examples`` of them may be shown. Examples may show literals of ``public``, the base's text. ``seed``
     determines the literals that replace the tests' own.
     """
     run = partial(_run_probes, cut, validated)
-    found = sorted(_examples(_files(cut, validated, public, seed), run), key=lambda each: each.rank)
+    errors: dict[str, str] = {}
+    found = sorted(_examples(_files(cut, validated, public, seed), run, errors), key=lambda each: each.rank)
     clearest: dict[tuple[object, ...], FoundExample] = {}
     for each in found:
         clearest.setdefault((each.test, each.shape, each.line.own, each.own), each)
-    return list(clearest.values())[:_MOST]
+    return FoundExamples(list(clearest.values())[:_MOST], errors)
 
 
 def steady_examples(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:

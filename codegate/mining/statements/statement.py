@@ -5,9 +5,10 @@ leak rules (``leak_rules.py``).
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Final, Literal
 
 from codegate.grading import TestResult
@@ -88,16 +89,18 @@ def write_statement(
     interface: Interface = NO_INTERFACE,
     rules: LeakRules | None = None,
     overturned: Collection[str] = (),
+    errors: Mapping[str, str] = MappingProxyType({}),
 ) -> StatementText | str:
     """Return a change's statement, or why there is none.
 
     ``later`` are entries of later changelogs that name the change or its issue. ``rules`` are made from ``cut`` by
-    default. ``overturned`` are tests of the base tree that expect the old behaviour.
+    default. ``overturned`` are tests of the base tree that expect the old behaviour. ``errors`` has by test the name of
+    the exception that it expects.
     """
     rules = rules or leak_rules_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
     words = _words(
-        titles, texts, template_of(cut.base), rules, examples, partial(_crash, cut, outcomes, rules, interface)
+        titles, texts, template_of(cut.base), rules, examples, partial(_crash, cut, outcomes, rules, interface, errors)
     )
     if isinstance(words, str):
         return words
@@ -210,11 +213,13 @@ def required_form(exact: Sequence[str], interface: Interface, statement: str) ->
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interface, quoted: str) -> list[str]:
+def _crash(
+    cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interface, errors: Mapping[str, str], quoted: str
+) -> list[str]:
     """Return a sentence on the exception that failing tests raise.
 
     The list is empty if fewer than half of the tests raise one, if ``quoted`` names it, or if its message is about a
-    new name.
+    new name. ``errors`` has by test the exception that it expects in its place.
     """
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}
@@ -229,7 +234,9 @@ def _crash(cut: Cut, outcomes: TestOutcomes, rules: LeakRules, interface: Interf
             continue
         if name not in quoted and not rules.reason(name):
             where = _where(cut, rules, *outcomes.places.get(test, ("", "")))
-            return [f"Today `{shown}` is raised{where}, and it should not be."]
+            other = errors.get(function_of(test), "")
+            wanted = f"`{other}` is expected" if other not in {"", name} and not rules.reason(other) else ""
+            return [f"Today `{shown}` is raised{where}, and {wanted or 'it should not be'}."]
     return []
 
 
