@@ -290,6 +290,10 @@ class TestHeadings:
         [
             ({"observed": "1"}, "`total([])` gives `1` instead of `0`"),
             ({"observed": "1" * 80}, "`total([])` gives a wrong result"),
+            (
+                {"code": "rows = [1]\nadd_to(\n    rows,\n)", "expression": "rows", "observed": "1"},
+                "The example gives `1` instead of `0`",
+            ),
             ({"observed": "1", "expected": "'`'"}, "`total([])` gives a wrong result"),
             ({"expression": f"total({list(range(30))})", "observed": "1"}, "The example gives `1` instead of `0`"),
             ({"expression": ""}, "`from pkg.sums import total` raises `IndexError`"),

@@ -273,9 +273,10 @@ def _difference(example: Example) -> str:
     if example.raising:
         expression = _ASSIGNED.sub("", example.raising).removesuffix(";")
     elif expression.isidentifier():  # the name was assigned the result of the call
-        made = re.findall(rf"(?<![\w.]){expression}(?:, \w+)* :?= (.+?);?$", example.code, re.MULTILINE)
-        expression = made[-1] if made else expression
-    short = len(expression) <= _MAX_CALL and not set("`\n") & set(expression)
+        assigned = rf"(?<![\w.]){expression}(?:, \w+)* :?= (.+?);?$(?!(?s:.*\b{expression}\b))"
+        made = re.search(assigned, example.code, re.MULTILINE)
+        expression = made[1] if made is not None else "" if expression in example.code else expression
+    short = 0 < len(expression) <= _MAX_CALL and not set("`\n") & set(expression)
     subject = f"`{expression}`" if short else "The example"
     raised, wanted = map(_RAISED.fullmatch, (example.observed, example.expected))
     if raised is not None:
