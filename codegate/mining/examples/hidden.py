@@ -10,7 +10,7 @@ from typing import Final
 from codegate.languages.lines import MOCK, Dialect, Line, Step, Value, literals_of
 from codegate.languages.statements import appears, without_comments
 from codegate.languages.syntax import IDENTIFIER
-from codegate.mining.examples.example import MAX_LINES, NO_ERROR, Example, changed_parts
+from codegate.mining.examples.example import MAX_LINES, Example, changed_parts
 from codegate.mining.examples.literals import is_secret
 
 #: Values that come from a file tell a reader nothing.
@@ -114,10 +114,10 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     call = [*last, difference.expression]
-    # Of an error, the value before the fix is enough, also one that no two runs share: no test passes by it.
-    before, own_before = difference.before, difference.own[0]
-    by_error = difference.after[0] == "x" and (before != own_before or before == ("v", NO_ERROR))
-    changed = difference.after != difference.own[1] or by_error
+    # Of an error, the value before the fix is enough: an error that is known passes no other test.
+    changed = difference.after != difference.own[1] or (
+        difference.after[0] == "x" and difference.before != difference.own[0]
+    )
     valued = [text for text in call if literals_of(dialect, text)]
     if last and set(call) <= set(own) and not (changed and all(appears(text, file.base) for text in valued)):
         return True  # the test's own call; a drawn word that comes back makes one of the base another case
