@@ -228,7 +228,13 @@ def test_a_run_that_is_interrupted_before_it_begins_says_that_nothing_is_written
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("place", ["codegate.running.session:keep_predictions", "codegate.operations.runs:gate"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "codegate.running.session:keep_predictions",
+        pytest.param("codegate.operations.runs:gate", marks=pytest.mark.full),
+    ],
+)
 def test_a_run_that_is_interrupted_later_says_how_to_continue_it(suite: Suite, tmp_path: Path, place: str) -> None:
     run = ("run", str(suite.folder), "--candidate", "empty", "--sandbox", "bwrap")
     said = interrupted_at(place, *run, "--out", "r", cwd=tmp_path)

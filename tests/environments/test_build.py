@@ -347,6 +347,7 @@ def test_a_command_that_fails_with_the_packages_of_the_day_has_todays(bwrap_back
         obtain_build(shell("uv pip install acme-none"), python_tree(), bwrap_backend, day=DAY)
 
 
+@pytest.mark.full
 def test_a_command_that_fails_with_the_setuptools_of_the_day_has_a_later_one(
     bwrap_backend: Backend, index: Server
 ) -> None:

@@ -106,7 +106,12 @@ SKIPPING = f"import pytest\n\n{FIX}\n_total = total\n\ndef total(prices):\n    r
     ("change", "failing"),
     [
         pytest.param({"shop/tax.py": HANGING}, {ONE}, id="hangs", marks=pytest.mark.full),
-        pytest.param({SOURCE: HANGING, "shop/tax.py": FAILING}, {NOTHING, ONE}, id="hangs before a file that fails"),
+        pytest.param(
+            {SOURCE: HANGING, "shop/tax.py": FAILING},
+            {NOTHING, ONE},
+            id="hangs before a file that fails",
+            marks=pytest.mark.full,
+        ),
         pytest.param({SOURCE: SKIPPING, "shop/tax.py": FORGING}, {NOTHING, ONE}, id="skips, and rewrites a test file"),
     ],
 )

@@ -153,9 +153,9 @@ def test_nothing_tells_a_patch_which_run_is_the_real_one(graded: Grading, runner
         ("node", "a promise that nobody awaits", 1),
         ("node", "an error in a timer", 1),
         ("node", "an exit status of its own", 7),
-        ("vitest", "a promise that nobody awaits", 1),
-        ("vitest", "an error in a timer", 1),
-        ("jest", "an error in a timer", 1),
+        pytest.param("vitest", "a promise that nobody awaits", 1, marks=pytest.mark.full),
+        pytest.param("vitest", "an error in a timer", 1, marks=pytest.mark.full),
+        pytest.param("jest", "an error in a timer", 1, marks=pytest.mark.full),
         ("mocha", "an error after the last test", 7),
     ],
 )

@@ -92,6 +92,7 @@ def test_a_model_finds_nothing(sandboxes: Sandboxes, base: Tree) -> None:
     assert found.clean, found
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 @pytest.mark.skipif(shutil.which("git", path="/usr/bin:/bin") is None, reason="sandboxes see the system's git only")
 def test_every_exploit_works_where_its_wall_is_missing(bwrap_backend: BubblewrapBackend, leaky: HistoryBuilder) -> None:
