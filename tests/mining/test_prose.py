@@ -52,6 +52,8 @@ def quoted(text: str) -> list[str]:
         ("See [the report](https://github.com/a/b/issues/3) in it.", "See the report in it."),
         ("Text\u200b\u2028and \ud800more\r\n.", "Text and ?more ."),
         ("Merge pull request #1 from a/b", ""),
+        ("Merge branch 'main'\nMerge branches fails here.", "Merge branches fails here."),
+        ("<Button> crashes in a <Form>\n<img src=x>", "<Button> crashes in a <Form>"),
         ("[ ] Feature request\n[X] Bug report\n\nText.", "Text."),
         ("![image](https://a.b/c.png)\n\nText.", "Text."),
         ("### Suggested fix <!-- optional -->\n\nMuch.\n\n### Why <!-- -->\n\nText.", "Text."),
@@ -94,7 +96,7 @@ def test_what_the_repository_s_templates_say_is_not_quoted() -> None:
     form = """
     body:
       - {type: markdown, attributes: {value: Thank you for taking the time!}}
-      - {type: input, attributes: {label: What version is it?}}
+      - {type: input, attributes: {label: "What version is it? "}}
       - {type: textarea, attributes: {label: What happened?, value: Tell us what you saw of it.}}
       - {type: textarea, attributes: {label: Output of it, render: shell}}
     """

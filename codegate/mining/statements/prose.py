@@ -44,9 +44,9 @@ _INSIDE_PATCH: Final = re.compile(r"[ \t]+\S|[+\-\\@]|(?:new|deleted) file mode|
 _PLUMBING: Final = re.compile(
     r"\s{0,8}(?:[A-Za-z]{2,30}-(?:[a-z]{1,30}-){0,3}(?:by|id|to|from|author):\s.*"
     r"|(?:CC|Fixes|Closes|Resolves|Refs?)[ \t]{0,8}:\s.*"
-    r"|Merge (?:pull request|PR|branch|branches|remote-tracking|tag)\b.*|Merged (?:in|PR)\b.*"
-    r"|See merge request .*|Auto merge of .*|\(cherry picked from .*|(?:# )?Conflicts:.*"
-    r"|(?:[-*+][ \t]{0,8})?\[[ x]\].*|\d{1,9}: .* r=\S+.*|-{3,}|\*{3,}|_{3,}|_?No response_?|<[/a-z].*>"
+    r"|Merge (?:pull request|PR|branch|branches|remote-tracking|tag)\b.*(?:#\d|['\"]| into | of ).*"
+    r"|Merged (?:in|PR)\b.*|See merge request .*|Auto merge of .*|\(cherry picked from .*|(?:# )?Conflicts:.*"
+    r"|(?:[-*+][ \t]{0,8})?\[[ x]\].*|\d{1,9}: .* r=\S+.*|-{3,}|\*{3,}|_{3,}|_?No response_?|<[/a-z][^<>]*>"
     r"|(?:!\[[^\]\n]{0,300}\]\([^)\n]{1,2000}\)[ \t]{0,8}){1,9})\s*",
     re.IGNORECASE,
 )

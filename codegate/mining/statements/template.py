@@ -48,7 +48,7 @@ def template_of(tree: Tree) -> Template:
             for field in map(mapping, fields if isinstance(fields, list) else []):
                 attributes = mapping(field.get("attributes"))
                 if field.get("type") not in _WRITTEN or attributes.get("render"):
-                    choices.add(str(attributes.get("label")))
+                    choices.add(str(attributes.get("label", "")).strip())
         else:
             lines |= set(_lines(decode(tree[path].data)))
     return Template(frozenset(lines), frozenset(choices))
