@@ -80,6 +80,15 @@ class StatementReader(ABC):
         is_name = table is not None and table.type == "identifier"
         return self.last_value(text_of(table), before) if is_name else table
 
+    def is_new_call(self, call: "Node", arguments: "Iterable[Node]", before: tuple[Step, ...]) -> bool:
+        """Return whether the file before the fix lacks a call.
+
+        It lacks it, too, if the steps ``before`` mention one of the ``arguments``, which then has another value.
+        """
+        local = "\n".join(step.text for step in before)
+        given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
+        return given or is_new(call, self.base)
+
     def check(self, assertion: "Node", checked: Iterable[str]) -> Step:
         """Return the step of an assertion that checks expressions."""
         return Step(checked=tuple(dict.fromkeys(checked)), raises=bool(self.error_wanted.search(text_of(assertion))))
@@ -118,13 +127,11 @@ class TypedReader(StatementReader):
         results = [each for each in made if any(node.type in self.results for node in walk(each))]
         if results:
             return self.check(call, map(self.text, results))
-        local = "\n".join(step.text for step in before)
-        given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in made)
         parameters = self.parameters(helper)
         pairs = list(zip(parameters, map(self.text, arguments), strict=False))
         names = {name for name, _ in parameters}
         mixed = any(names.intersection(re.findall(r"\w+", text)) - {name} for (name, _), text in pairs)
-        if len(parameters) != len(arguments) or mixed or not (given or is_new(call, self.base)):
+        if len(parameters) != len(arguments) or mixed or not self.is_new_call(call, made, before):
             return None  # the parameters are declared one after the other
         steps = tuple(Step(self.declare(name, kind, text)) for (name, kind), text in pairs if name != text)
         return [Branch(steps, text_of(field(helper, "body"))[1:-1])]

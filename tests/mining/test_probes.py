@@ -607,6 +607,17 @@ class TestExamples:
         assert (example.expression, example.expected) == ("admit('secret', one, all)", "raises ValueError")
         assert "'urn:'" not in example.code
 
+    def test_a_helper_of_the_base_is_followed_for_each_row_of_a_loop(self, shown: Shown) -> None:
+        loop = "    def test_NAME(self):\n        for text in (ROWS,):\n            self.assert_same(text)\n"
+        helper = "    def assert_same(self, text):\n        assert join([text, text]) == f'{text}, {text}'\n"
+        first = loop.replace("NAME", "old").replace("ROWS", "'tea'")
+        second = loop.replace("NAME", "new").replace("ROWS", "'milk and bread', 'eggs'")
+        old, new = f"from lists import join\n\nclass TestJoin:\n{helper}\n{first}", f"\n{second}"
+        wrong = "def join(words):\n    return ', '.join(word.partition(' ')[0] for word in words)\n"
+        right = "def join(words):\n    return ', '.join(words)\n"
+        [example] = shown(wrong, right, f"{old}{new}", {"test_lists.py": old})
+        assert example.expression == "join([text, text])"
+
     def test_a_helper_of_the_base_is_named_and_not_repeated(self, shown: Shown) -> None:
         """It has names of its own, which nobody has to define, and a docstring, which is not shown."""
         lines = "".join(f"    parts += [text[{number}:] + ends]\n" for number in range(6))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, StatementReader, is_new, new_rows, whole_call
+from codegate.languages.statements import Branch, StatementReader, new_rows, whole_call
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class PythonReader(StatementReader):
         if call is not None:
             helper = self.helpers.get(text_of(field(call, "function")))
             if helper is not None and (branch := _helped(helper, call)) is not None:
-                return [*([branch] if is_new(statement, self.base) else ()), *filter(None, [_assertion(call)])]
+                names = (each for each in arguments_of(call) if each.type == "identifier")
+                own = [branch] if self.is_new_call(call, names, before) else []
+                return [*own, *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
         if statement.type in _BLOCKS and self._asserts(statement):
             return [*self._branches(statement, before), *self._assigning_block(statement)]
