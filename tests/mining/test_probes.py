@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from codegate.grading import RunCount, TestSelection, counted_runs, run_tests
-from codegate.languages.lines import MARK, Line, literals_of
+from codegate.languages.lines import MARK, Line, dialect_of, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
 from codegate.mining.examples import search
@@ -606,6 +606,14 @@ class TestExamples:
         (example,) = shown(wrong, right, f"{old}{new}", {"test_lists.py": old})
         assert (example.expression, example.expected) == ("admit('secret', one, all)", "raises ValueError")
         assert "'urn:'" not in example.code
+
+    def test_a_probe_that_python_cannot_read_is_known_by_its_line(self) -> None:
+        dialect = dialect_of("tests/test_a.py")
+        assert dialect is not None
+        source = "def test_codegate_probe_3(self):\n    pass\n\ndef test_codegate_probe_4(self):\n    text = '\\*'\n"
+        message = 'conftest.py:3: in load\nE     File "/workspace/tests/test_a.py", line 5\nE       text\n'
+        assert dialect.rejected_probes("tests/test_a.py", source, message) == {"4"}
+        assert not dialect.rejected_probes("tests/test_b.py", source, message)
 
     def test_a_helper_of_the_base_is_followed_for_each_row_of_a_loop(self, shown: Shown) -> None:
         loop = "    def test_NAME(self):\n        for text in (ROWS,):\n            self.assert_same(text)\n"

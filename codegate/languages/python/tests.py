@@ -103,6 +103,7 @@ class PythonDialect(Dialect):
     idle: ClassVar = "pass"
     raising: ClassVar = "raises"
     probe: ClassVar = "test_codegate_probe_"
+    place: ClassVar = r'File "[^"\n]*{}", line (\d+)\n'
     apart: ClassVar = True
 
     @override
