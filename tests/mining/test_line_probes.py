@@ -697,9 +697,17 @@ class TestRealGo:
     WRONG = (
         'package shop\n\nimport (\n\t"errors"\n\t"strings"\n)\n\nfunc Join(words []string, last string) string {\n'
         '\treturn strings.Join(words, ", ")\n}\n\n'
+        "func None(err error) bool {\n\treturn err == nil\n}\n\n"
+        'func Allow(word string) error {\n\tif strings.HasSuffix(word, "--") {\n\t\treturn errors.New("no")\n\t}\n'
+        "\treturn nil\n}\n\n"
         'func Check(word string) error {\n\tif word != "x" {\n\t\treturn errors.New("y")\n\t}\n\treturn nil\n}\n'
     )
-    RIGHT = WRONG.replace('", "', '" "+last+" "').replace('!= "x"', '== "quince"').replace('"y"', '"bad"')
+    RIGHT = (
+        WRONG.replace('", "', '" "+last+" "')
+        .replace('!= "x"', '== "quince"')
+        .replace('"y"', '"bad"')
+        .replace('"--"', '"-"')
+    )
     TESTS = (
         'package shop\n\nimport "testing"\n\nfunc TestJoin(t *testing.T) {\n'
         "\ttests := map[string]struct {\n\t\twords []string\n\t\twant  string\n\t}{\n"
@@ -709,6 +717,7 @@ class TestRealGo:
         "\t\t})\n\t}\n}\n\n"
         'func TestBytes(t *testing.T) {\n\tlimit := byte(255)\n\tif got := Join([]string{"a", "b"}, string(limit)); '
         'got != "x" {\n\t\tt.Error(got)\n\t}\n}\n\n'
+        'func TestAllow(t *testing.T) {\n\terr := Allow("kale-")\n\tif None(err) {\n\t\tt.Fatal(err)\n\t}\n}\n\n'
         'func TestBad(t *testing.T) {\n\tif err := Check("quince"); err.Error() != "bad" {\n\t\tt.Error(err)\n\t}\n}\n'
     )
 
@@ -720,11 +729,12 @@ class TestRealGo:
         helped += 'got != "figs or plums" {\n\t\tt.Error(got)\n\t}\n}\n'
         hidden = {"shop_test.go": self.TESTS + helped, "helper_test.go": f"package shop\n\n{helper}"}
         cut = cut_of(base, {"shop.go": self.RIGHT}, hidden)
-        tests = ("TestJoin/two", "TestBytes", "TestBad", "TestHelped")
+        tests = ("TestJoin/two", "TestAllow", "TestBytes", "TestBad", "TestHelped")
         found = examples(cut, sandboxes, WITH_GO.manifest, "go", *(f"shop_test.go::{test}" for test in tests))
         sandboxes.close()
         # With other words the fix gives ``TestBad`` no error, and its assertion panics.
-        [joined] = found
+        [joined, allowed] = sorted(found, key=lambda each: not each.code.startswith("got"))
+        assert (allowed.observed, allowed.expected) == ("<nil>", "no")
         assert joined.code.startswith('got := Join([]string{"')
         assert joined.expression == 'fmt.Printf("%q\\n", got)'
         assert (", " in joined.observed, ", " in joined.expected) == (True, False)
