@@ -615,6 +615,15 @@ class TestExamples:
         assert dialect.rejected_probes("tests/test_a.py", source, message) == {"4"}
         assert not dialect.rejected_probes("tests/test_b.py", source, message)
 
+    def test_an_error_that_the_other_literals_raise_themselves_is_not_shown(self, shown: Shown) -> None:
+        wrong = (
+            "def sizes(field, rows):\n    if field != 'size' and rows:\n        raise LookupError(field)\n"
+            "    return [row[field] for row in rows]\n"
+        )
+        right = "def sizes(field, rows):\n    return [row[field] for row in rows if row]\n"
+        tests = "from lists import sizes\n\ndef test_sizes():\n    assert sizes('size', [None, None]) == []\n"
+        assert not shown(wrong, right, tests)
+
     def test_a_helper_of_the_base_is_followed_for_each_row_of_a_loop(self, shown: Shown) -> None:
         loop = "    def test_NAME(self):\n        for text in (ROWS,):\n            self.assert_same(text)\n"
         helper = "    def assert_same(self, text):\n        assert join([text, text]) == f'{text}, {text}'\n"

@@ -76,6 +76,8 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
         return None  # the test's own comparison holds, that of the other literals does not
+    if _is_another_error(difference):
+        return None  # the other literals are wrong in a way of their own
     if not _explained_by_lines(difference):
         return None  # no test shows that the fix is right about such a case
     same = changed_parts(own_before, own_after) == changed_parts(difference.before[1], difference.after[1])
@@ -128,6 +130,13 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
     return any(is_secret(one, file.literals) for one in kept)
+
+
+def _is_another_error(difference: ProbeDifference) -> bool:
+    """Return whether other literals raise another error before the fix."""
+    (kind, error), (own_kind, own_error) = difference.before, difference.own[0]
+    words, own_words = (_restored(text, difference.line.renamed).split()[:1] for text in (error, own_error))
+    return kind == own_kind == "x" and words != own_words
 
 
 def _explained_by_lines(difference: ProbeDifference) -> bool:
