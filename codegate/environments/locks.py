@@ -104,7 +104,7 @@ def _python(tree: Tree, inside: str, names: set[str], *, light: bool) -> Iterato
         if lock in names:
             yield from ((command, f"`{inside}{lock}`") for command in commands)
             return
-    files = sorted(name for name in names if re.fullmatch(r"requirements[^/]*\.txt|requirements/[^/]+\.txt", name))
+    files = sorted(name for name in names if re.fullmatch(r"[^/]*requirements[^/]*\.txt|requirements/[^/]+\.txt", name))
     wanted = [name for name in files if name == "requirements.txt" or _FOR_TESTS.search(name.removesuffix(".txt"))]
     for name in wanted:
         yield f"uv pip install -r {shlex.quote(name)}", f"`{inside}{name}`"

@@ -766,6 +766,11 @@ def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
             "python -m pytest",
         ),
         (
+            {"requirements.txt": "flask", "test-requirements.txt": "", "doc-requirements.txt": "", "test_a.py": ""},
+            ("uv pip install -r requirements.txt", "uv pip install -r test-requirements.txt", "uv pip install pytest"),
+            "python -m pytest",
+        ),
+        (
             {
                 "setup.py": "",
                 "setup.cfg": "[options.extras_require]\ntest =\n  pytest\ndocs = x\n",
