@@ -137,9 +137,11 @@ def _tox_commands(
         if lines:
             break
     if lines:
-        options = " ".join(f"-x {one}.env_dir=$VIRTUAL_ENV -x {one}.package=editable" for one in tables)
+        options = " ".join(f"-x {one}.env_dir=${{VIRTUAL_ENV:?}} -x {one}.package=editable" for one in tables)
         install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
-        exports = [f"export {shlex.quote(line.replace(' = ', '=', 1))}" for line in variables if "=" in line]
+        # tox would empty the tree if its environment's folder had no name.
+        set_here = (line.replace(" = ", "=", 1) for line in variables if line.partition("=")[2].strip())
+        exports = [f"export {shlex.quote(line)}" for line in set_here if not line.startswith("VIRTUAL_ENV=")]
         yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"
 
 

@@ -586,6 +586,8 @@ deps =
 extras = test
 setenv =
     LEVEL = {env:LEVEL:two}
+    VIRTUAL_ENV={envdir}
+    TOKEN = {env:TOKEN}
 commands =
     py313: pytest --basetemp={envtmpdir} {posargs:{toxinidir}/tests}
     lint: ruff check
@@ -608,7 +610,7 @@ def test_tox_installs_into_the_recipes_own_environment(files: dict[str, str], te
     found = find_recipe(tree({CI: workflow(f"{action}\n- run: pip install tox\n- run: tox -e py"), **files}))
     sections = ["testenv"] if "tox.ini" in files else ["tool.tox.env.py313", "tool.tox.env_run_base"]
     own = "uv tool run tox run --notest -e py313"
-    own += "".join(f" -x {one}.env_dir=$VIRTUAL_ENV -x {one}.package=editable" for one in sections)
+    own += "".join(f" -x {one}.env_dir=${{VIRTUAL_ENV:?}} -x {one}.package=editable" for one in sections)
     assert [text.splitlines()[0] for text in found.recipe.setup] == ["pip install tox", own]
     assert (found.recipe.tests, found.recipe.env) == (tests, env)
 
