@@ -62,8 +62,8 @@ def quoted(text: str) -> list[str]:
         ("It fails:\n\n```\nmore()\n```\nand goes on.", "It fails:\n[…] and goes on."),
         ("Version: 3.2\nSystem: Linux\nShell: sh", "Version: 3.2\nSystem: Linux\nShell: sh"),
         (
-            "A line of text that its author wrapped as an editor\nDoes, goes on.",
-            "A line of text that its author wrapped as an editor Does, goes on.",
+            "A line of text that its author wrapped where an editor does:\nSums(3) goes on in the next, as in many.",
+            "A line of text that its author wrapped where an editor does: Sums(3) goes on in the next, as in many.",
         ),
         ("> # Old\n\nText.", "Text."),
         ("Proposed fix:\n\nMuch of it.\n\n**Possible fix:** More.\nEven more.\n\n**Why:** Text.", "Text."),

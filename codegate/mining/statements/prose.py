@@ -21,8 +21,8 @@ _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
 _FEW_LINES: Final = 2
 _MANY_WORDS: Final = 6
-_NARROW: Final = 50
-"""No text is wrapped at fewer characters."""
+_SHORT_LINE: Final = 60
+"""Lines of fewer characters were not ended by an editor's width."""
 _BOLD_LEVEL: Final = 7
 """The level of a bold line as a heading."""
 _MARKUP: Final = " *_:.："
@@ -209,14 +209,13 @@ class _Sections:
     def texts_of(self, paragraph: str, *, in_list: bool) -> list[tuple[str, str]]:
         """Return a paragraph's texts with their headings.
 
-        If no line begins in lower case, one ends a text where the next line's first word would have fitted: forges show
-        such line breaks.
+        If no line begins in lower case, a short line ends a text: forges show such line breaks.
         """
         if not in_list and self._label_used:
             self.end_label()
         texts: list[tuple[str, list[str]]] = [(self.title, [])]
         lines = paragraph.split("\n")
-        width = 0 if any(map(_goes_on, lines)) else max(_NARROW, *map(len, lines))
+        apart = not any(map(_goes_on, lines))
         for before, line in zip(["", *lines], lines, strict=False):
             bold, label, rows, text = _BOLD.fullmatch(line), _LABEL.fullmatch(line), texts[-1][1], line
             if bold:
@@ -228,7 +227,7 @@ class _Sections:
                 self.title, self._label_left_out = _plain_heading(name), self._is_left_out(name)
             left_out = bold or self._level_left_out is not None or self._label_left_out
             shown = "" if left_out else _shown(text, rows)
-            if not shown or label or (rows and len(f"{before} {line.split()[0]}") <= width):
+            if not shown or label or (apart and rows and len(before) < _SHORT_LINE):
                 texts.append((self.title, []))
             if shown:
                 texts[-1][1].append(shown)
