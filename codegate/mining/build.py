@@ -40,6 +40,7 @@ from codegate.mining.statements.leak_rules import LeakRules, leak_rules_of
 from codegate.mining.statements.material import entries_naming
 from codegate.mining.statements.rewrite import rewrite_statement
 from codegate.mining.statements.statement import StatementText, required_form, write_statement
+from codegate.mining.statements.template import template_of
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import (
@@ -313,7 +314,7 @@ class _ChangeBuilder:
             write = partial(
                 write_statement, unit, self.parts, validated.outcomes,
                 enrichment=self.prospect.enrichment, later=later, interface=interface, rules=rules,
-                errors=searched.errors,
+                errors=searched.errors, template=template_of(self.parts.base),
             )  # fmt: skip
             examples = self._executed(choose_examples(found))
             _require_statement(write(examples=examples))

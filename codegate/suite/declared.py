@@ -7,7 +7,7 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from codegate.errors import UsageError
@@ -94,6 +94,14 @@ def strings(value: object) -> list[str]:
     if isinstance(value, str):
         return lines(value)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def nested_strings(data: object) -> Iterator[str]:
+    """Yield the strings in nested lists and mappings, without keys."""
+    if isinstance(data, str):
+        yield data
+    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from nested_strings(part)
 
 
 def lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import MergedChange
 from codegate.mining.statements.prose import without_references
 from codegate.suite import Tree
-from codegate.suite.declared import read_plain_yaml
+from codegate.suite.declared import nested_strings, read_plain_yaml
 
 _CHANGELOG: Final = re.compile(
     r"(?:^|/)(?:changelog|changes|change_log|news|history|releases?|release[-_]?notes|whatsnew|newsfragments)"
@@ -92,14 +92,9 @@ def _others(entries: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _changelog_entries(tree: Tree, path: str) -> list[str]:
-    return list(_texts(read_plain_yaml(tree, path))) if path.endswith(_YAML) else _entries(decode(tree[path].data))
-
-
-def _texts(data: object) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _texts(part)
+    return (
+        list(nested_strings(read_plain_yaml(tree, path))) if path.endswith(_YAML) else _entries(decode(tree[path].data))
+    )
 
 
 def _entries(text: str) -> list[str]:

@@ -31,7 +31,7 @@ from codegate.mining.statements.quotation import (
     says_enough,
     sentences_of,
 )
-from codegate.mining.statements.template import Template, template_of
+from codegate.mining.statements.template import NO_TEMPLATE, Template
 from codegate.mining.statements.vocabulary import added_text
 from codegate.wording import code_fence
 
@@ -90,18 +90,17 @@ def write_statement(
     rules: LeakRules | None = None,
     overturned: Collection[str] = (),
     errors: Mapping[str, str] = MappingProxyType({}),
+    template: Template = NO_TEMPLATE,
 ) -> StatementText | str:
     """Return a change's statement, or why there is none.
 
     ``later`` are entries of later changelogs that name the change or its issue. ``rules`` are made from ``cut`` by
     default. ``overturned`` are tests of the base tree that expect the old behaviour. ``errors`` has by test the name of
-    the exception that it expects.
+    the exception that it expects. ``template`` is what the repository's templates put into issues.
     """
     rules = rules or leak_rules_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
-    words = _words(
-        titles, texts, template_of(cut.base), rules, examples, partial(_crash, cut, outcomes, rules, interface, errors)
-    )
+    words = _words(titles, texts, template, rules, examples, partial(_crash, cut, outcomes, rules, interface, errors))
     if isinstance(words, str):
         return words
     title, passages, crash = words.title, words.passages, words.crash

@@ -7,7 +7,7 @@ from typing import Final
 
 from codegate.languages.syntax import decode
 from codegate.suite import Tree
-from codegate.suite.declared import mapping, read_plain_yaml
+from codegate.suite.declared import mapping, nested_strings, read_plain_yaml
 
 _TEMPLATE: Final = re.compile(r"(?:^|/)(?:issue|pull_request|merge_request)_templates?(?:/|\.md$)", re.IGNORECASE)
 _MAX_FILES: Final = 50
@@ -43,7 +43,7 @@ def template_of(tree: Tree) -> Template:
     for path in paths[:_MAX_FILES]:
         if path.endswith((".yml", ".yaml")):
             form = read_plain_yaml(tree, path)
-            lines |= set(_lines("\n".join(_strings(form))))
+            lines |= set(_lines("\n".join(nested_strings(form))))
             fields = form.get("body")
             for field in map(mapping, fields if isinstance(fields, list) else []):
                 attributes = mapping(field.get("attributes"))
@@ -59,10 +59,3 @@ def _lines(text: str) -> Iterator[str]:
         # Marks of code and comments stay, or what follows them would be read as prose.
         if re.search(r"\w", line) and not re.search(r"^\s*(?:```|~~~)|<!--|-->", line):
             yield " ".join(line.split())
-
-
-def _strings(data: object) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _strings(part)
