@@ -18,7 +18,8 @@ from codegate.mining.assemble import Findings, assemble, mined_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.environments.recorded import RECIPE_ERRORS, RecordedBuilds, limits_of, settings_of
 from codegate.mining.examples.example import Example, FoundExample, base_tests, choose_examples, public_text
-from codegate.mining.examples.search import find_examples, steady_examples
+from codegate.mining.examples.search import find_examples
+from codegate.mining.examples.steady import steady_examples
 from codegate.mining.kinds import KindScore, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, runs
 from codegate.mining.options import MineRequest

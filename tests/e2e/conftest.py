@@ -19,10 +19,10 @@ import sys
 from functools import partial
 from codegate.cli import demo
 from codegate.cli.main import run
-from codegate.mining.examples import search
+from codegate.mining.examples import steady
 from codegate.suite import git
 
-search._TIMES = 2
+steady._TIMES = 2
 
 unpack = demo._unpack
 

@@ -102,7 +102,7 @@ def _serve() -> None:
     import_module("codegate.reporting.html").__dict__["_template"]()
     import_module("codegate.reporting.markdown").markdown_template("report.md.j2")
     # Mining runs each example in ten processes in each state, which takes most of its time.
-    import_module("codegate.mining.examples.search").__dict__["_TIMES"] = 2
+    import_module("codegate.mining.examples.steady").__dict__["_TIMES"] = 2
     remembered = import_module("tests.kit.remembered")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault(remembered.FOUND, folder)  # not set outside of pytest

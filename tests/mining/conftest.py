@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from codegate.grading import Sandboxes
-from codegate.mining.examples import search
+from codegate.mining.examples import steady
 from codegate.mining.proving.validation import OpenSandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.environment import PLAIN, sandboxes_of
@@ -14,7 +14,7 @@ from tests.running.conftest import one_look
 
 __all__ = ["one_look"]
 
-TIMES = search._TIMES
+TIMES = steady._TIMES
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def history(tmp_path: Path) -> HistoryBuilder:
 def _two_times() -> Iterator[None]:
     """Run what is shown two times in each state and not ten, each a process: it takes most of the time of mining."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_TIMES", 2)
+        patch.setattr(steady, "_TIMES", 2)
         yield
 
 

@@ -19,7 +19,8 @@ from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, FoundExample
 from codegate.mining.examples.literals import LiteralReplacer, failing_literals, hidden_texts, literals_to_hide
-from codegate.mining.examples.search import changed_examples, files_with_examples, find_examples, steady_examples
+from codegate.mining.examples.search import find_examples
+from codegate.mining.examples.steady import changed_examples, files_with_examples, steady_examples
 from codegate.mining.examples.variants import probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import ValidatedChange

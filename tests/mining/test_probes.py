@@ -13,7 +13,7 @@ from codegate.grading import RunCount, TestSelection, counted_runs, run_tests
 from codegate.languages.lines import MARK, Line, dialect_of, literals_of
 from codegate.languages.python.tests import DIALECTS
 from codegate.mining.cut import Cut
-from codegate.mining.examples import search
+from codegate.mining.examples import steady
 from codegate.mining.examples.example import (
     BaseTests,
     Example,
@@ -25,7 +25,8 @@ from codegate.mining.examples.example import (
     public_text,
 )
 from codegate.mining.examples.literals import LiteralReplacer, hidden_literal_in, hidden_texts, is_replaceable
-from codegate.mining.examples.search import find_examples, steady_examples
+from codegate.mining.examples.search import find_examples
+from codegate.mining.examples.steady import steady_examples
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.quality import examples_to_show
 from codegate.mining.proving.validation import OpenSandbox, ValidatedChange, graded_selection
@@ -945,7 +946,7 @@ class TestExamples:
     def test_what_is_another_value_in_one_process_of_ten_is_no_example(
         self, shown: Shown, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(search, "_TIMES", TIMES)
+        monkeypatch.setattr(steady, "_TIMES", TIMES)
         source = (
             "import os\n\nMAIN = os.getpid()\n\ndef name(word):\n    with open('used', 'a') as used:\n"
             "        used.write('1' * (os.getpid() != MAIN))\n"

@@ -1,18 +1,16 @@
 """Search examples: failing tests' lines, run with other literals.
 
 The first pass runs whole tests with other literals, and finds values that the fix changes. The second pass runs only
-the code that a reader would see, with and without some of its statements. An example that is shown also ran ten times
-more before and after the fix, each time in its own process, and always gave the same values.
+the code that a reader would see, with and without some of its statements.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from typing import Final
 
-from codegate.grading import TestReport
 from codegate.languages.lines import Dialect, Line, Step, Value, dialect_of, literals_of
 from codegate.languages.syntax import IDENTIFIER, added_lines, decode, text_of
 from codegate.mining.cut import Cut
@@ -22,17 +20,13 @@ from codegate.mining.examples.example import (
     Example,
     FoundExample,
     ProbeRunner,
-    probe_records,
     spread_over_rows,
 )
 from codegate.mining.examples.hidden import ProbeDifference, TestFile, example_of
 from codegate.mining.examples.literals import hidden_texts, literals_to_hide, words_and_numbers
 from codegate.mining.examples.variants import known_words, probes_of, shape_of, slices, unneeded_steps, without_steps
 from codegate.mining.proving.validation import ValidatedChange
-from codegate.suite import Changes, TreeFile
 
-#: What is taken from a module: behind ``from x import``, or in braces.
-_LISTED: Final = re.compile(r"^(from \S+) import .*|\{[^{}]*\}", re.DOTALL)
 _PROBE: Final = re.compile(r"codegate[ _]?probe[ _]?(\d+)", re.IGNORECASE)
 _MAX_FILES: Final = 3
 _MAX_OF_ONE: Final = 6
@@ -43,7 +37,6 @@ _APART: Final = 1000
 """Distance between the probe numbers of two files, which may be in one package."""
 _VALUES: Final = frozenset({"s", "v"})
 _MOST: Final = 12
-_TIMES: Final = 10
 
 Values = list[tuple[int, Value]]
 """Values that a probe recorded, each with the place of its expression."""
@@ -157,9 +150,9 @@ def _run_probes(cut: Cut, validated: ValidatedChange, files: list[TestFile], alo
         texts = [_texts(file, alone) for file in left]
         written = {path: text for each in texts for path, text in each.items()}
         runs = ProbeRunner(cut, validated, written, tuple(file.path for file in left), alone=alone)
-        seen = _seen(runs.run("before"))
+        seen = values_by_probe(runs.run("before"))
         if seen:
-            return seen, _seen(runs.run("after"))
+            return seen, values_by_probe(runs.run("after"))
         broken = [file.dialect.rejected_probes(file.path, written[file.path], runs.errors) for file in left]
         if not any(broken):
             break
@@ -193,75 +186,6 @@ def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) 
     return FoundExamples(list(clearest.values())[:_MOST], errors)
 
 
-def steady_examples(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:
-    """Return examples that give the same values ten times."""
-    groups: dict[object, list[FoundExample]] = {}
-    for each in found:
-        groups.setdefault((each.path, _surroundings(cut, each)), []).append(each)
-    steady = [each for group in groups.values() for each in _steady(cut, validated, group)]
-    return [each for each in found if each in steady]
-
-
-def _surroundings(cut: Cut, found: FoundExample) -> tuple[str, ...]:
-    """Return the definitions and modules that an example needs."""
-    dialect = dialect_of(found.path)
-    needed = dialect.surroundings(_after(cut, found.path, dialect), found.line) if dialect is not None else None
-    return tuple(_LISTED.sub(r"\1", part, count=1) for part in needed or ())
-
-
-def _steady(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[FoundExample]:
-    copies = [each for each in found for _ in range(_TIMES)]
-    files = {path: decode(file.data) for path, file in files_with_examples(cut, copies, beside=False).items() if file}
-    runs = ProbeRunner(cut, validated, files, tuple(dict.fromkeys(each.path for each in found)), alone=True)
-    isolated = tuple(
-        f"{each.path}::{dialect.probe_name(str(number), each.line)}"
-        for number, each in enumerate(copies)
-        if (dialect := dialect_of(each.path)) is not None
-    )
-    unsteady: set[int] = set()
-    for state in ("before", "after"):
-        seen = _seen(runs.run(state, isolated, later=True))
-        for number, each in enumerate(copies):
-            values = each.before if state == "before" else each.values
-            if _texts_of(seen.get(number, [])[: len(values)]) != values:
-                unsteady.add(number // _TIMES)
-    return [each for number, each in enumerate(found) if number not in unsteady]
-
-
-def files_with_examples(cut: Cut, found: Sequence[FoundExample], *, beside: bool) -> Changes:
-    """Return test files that run the examples as probes.
-
-    The probes run alone, or ``beside`` the files' own tests.
-    """
-    files: dict[str, TreeFile] = {}
-    for path in dict.fromkeys(each.path for each in found):
-        file, dialect = cut.hidden[path], dialect_of(path)
-        if file is None or dialect is None:
-            continue
-        lines = {str(number): each.line for number, each in enumerate(found) if each.path == path}
-        source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
-        own = (
-            dialect.files(path, source, lines, beside=True)
-            if beside
-            else dialect.files_with_only(path, source, base, lines)
-        )
-        files |= {name: TreeFile(text.encode("utf-8", "replace")) for name, text in own.items()}
-    return files
-
-
-def changed_examples(found: Sequence[FoundExample], report: TestReport) -> frozenset[Example]:
-    """Return examples that give other values than with the fix.
-
-    ``report`` is of a run of the files of ``files_with_examples``.
-    """
-    seen = _seen({test: probe_records(result.message) or [] for test, result in report.results.items()})
-    return frozenset(
-        each.example
-        for number, each in enumerate(found)
-        if _texts_of(seen.get(number, [])[: len(each.values)]) != each.values
-    )
-
-
 def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list[TestFile]:
     """Return the files of fail-to-pass tests, with their probes.
 
@@ -283,7 +207,7 @@ def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list
     for path, names in tests.items():
         dialect, hidden = dialect_of(path), cut.hidden.get(path)
         if dialect is not None and hidden is not None and len(files) < _MAX_FILES:
-            source, base = _after(cut, path, dialect), dialect.source(path, cut.base)
+            source, base = fixed_source(cut, path, dialect), dialect.source(path, cut.base)
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             beside = dialect.visible_files(path, cut.base.overlay(cut.hidden))
             lines = list(dialect.lines(source, names, base, beside))
@@ -307,12 +231,12 @@ def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
             yield from (name for node in nodes if text_of(node) not in before for name in dialect.names(node))
 
 
-def _after(cut: Cut, path: str, dialect: Dialect) -> str:
+def fixed_source(cut: Cut, path: str, dialect: Dialect) -> str:
     """Return a hidden test file's text, with its imported helpers."""
     return dialect.source(path, cut.base.overlay(cut.hidden))
 
 
-def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
+def values_by_probe(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
     """Return the recorded values by the probe's number.
 
     ``shown`` has the records by test id.
@@ -326,10 +250,6 @@ def _seen(shown: Mapping[str, Iterable[tuple[int, str, str]]]) -> Seen:
                 for place, kind, text in kept
             )
     return found
-
-
-def _texts_of(seen: Iterable[tuple[int, Value]]) -> tuple[str, ...]:
-    return tuple(text for _, (_, text) in seen)
 
 
 def _differences(

@@ -18,7 +18,7 @@ from codegate.mining.examples.example import (
     choose_examples,
     function_of,
 )
-from codegate.mining.examples.search import changed_examples, files_with_examples
+from codegate.mining.examples.steady import changed_examples, files_with_examples
 from codegate.mining.proving.outcomes import BROKEN, status_in
 from codegate.mining.proving.parts import partial_fixes
 from codegate.mining.proving.validation import ValidatedChange
