@@ -84,7 +84,7 @@ def read(path: str, file: TreeFile | None) -> SourceFile | None:
 def path_for_imports(path: str) -> str | None:
     """Return the path by which other files import ``path``.
 
-    None if its language is unknown, or imports files by another name than their path.
+    None if its language is unknown, or does not import files by path.
     """
     reader = _readers().get(PurePosixPath(path).suffix)
     return reader.module(path) if reader is not None and reader.module is not None else None

@@ -162,9 +162,9 @@ class TestSyntax(ABC):
         return (named.start_byte + at if at > 0 else named.end_byte), "_$word$"
 
     def names(self, node: "Node") -> Sequence[str]:  # noqa: ARG002
-        """Return names that may replace one in a test's table.
+        """Return names that may replace ``node`` in a table.
 
-        They are the other names in the same column; empty if ``node`` is no such name.
+        They are the other names in its column. Empty if ``node`` is no name in a test's table.
         """
         return ()
 
@@ -186,7 +186,7 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether the test looks for this literal in texts."""
+        """Return whether the test searches texts for this literal."""
 
 
 def opposites(*pairs: tuple[str, str]) -> dict[str, str]:
@@ -242,7 +242,7 @@ def _unit(file: str, data: bytes, test: TestNodes, syntax: TestSyntax, words: Se
 def with_known_sites(
     units: Sequence[EditableTest], data: bytes, older: Sequence[EditableTest], older_data: bytes
 ) -> list[EditableTest]:
-    """Return ``units`` with each site's field ``known`` set.
+    """Return the tests ``units`` with each site's ``known`` set.
 
     A site is known if an older version of its test reveals the original text. The older version is the test of the same
     name, or else the removed test with the most tokens in common. ``older`` are the tests of the older file.

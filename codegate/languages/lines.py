@@ -63,8 +63,8 @@ class Line:
     Attributes:
         test: name or titles of the test function.
         replaced: how many of the test's literals differ in the copy.
-        renamed: by word or number of the copy, the test's own one.
-        replaced_lines: by line of a text in the test, the copy's line.
+        renamed: by word or number in the copy, the original in the test.
+        replaced_lines: by line of a text in the test, the line that replaces it in the copy.
         renumbered: 1 if numbers differ in the copy, 2 if numbers in texts do.
         own: in a copy, the test's own steps.
         frame: the class, module or function around the steps, as the dialect names it.
@@ -168,8 +168,8 @@ class Dialect(ABC):
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
         """Yield a ``Line`` for each execution of a test.
 
-        The tests are in ``source``, and ``tests`` are their ids without files. ``base`` is the file's text before the
-        fix; if tables have rows that it lacks, only these are read. ``beside`` are the texts of other test files, whose
+        ``source`` is the text of the test file, and ``tests`` are ids without files. ``base`` is the file's text before
+        the fix: of a table with new rows, only these are read. ``beside`` are the texts of other test files, whose
         asserting functions are read too.
         """
 
@@ -208,7 +208,7 @@ class Dialect(ABC):
     def definitions_of(self, nodes: "Sequence[Node]", names: Iterable[str]) -> list[str]:
         """Return the source of the ``nodes`` that define ``names``.
 
-        Nodes that define names used in these are included.
+        Nodes that define what these definitions use are included.
         """
         chosen: list[Node] = []
         wanted, before = set(names), -1
@@ -265,9 +265,9 @@ class Dialect(ABC):
         return self.context(source, self.undefined_names(source, line))
 
     def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
-        """Return descriptions of the fixtures that a line uses.
+        """Return descriptions of a line's fixtures, by name.
 
-        They are by name. None if one cannot be described.
+        None if one cannot be described.
         """
         return {}
 
@@ -282,8 +282,8 @@ class Dialect(ABC):
     ) -> "RenderedExample":
         """Return an example as readers of a statement see it.
 
-        Its code is ``context`` (imports and definitions) and ``steps``; ``before`` and ``after`` are the values of
-        ``expression`` without and with the fix.
+        Its code is ``context`` (imports and definitions) followed by ``steps``. ``before`` and ``after`` are the values
+        of ``expression`` without and with the fix.
         """
         old, new = (self.value(*each) for each in (before, after))
         return RenderedExample(joined(context, code_of(steps)), expression, old, new)

@@ -83,7 +83,8 @@ class StatementReader(ABC):
     def is_new_call(self, call: "Node", arguments: "Iterable[Node]", before: tuple[Step, ...]) -> bool:
         """Return whether the file before the fix lacks a call.
 
-        It lacks it, too, if the steps ``before`` mention one of the ``arguments``, which then has another value.
+        The call also counts as lacking if the earlier steps ``before`` mention one of its ``arguments``, which may then
+        have another value.
         """
         local = "\n".join(step.text for step in before)
         given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
@@ -113,14 +114,14 @@ class TypedReader(StatementReader):
         """Return code that declares ``name``, of type ``kind``, with ``value``."""
 
     def text(self, node: "Node") -> str:
-        """Return an expression's source, as steps contain it."""
+        """Return an expression's source for use in a step."""
         return text_of(node)
 
     def read_helper_call(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
         """Return what a call of an asserting function checks.
 
         It is a step that checks the arguments, or a branch with the function's body. None if the file before the fix
-        has the same call, unless the steps ``before`` mention an argument.
+        has the same call and the earlier steps ``before`` mention no argument.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_computed(each)]

@@ -178,7 +178,7 @@ def compiles(source: bytes) -> bool:
 
 
 def parse_python(source: bytes) -> ast.Module | None:
-    """Return the tree by Python's own parser; None: syntax error."""
+    """Return Python's own syntax tree; None on a syntax error."""
     return _read_quietly(lambda: ast.parse(source))
 
 

@@ -45,9 +45,9 @@ class Go(Runner):
     """Runs one test program for each package folder.
 
     Only tests that the selected files declare are run. Ids are the declaring file's path, ``::`` and Go's name of the
-    test or subtest (``cache/lru_test.go::TestEvict/empty``). Another order is made by Go's ``-shuffle``, with the hash
-    seed. A subtest that has to be isolated runs with its whole test. Options of the project's own ``go test``, such as
-    ``-race`` and ``-tags``, are used.
+    test or subtest (``cache/lru_test.go::TestEvict/empty``). Go's ``-shuffle`` varies the order, with the hash seed as
+    its seed. A subtest that has to be isolated runs with its whole test. Options of the project's own ``go test``, such
+    as ``-race`` and ``-tags``, are used.
     """
 
     @override

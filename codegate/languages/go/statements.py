@@ -246,9 +246,9 @@ def _asserts(call: "Node") -> bool:
 
 
 def _recovering_code(function: str, arguments: list["Node"]) -> str:
-    """Return code that runs ``assert.Panics``'s argument and recovers.
+    """Return code that runs a function literal despite its panic.
 
-    "" if ``function`` is another one.
+    The literal is among the ``arguments`` of an assertion such as ``assert.Panics``. "" for another ``function``.
     """
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):

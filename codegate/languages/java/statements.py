@@ -104,8 +104,8 @@ class JavaReader(TypedReader):
     def table(self, method: "Node", sources: "Mapping[str, Node]") -> Iterator[tuple[Step, ...]]:
         """Yield each row of a parameterized test, as assignments.
 
-        If the file before the fix lacks some rows, only these. ``sources`` has the methods that ``@MethodSource`` may
-        name.
+        If some rows are new since the fix, only these are yielded. ``sources`` has the methods that ``@MethodSource``
+        may name.
         """
         named = self.parameters(method)
         for annotation in annotations(method):
@@ -133,7 +133,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _sides(self, node: "Node") -> list[str]:
-        """Return the expressions in an assertion's argument to record."""
+        """Return the expressions in an assertion's argument that probes record."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]

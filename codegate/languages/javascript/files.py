@@ -63,14 +63,14 @@ class JavaScriptFiles(FileRules):
         return "docs" if _MEASUREMENT.fullmatch(name) else None
 
     def _is_output(self, folders: list[str]) -> bool:
-        """Return whether one of the folders has build output."""
         above = ("/".join(folders[:at]) for at, folder in enumerate(folders) if folder in _OUTPUT_FOLDERS)
         return any(f"{each}/{_MANIFEST}" in self.tree or not self.is_package(each) for each in above)
 
     def _is_for_a_tool(self, path: str) -> bool:
         """Return whether a file is configuration of a tool.
 
-        It is if it is outside a package's code, if a manifest is in its folder, or if a manifest above has its name.
+        Such a file is outside of a package's code, or a ``package.json`` is in its folder, or one in a folder above
+        names it.
         """
         folder, _, name = path.rpartition("/")
         beside = f"{folder}/{_MANIFEST}" in self.tree

@@ -121,7 +121,6 @@ def _result(case: XmlElement) -> TestResult:
 
 
 def _status(attributes: dict[str, str]) -> TestStatus:
-    """Return the status that a test's attributes give."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 

@@ -105,9 +105,10 @@ class _Module:
             yield from found[0].methods(found[1], seen, steps - 1) if found is not None else ()
 
     def helpers(self) -> "Iterator[tuple[Node, _Module, Node]]":
-        """Yield each helper behind its place and module.
+        """Yield each helper as target, module and helper.
 
-        The place is the node into which the helper is written: a class body or the whole file.
+        The target is the node that gets a copy of the helper: a class body or the whole file. The module declares the
+        helper.
         """
         for around in map(undecorated, self.root.named_children):
             body = field(around, "body") if around.type == "class_definition" else None
@@ -118,7 +119,7 @@ class _Module:
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
         """Yield names that a helper uses, with their import statements.
 
-        A test file that gets a copy of ``helper`` needs these statements. Nothing is yielded for the test file's own.
+        A test file that gets a copy of ``helper`` needs these statements. Nothing is yielded if this is the test file.
         """
         for name in sorted(free_names(parse(dedented(helper), "python"))) if self.name else ():
             text, *others = definitions_for(self.root, frozenset({name})) or [""]

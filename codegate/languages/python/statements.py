@@ -260,7 +260,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the expressions in an ``assert`` whose values to record."""
+    """Yield the expressions in an ``assert`` that probes record."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:
@@ -284,7 +284,7 @@ def _sides(test: "Node") -> Iterator[str]:
 def _computed(nodes: "Iterable[Node]") -> Iterator[str]:
     """Yield the source of nodes that are not literals.
 
-    A call of ``len`` follows its argument.
+    Before a call of ``len``, its argument is yielded.
     """
     for node in nodes:
         if node.type == "call" and text_of(field(node, "function")) == "len":

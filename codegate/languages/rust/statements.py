@@ -162,7 +162,7 @@ def unfailing(node: "Node") -> str:
 
 
 def _sides(node: "Node") -> list[str]:
-    """Return the expressions in a condition whose values to record."""
+    """Return the expressions in a condition that probes record."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]

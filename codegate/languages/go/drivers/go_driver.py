@@ -183,8 +183,8 @@ def build_failure(words: str) -> dict[str, Any]:
 def outdated_tests(words: str, settings: dict[str, Any], workspace: str) -> list[str]:
     """Return outdated test files that break a package's build.
 
-    ``words`` is the compiler's output. Empty if another file has an error too, or if other tests may need one of them.
-    Paths include ``workspace``.
+    ``words`` is the compiler's output; paths begin with ``workspace``. Empty if the compiler also names other files, or
+    if other tests may need an outdated file.
     """
     folder = os.path.join(workspace, settings["folder"])
     files = {os.path.join(folder, os.path.basename(file)) for file in PLACE.findall(words)}

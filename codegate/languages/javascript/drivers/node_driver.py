@@ -98,7 +98,7 @@ def opts_options(path: str) -> list[str]:
 
 
 class Launcher:
-    """Writes a test framework's command line, from Node's options on.
+    """Builds the arguments with which Node starts a test framework.
 
     Attributes:
         node: the path of Node.
@@ -113,12 +113,12 @@ class Launcher:
         self.reporter = os.path.join(folder, settings["reporter"])
 
     def first_options(self, programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str]:
-        """Return a program's options in the first fitting command line."""
+        """Return a program's options from the first command with it."""
         every = (options_after(words, programs, valued, plain) for words in self.command_lines)
         return next((options for options in every if options is not None), [])
 
     def node_options(self) -> list[str]:
-        """Return Node's options in the command line with the framework."""
+        """Return Node's options in the command that starts the framework."""
         runner = self.settings["runner"]
         for words in self.command_lines:
             runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
@@ -175,7 +175,7 @@ class Launcher:
         return options_after(words, {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
 
     def arguments(self) -> list[str]:
-        """Return the framework's command line for the selected file."""
+        """Return the arguments with which Node runs the selected file."""
         settings, reporter = self.settings, self.reporter
         until_exit, runner = settings["until_exit"], settings["runner"]
         file = os.path.relpath(settings["file"], settings["folder"] or ".")

@@ -46,7 +46,7 @@ def errno_of(error: Any) -> int | None:
 def absent_module(error: Any, roots: list[str]) -> str | None:
     """Return the top-level module that an ImportError misses, or None.
 
-    None too if a file below ``roots``, the repository's import roots, has its name.
+    Also None if ``roots``, the repository's import roots, contain a module of that name.
     """
     try:
         name = error.name if isinstance(error, ImportError) else None

@@ -193,7 +193,8 @@ def cargo_options(words: list[str]) -> Iterator[str]:
 def targets_of(targets: list[Target], path: str) -> list[Target]:
     """Return the targets that may contain a file's tests.
 
-    They are the targets whose main file it is, else the nearest whose main file declares it as a module.
+    They are those whose main file is at ``path``. Without any, they are the nearest targets above whose main file
+    declares the file as a module.
     """
     own = [target for target in targets if target.root == path]
     above = [target for target in targets if path.startswith(target.folder + os.sep)]
@@ -204,7 +205,10 @@ def targets_of(targets: list[Target], path: str) -> list[Target]:
 
 
 def outcome_of(status: int, output: str) -> str:
-    """Return the outcome on which exit status and libtest agree."""
+    """Return a test's outcome: ``passed``, ``skipped`` or ``failed``.
+
+    It is ``failed`` unless the exit status and libtest's last summary agree.
+    """
     ended = ENDED.findall(output)
     counted = ended[-1] if ended else None
     if status == 0 and counted == ("ok", "1", "0", "0"):
