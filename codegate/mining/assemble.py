@@ -139,7 +139,7 @@ def tier(lines: int, files: int, hunks: int) -> str:
 def main_file(fix: Changes, language: Language) -> str:
     """Return the path of a fix's largest file.
 
-    Files of ``language`` come first.
+    Files of ``language`` are preferred.
     """
     return max(fix, key=lambda path: (language_name(path) == language, len((fix[path] or _EMPTY).data), path))
 

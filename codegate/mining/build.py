@@ -384,9 +384,9 @@ def _require_statement(statement: StatementText | str) -> StatementText:
 
 
 def _require_disclosed(interface: Interface, statement: StatementText) -> StatementText:
-    """Return ``statement``; require all names that an answer needs.
+    """Return ``statement`` if it gives the names that answers need.
 
-    These are the ``unresolvable`` names of ``interface``. Raise ``ChangeRejected`` if one is missing.
+    Raise ``ChangeRejected`` if it lacks an ``unresolvable`` name of ``interface``.
     """
     names = ", ".join(interface.undisclosed(statement.text))
     if names:

@@ -80,7 +80,7 @@ def scan(
 
 
 def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
-    """Return the queue, with neighbours of different components.
+    """Return the queue, reordered so that neighbours differ in component.
 
     Otherwise one file that often changes could fill a suite.
     """

@@ -159,7 +159,10 @@ class RecordedBuilds:
         return recorded
 
     def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the nearest build's layer to begin with, or None."""
+        """Return the layer that a new build continues, or None.
+
+        It is that of the build with the nearest date. None unless ``recipe`` installs only dependencies.
+        """
         # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
         near = self._nearest(date) if holds_only_dependencies(recipe) else None
         return near.layer if near is not None else None
@@ -167,8 +170,8 @@ class RecordedBuilds:
     def may_be_at_fault(self, choice: BuildChoice, failing: frozenset[str]) -> bool:
         """Return whether tests may fail because of the build ``choice``.
 
-        False for an exact build; its ``failing`` tests are remembered. For others, true if one of ``failing`` is not
-        known to fail in an exact build.
+        ``failing`` are the tests that fail in it. An exact build is never at fault; its failing tests are remembered.
+        Another build may be at fault if one of ``failing`` is not known to fail in an exact build.
         """
         with self._guard:
             if choice.exact:

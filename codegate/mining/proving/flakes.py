@@ -53,7 +53,7 @@ def varied_runs(
     - Later rounds: in both states, the order, reversed every other time.
 
     All rounds except 4 and 5 have a hash seed of their own. Rounds 2 and 3 repeat the tests if the runner can and the
-    tests took few ``seconds`` in the first run. If that took at most ``_SWEEP_SECONDS`` of processor time
+    tests took few ``seconds`` in the first run. If the first run took at most ``_SWEEP_SECONDS`` of processor time
     (``cpu_seconds``), further runs vary the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)

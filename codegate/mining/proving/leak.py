@@ -52,7 +52,7 @@ def audit_leaks(
 
     - a file with several lines of the fix that have 20 characters and an identifier;
     - a file with the fixed content of a hidden test;
-    - an installed release of the project, unless all files that the fix changes lack the fix in it;
+    - an installed release of the project, unless its copies of the files that the fix changes all lack the fix;
     - compiled code of the project, in an environment that was built ``from_tree``; no other environment has any.
 
     The project is the content of ``folder``, if only a part of the repository is mined.

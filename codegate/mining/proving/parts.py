@@ -72,7 +72,7 @@ class _Texts:
     def can_leave_out(self, place: _Place) -> bool:
         """Return whether a partial fix may lack these lines.
 
-        False if nothing would be left of the fix, or if another line of it needs a name that the lines declare.
+        False if nothing would be left of the fix, or if another line of the fix needs a name that these lines declare.
         """
         own, lines = {(place.path, at) for at in range(place.begin, place.end)}, self.new[place.path]
         busy = sorted(at for _, at in own & self._busy)

@@ -265,11 +265,11 @@ def validate_suite(
 ) -> ValidationReport:
     """Prove every problem again and write the results back.
 
-    Retired problems are left out. New quarantines are written, and the sandbox and packages with which problems were
-    proved. A new proof lifts or renews an expired quarantine; one that has not expired stays. ``concurrency`` problems
-    are proved at a time. The caller closes ``backend``.
+    Retired problems are left out. New quarantines are written. So are the sandbox and the packages with which problems
+    were proved. A new proof lifts or renews an expired quarantine; one that has not expired stays. ``concurrency``
+    problems are proved at a time. The caller closes ``backend``.
 
-    ``progress`` is called from worker threads for each finished problem; ``waiting`` is called every second with the
+    ``progress`` is called from worker threads for each finished problem. ``waiting`` is called every second with the
     number of finished problems, the number of all, and a text on the problems in progress.
 
     Raises:

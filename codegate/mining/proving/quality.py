@@ -74,9 +74,9 @@ def examples_to_show(
 ) -> tuple[list[Example], list[PartialRun]]:
     """Return the examples to show, and unexplained partial runs.
 
-    The examples of ``choose_examples`` come first, then those that notice a partial fix which no earlier one notices,
-    then examples of another rule. In an unexplained run a test fails, but no shown example does. ``steady`` gets
-    examples to show, and returns those that always give the same values.
+    The examples of ``choose_examples`` come first. Then come examples that fail with a partial fix with which no
+    earlier one fails, then examples of another rule. In an unexplained run a test fails, but no shown example does.
+    ``steady`` gets examples and returns those that always give the same values.
     """
     while True:
         examples, left = _noticing(found, choose_examples(found), runs)
@@ -107,8 +107,9 @@ def undisclosed_tests(
 ) -> frozenset[str]:
     """Return tests that demand more than the statement shows.
 
-    They fail in the runs ``left``, in which no shown example fails. A run is passed over if an older test, of the base,
-    fails with the same partial fix: what works today needs no statement. Older tests in ``overturned`` do not count.
+    They fail in the runs ``left``, in which no shown example fails. A run does not count if a test of the base fails
+    with the same partial fix, because a statement need not show what works already. Tests of the base that are in
+    ``overturned`` are ignored.
     """
     found: frozenset[str] = frozenset()
     graded = (*validated.outcomes.fail_to_pass, *validated.outcomes.pass_to_pass)

@@ -63,7 +63,8 @@ class ValidatedChange:
     ) -> TestReport:
         """Run tests on ``tree``; return the report.
 
-        By default the graded files run. ``later``: on another day, with another hash seed.
+        By default the graded files run. ``isolated`` tests run each by itself. ``later``: the run is on another day,
+        with another hash seed.
         """
         selection = replace(self.selection, files=self.selection.files if files is None else files, isolated=isolated)
         if later:
@@ -124,7 +125,8 @@ class Trial:
         """Repeat the tests under varied conditions; return outcomes or rejection.
 
         There are up to ``rounds`` runs before and after the fix. They end early when no fail-to-pass test is left, or a
-        pass-to-fail test turns up. ``used`` are the tests with marks. The first repetition without the fix runs them.
+        pass-to-fail test turns up. ``used`` are copies of the tests with marks; the first repetition without the fix
+        runs them.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds

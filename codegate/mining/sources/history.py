@@ -287,7 +287,7 @@ def _lands_a_pull(record: CommitRecord) -> bool:
 
 
 def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
-    """Return commits of long-lived branches, without the mined branch's."""
+    """Return the commits of long-lived branches that ``mainline`` lacks."""
     refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
     found = refs.decode("utf-8", "surrogateescape").splitlines()
     names = [ref for ref in found if is_long_lived(ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)[-1])]
