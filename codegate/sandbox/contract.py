@@ -40,8 +40,8 @@ class SandboxClosed(SandboxError):
 class FilesRefused(SandboxError):
     """The sandbox refused files because of the files themselves.
 
-    A path or a link leaves the workspace, one file is in another's way, or the disk is too small. The sandbox stays
-    usable.
+    A path or a link leaves the workspace, a path is a file and a folder at once, or the disk is too small. The sandbox
+    stays usable.
     """
 
 

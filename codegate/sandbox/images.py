@@ -40,7 +40,8 @@ def base_image_name(python: str) -> str:
 def is_available(client: "APIClient", name: str) -> bool:
     """Return whether an earlier run's base image is still available.
 
-    An official image is pulled if absent. Always False if CODEGATE_BASE_IMAGE is set, which replaces that image.
+    ``name`` is the image by digest. An official image is pulled if absent. Always False if CODEGATE_BASE_IMAGE is set,
+    which replaces that image.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False

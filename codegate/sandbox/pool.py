@@ -40,7 +40,7 @@ class Lease:
     def is_stale(self) -> bool:
         """Return whether the sandbox is too old for another lease.
 
-        It is too old a quarter of its lifetime after its first use.
+        That is after a quarter of its lifetime, counted from its first use.
         """
         return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
 

@@ -109,7 +109,7 @@ def _priority() -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes]) -> Iterator[bytes]:
-    """Yield instructions that apply ``steps`` to one system call only."""
+    """Yield instructions that apply ``steps`` to system call ``number`` only."""
     yield _step(_EQUAL, number, 0, len(steps) + 1)
     yield from steps
     yield _step(_RETURN, _ALLOW)

@@ -69,7 +69,7 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
 class Capture:
     """Reads a pipe to its end, keeping its first bytes.
 
-    It keeps ``cap`` bytes; over ``flood`` bytes the pipe is flooded.
+    It keeps ``cap`` bytes. A pipe that brings more than ``flood`` bytes is flooded.
     """
 
     def __init__(self, cap: int, flood: int) -> None:

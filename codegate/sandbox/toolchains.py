@@ -189,7 +189,7 @@ def _elsewhere(patterns: Iterable[str]) -> Iterator[Path]:
 
 
 def _printed(argv: list[str]) -> str:
-    """Run a program; return both its outputs, "" on failure."""
+    """Run a program; return stdout and stderr, "" on failure."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
     try:
         done = run_program(argv, env={**environment, "GOTOOLCHAIN": "local"}, seconds=_SECONDS)

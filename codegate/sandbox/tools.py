@@ -66,7 +66,7 @@ class Tools:
 def tools_for(machine: str | None = None) -> Tools:
     """Return the tools for a processor architecture, installed if absent.
 
-    ``machine`` is its name as in ``uname -m``; None: this machine's.
+    ``machine`` is the architecture's name as in ``uname -m``; None: this machine's.
 
     Raises:
         SandboxError: they cannot be installed; the message has the installer's last lines.

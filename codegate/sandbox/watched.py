@@ -32,7 +32,7 @@ BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Sour
 def listed_bytes(listing: bytes) -> int:
     """Return the disk usage in ``listing``, in bytes.
 
-    ``find`` printed it with the arguments ``LISTING``.
+    The listing is the output of ``find`` with the arguments ``LISTING``.
 
     Raises:
         SandboxError: the listing is empty or malformed.

@@ -11,10 +11,7 @@ from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subj
 
 
 def checks_of(module: ModuleType) -> tuple[Check, ...]:
-    """Return all checks that a module defines.
-
-    A check is a function whose only parameter is a ``Subject``.
-    """
+    """Return a module's checks: the functions of only a ``Subject``."""
     wanted = {"subject": Subject, "return": None}
     return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
 

@@ -105,7 +105,7 @@ def walls_and_limits(subject: Subject) -> None:
 def other_conventions(subject: Subject) -> None:
     """Check that x32 and 32-bit system calls are filtered too.
 
-    No call makes a namespace, either.
+    None of them may make a namespace.
     """
     made = subject.probe(_CONVENTIONS)
     expect(made == [], "no call by another convention", made)
@@ -132,7 +132,8 @@ print(json.dumps(said))
 def counts_outside_connections(subject: Subject) -> None:
     """Check that only connections to outside addresses are counted.
 
-    ``Completed.unreachable`` counts two of them, and none on loopback. It is None if the kernel does not count.
+    ``Completed.unreachable`` is 2 for a command with two such connections, and 0 for one over loopback. It is always
+    None if the kernel does not count.
     """
     away = """
 import socket

@@ -64,7 +64,7 @@ class Order:
         packages: Debian packages to install in it, bubblewrap among them.
         memory_gib: least memory.
         cpus: least number of processors.
-        seconds: the provider ends the machine after so long, even if codegate is gone.
+        seconds: time after which the provider ends the machine, even if codegate is gone.
         labels: labels that the provider stores with the machine.
     """
 
