@@ -63,10 +63,10 @@ class Differences:
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
     """Return the differences of baseline and candidate, sorted by field.
 
-    Unequal conditions or problems forbid a comparison; a problem's field is ``problem <id>``. Other places are allowed
-    if the suite was proved to grade the same in both. Other settings are allowed with ``compared`` = ``candidate``;
-    with ``model`` only provider, model and address may differ. A harness recorded on one side only forbids the
-    comparison. The field ``model`` is not listed.
+    Unequal conditions or problems forbid a comparison; a problem's field is ``problem <id>``. Another sandbox or other
+    images are allowed if the suite was proved to grade the same in both. Other settings are allowed if ``compared`` is
+    ``candidate``; if it is ``model``, only provider, model and address may differ. A harness that only one of them
+    recorded forbids the comparison. The field ``model`` is not listed.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -118,7 +118,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def changed_model_warning(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if another model answers to the name."""
+    """Return a warning if a name now means another model."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()

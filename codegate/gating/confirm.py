@@ -95,7 +95,7 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return stored and fresh samples of the stored problems, together."""
+    """Return stored and fresh samples together, of the stored problems."""
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()

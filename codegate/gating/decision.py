@@ -168,8 +168,8 @@ def shortage_verdict(
 ) -> tuple[VerdictKind, str] | None:
     """Return verdict and reason if too few samples were graded.
 
-    None otherwise. The verdict is ``infrastructure``. Before the last planned comparison it is ``inconclusive``,
-    because lost samples are repeated, unless most problems have no graded sample at all.
+    None if enough were graded. The verdict is ``infrastructure``. Before the last planned comparison it is
+    ``inconclusive``, because lost samples are repeated, unless most problems have no graded sample at all.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
@@ -191,7 +191,7 @@ def shortage_verdict(
 def thin_samples_reason(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
     """Return text if many problems lost over half their samples.
 
-    None otherwise. ``name`` names the samples' candidate in the text.
+    None if not. ``name`` names the samples' candidate in the text.
     """
     planned = max((len(entries) for entries in samples.samples.values()), default=0)
     thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
@@ -258,7 +258,10 @@ def lost_words(candidate: CandidateSamples) -> str:
 
 
 def limits_words(candidate: CandidateSamples, cut: Collection[str]) -> str:
-    """Return advice to raise the limits behind ``cut`` failures."""
+    """Return advice to raise the limits behind ``cut`` failures.
+
+    ``cut`` are failure classes or faults of truncated answers.
+    """
     return " ".join(candidate.limits[name] for name in sorted(cut) if name in candidate.limits)
 
 
@@ -295,9 +298,9 @@ def judge_limits(
 ) -> tuple[VerdictKind, str]:
     """Return ``inconclusive`` if truncated answers decide the verdict.
 
-    ``kind`` is the verdict so far; ``again`` returns the verdict on other samples. Truncated answers decide the verdict
-    if it changes when they count as passed. Otherwise ``kind`` is returned. The second item is the reason, made from
-    ``reason``.
+    ``kind`` is the verdict so far; ``again`` returns the verdict on other samples. Truncated answers decide if the
+    verdict changes when they count as passed. If they do not, ``kind`` is returned. The second item is the reason, made
+    from ``reason``.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

@@ -28,7 +28,7 @@ Counts = Mapping[str, tuple[int, int]]
 class PassRateChange:
     """How the pass rate changed between two sets of samples.
 
-    ``difference`` is the second rate minus the first, in -1..1, on the ``n`` problems in both; ``interval`` is its 95 %
+    ``difference`` is ``after`` minus ``before``, in -1..1, on the ``n`` problems in both. ``interval`` is its 95 %
     interval, None below two problems. ``p`` is the two-sided exact p of "no problem's rate changed". ``p_drop`` is the
     one-sided p of "no problem's rate fell", 0.5 if the rate did not fall.
     """
@@ -114,7 +114,7 @@ class ProblemRates:
 
     @property
     def difference(self) -> float:
-        """Return the second rate minus the first, in -1..1."""
+        """Return the later rate minus the earlier one, in -1..1."""
         return self.after[0] / self.after[1] - self.before[0] / self.before[1]
 
 

@@ -196,7 +196,8 @@ class PowerStatement:
     def expected_samples(self) -> tuple[int, int]:
         """Return the expected and the largest number of samples.
 
-        Both are of all problems. The expected number is the smaller one of ``equal`` and ``worse``.
+        Both are totals over all problems. The expected number is that of ``equal`` or of ``worse``, whichever is
+        smaller.
         """
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems

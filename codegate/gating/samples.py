@@ -167,14 +167,17 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return each problem's cluster: its pull request, or itself."""
+    """Return each problem's cluster: its pull request, or itself.
+
+    ``sources`` has the pull requests by problem.
+    """
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
     """Return whether ``passed`` of ``n`` is too few for chance.
 
-    It is compared with ``other_passed`` of ``other_n``. The predictive distribution given the latter (beta-binomial
+    The expected rate is that of ``other_passed`` of ``other_n``. The predictive distribution given these (beta-binomial
     after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10, or 0 of 2 after
     10 of 10, but not 0 of 1.
     """

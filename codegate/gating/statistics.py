@@ -118,7 +118,7 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
     """Return the exact interval of the rate ``passed`` of ``n``.
 
     Each end is one-sided at ``level`` (Clopper and Pearson 1934). The upper end is the rate at which so few passes have
-    the chance ``level``. It is below the true rate in at most that share of cases, also for few trials. ``passed`` may
+    the chance ``level``. The true rate is above it in at most that share of cases, also for few trials. ``passed`` may
     be fractional, as a sum of per-problem rates is.
     """
 

@@ -178,8 +178,8 @@ class Alarm:
 class Night:
     """One UTC day's runs, compared with the stored samples.
 
-    ``alone`` compares only this day's runs. ``window`` compares the runs of the last ``nights`` days, this one
-    included; at most seven.
+    ``alone`` compares only this day's runs. ``window`` compares the runs of the last ``nights`` days (at most seven),
+    including this day.
     """
 
     date: str
