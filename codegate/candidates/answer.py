@@ -40,7 +40,7 @@ class AnswerReader:
         ``reason`` is the value of the answer's ``field``. ``stop`` with tool calls becomes ``tool_calls``.
 
         Raises:
-            ProviderError: ``malformed``: the table does not have the reason.
+            ProviderError: ``malformed``: ``reasons`` lacks the reason.
         """
         stop = reasons.get(reason) if isinstance(reason, str) else None
         if stop is None:
@@ -160,8 +160,8 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 def token_detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
     """Return the count ``part`` in the object ``WHOLE_details``.
 
-    ``raw`` is an answer's usage object. ``missing`` is returned if the count is absent, None if it exceeds the count
-    ``whole``.
+    ``raw`` is an answer's usage object. If it lacks the count, ``missing`` is returned. A count above the count
+    ``whole`` gives None.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     if not isinstance(details, dict) or details.get(part) is None:

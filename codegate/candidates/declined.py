@@ -128,7 +128,8 @@ def setting_named(body: object, message: str) -> str | None:
 def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the fields to drop from an agent's refused request.
 
-    These are the fields of ``setting``, which was refused, if it is a number that the candidate does not set.
+    They are the fields of the refused ``setting``, if it is a number that ``sampling`` leaves unset. Otherwise there
+    are none.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:
@@ -137,7 +138,7 @@ def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
 
 
 def stop_named(text: str) -> StopReason | None:
-    """Return the stop reason that an error means, or None."""
+    """Return the stop reason an error text names, or None."""
     if _FILTER.search(text):
         return "content_filter"
     if _CONTEXT.search(text) and not _LIMIT_TOO_LARGE.search(text):

@@ -25,7 +25,7 @@ _MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Connect to a candidate's provider; None without model calls.
+    """Open a candidate's provider; None if it needs none.
 
     A relative transcript file is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a server
     on this machine accepts.
@@ -73,7 +73,7 @@ def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown,
     They come from the provider's list of models, requested at its own address if a variable holds the key.
 
     Raises:
-        UsageError: a list has a dated form of a candidate's model.
+        UsageError: a candidate's model is a floating alias: a list has a dated form of it.
     """
     lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
     found = []

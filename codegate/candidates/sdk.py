@@ -102,10 +102,7 @@ class SdkProvider(ABC):
         self._client.close()
 
     def models(self) -> tuple[ListedModel, ...] | None:
-        """Return the models that the provider's server lists.
-
-        It gives up after a few seconds. None if the server has no such list; empty if it could not be read.
-        """
+        """Return the models that the server lists; see ``ListsModels``."""
         if not hasattr(self._client, "models"):
             return None
         with contextlib.suppress(Exception):  # a server without such a list is as good as one that has it

@@ -61,7 +61,7 @@ def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> N
 class ModelShutdown:
     """When a provider shuts a model down.
 
-    ``day`` None: it is gone already. ``words`` is a clause for people.
+    ``day`` is None if the model is gone already. ``words`` is a clause for people.
     """
 
     words: str

@@ -284,10 +284,7 @@ class CandidateSpec(Strict):
 
     @property
     def destination(self) -> tuple[object, ...]:
-        """Return all fields that decide where a key is sent.
-
-        The fields are address, key source, headers and parameters.
-        """
+        """Return where keys go: address, key source, headers, parameters."""
         sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
@@ -354,10 +351,7 @@ class CandidateSpec(Strict):
             return None
 
     def settings(self) -> dict[str, str]:
-        """Return the fields that can change answers, as text.
-
-        Unset fields are left out.
-        """
+        """Return the set fields that can change answers, as text."""
         apart = {"sampling", "agent", "harness", "prompt"}
         fields = self.model_dump(mode="json", exclude=NO_ANSWER | apart, exclude_none=True)
         if self.solver == "single_shot":

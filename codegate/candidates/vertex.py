@@ -41,10 +41,7 @@ class VertexProvider(UnstreamedProvider):
 
 
 def _region(base_url: str = "") -> str:
-    """Return the cloud region in ``base_url``, else the environment's.
-
-    The default is ``global``.
-    """
+    """Return the region in ``base_url``, the environment's, or ``global``."""
     named = _HOST.match(base_url)
     region = (named[1] or named[2]) if named else os.environ.get("CLOUD_ML_REGION") or "global"
     if not _REGION.fullmatch(region):

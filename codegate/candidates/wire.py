@@ -37,10 +37,7 @@ class _Call(Generic[Result]):
     stopped: bool = False
 
     def trace(self, _event: str, info: Mapping[str, Any]) -> None:
-        """Record a new connection; called by httpx's transport.
-
-        It is the transport's extension ``trace``.
-        """
+        """Record a new connection, as the HTTP transport's extension ``trace``."""
         stream = info.get("return_value")
         if hasattr(stream, "get_extra_info"):
             self.streams.append(stream)
@@ -119,7 +116,10 @@ class Calls:
 
 
 class _BoundedSend:
-    """A mixin for HTTP clients: limits answers, follows no redirect."""
+    """A mixin for HTTP clients: limits answers, follows no redirect.
+
+    Headers in ``withheld`` are not sent.
+    """
 
     withheld: frozenset[str] = frozenset()
 

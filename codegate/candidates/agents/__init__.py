@@ -75,7 +75,7 @@ class ServerPackage:
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the name of each harness part, and a pattern.
+    """Yield each harness part's name and a pattern.
 
     A line of a model request that matches the pattern shows that the agent used the part. Hooks are not in requests: a
     hook's pattern matches nothing, and the agent's output shows its use. ``version`` is the agent's.

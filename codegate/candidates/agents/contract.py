@@ -62,10 +62,7 @@ class Task:
 
     @property
     def sdk_variables(self) -> dict[str, str]:
-        """Return environment variables for OpenAI's and Anthropic's SDKs.
-
-        They set the address and the key.
-        """
+        """Return OpenAI's and Anthropic's variables for address and key."""
         return {
             "OPENAI_BASE_URL": f"{self.address}/v1",
             "OPENAI_API_KEY": self.key,
@@ -167,7 +164,7 @@ class Agent(ABC):
         return ()
 
     def hook_runs(self, output: bytes) -> Iterator[tuple[str, str]]:
-        """Yield each hook run's event and error ("" without)."""
+        """Yield each hook run's event and error, "" on success."""
         del output
         yield from ()
 
@@ -187,7 +184,7 @@ def events_of(output: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def _document(path: str, text: str) -> Any:
-    """Return a JSON or TOML file's data; {} for others.
+    """Return a JSON or TOML file's data, else {}.
 
     Raises:
         ValueError: the file is broken.

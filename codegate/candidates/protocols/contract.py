@@ -90,7 +90,7 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the tools that the agent runs, and the provider's.
+        """Split tools into those the agent and the provider run.
 
         Raises:
             RequestRefused: ``tools`` is no list of objects.

@@ -93,7 +93,7 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the tools that the agent runs, and the provider's.
+        """Split tools into those the agent and the provider run.
 
         Tools inside of namespaces are split, too.
         """
