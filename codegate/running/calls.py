@@ -97,7 +97,7 @@ class CallLimitReached(UsageError):
 class TimeLimit:
     """The time limit of one execution of a run. Thread-safe.
 
-    ``minutes`` None: no limit. Work does not begin if it would end late, should it last as long as the longest earlier
+    ``minutes`` None: no limit. Work begins only if it would end in time, should it last as long as the longest earlier
     work of its kind.
     """
 
@@ -157,8 +157,8 @@ class ModelCalls:
     ) -> Completion:
         """Make a model call with ``action``; return the completion.
 
-        ``begin`` is called before each request, and may raise an exception to end the call. If a fault is retried that
-        an answer may have caused, its cause is added to ``lost``.
+        ``begin`` is called before each request, and may raise an exception to end the call. ``lost`` gets the causes of
+        retried faults that an answer may have caused.
 
         Raises:
             FinalFault: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.

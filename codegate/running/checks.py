@@ -65,7 +65,7 @@ def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> No
 
 
 def missing_price(options: RunOptions, candidate: CandidateSpec) -> str | None:
-    """Explain which dollar limit needs a missing price, or None."""
+    """Return which dollar limit needs a missing price, or None."""
     own = candidate.agent is not None and candidate.agent.usd is not None
     if not candidate.calls_a_model or candidate.prices is not None or not (options.budgeted or own):
         return None

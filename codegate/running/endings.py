@@ -33,7 +33,10 @@ _REACHED: Final = 0.98
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
-    """Grade a question's answer; truncated or refused ones are empty."""
+    """Return the grade of an answer to a question.
+
+    A truncated or refused answer counts as empty.
+    """
     text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
     return grade_answer(problem, text, contains_code=attempt.contains_code)
 
@@ -66,7 +69,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return advice on limits that truncated answers, by failure/fault."""
+    """Return advice on truncating limits, by failure class or fault."""
     made = tuple(outcomes)
     endings = {o.grade.failure for o in made if o.grade is not None}.union(*map(lost_answers, made))
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}

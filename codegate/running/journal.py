@@ -172,7 +172,7 @@ class Journal:
         """Return the recorded outcomes, one per (candidate, problem, sample).
 
         They are in the order in which they finished. Of several outcomes of a sample, the graded one counts, else the
-        latest fault. It also gets the lost answers of the others, except an answer that was graded later.
+        latest fault. Answers that the other outcomes lost are added to it, except an answer that was graded later.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the

@@ -147,10 +147,7 @@ def read_judged(folder: Path) -> RecordedJudgements | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge the graded attempts that have no judgement yet.
-
-    Returns how many could not be judged because of faults.
-    """
+    """Judge attempts without judgement; return how many faults prevented."""
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

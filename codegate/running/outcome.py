@@ -152,10 +152,7 @@ class Shard(Strict):
 
 
 class ProblemRecord(Strict):
-    """A problem's statement and reference fix, for reports.
-
-    The fix is a unified diff.
-    """
+    """A problem's statement and reference fix (a diff), for reports."""
 
     statement: str
     fix: str

@@ -191,9 +191,9 @@ class _Execution:
     def work(self, left: list[AttemptJob], done: int, later: int) -> None:
         """Make and grade the attempts ``left``; record their outcomes.
 
-        Those that ``probe`` has just tried are skipped. In progress and messages, ``done`` jobs count as finished
-        before and ``later`` jobs as still to come. Raises Interrupted, CallLimitReached, or the first error that was
-        not recorded as a fault.
+        Attempts that ``probe`` has just made are skipped. The progress shows ``done`` jobs as finished before and
+        ``later`` jobs as still to come. Raises Interrupted, CallLimitReached, or the first error that was not recorded
+        as a fault.
         """
         # If a first problem had a fault, only the next execution repeats it.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
@@ -228,7 +228,7 @@ class _Execution:
         )
 
     def give_up(self, run: Run, left: list[AttemptJob]) -> None:
-        """Record the jobs as lost to their candidate's commonest fault."""
+        """Record jobs as lost to their candidate's most frequent fault."""
         made = {outcome.key for outcome in run.outcomes}
         for key in {job.candidate.key() for job in left}:
             faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)

@@ -92,7 +92,7 @@ def plan_parts(plan: RunManifest, of: int) -> ShardPlan:
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return a plan's digest with ``of`` shards, machine-independent."""
+    """Return a plan's machine-independent digest for ``of`` shards."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place_field(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
@@ -117,7 +117,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
     """Join the shards' manifests to the whole run's.
 
-    Raises UsageError if it differs from the plan that the run's id was made from.
+    Raises UsageError if the joined plan differs from the one that the run's id was made from.
     """
     first = parts[0]
     shares = [list(part.problems) for part in parts]
