@@ -255,9 +255,8 @@ def _run_copies(
 def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, passing: TestReport) -> TestReport:
     """Return ``passing``, or an incomplete report after an uncaught error.
 
-    The exit status shows such an error, but not in a run with copies, which fail, nor if the runner forces an exit. So
-    the tests run once more without copies and forced exit, unless the runner itself reports uncaught errors and
-    reported none.
+    The exit status shows such an error, but not in a run with copies, which fail, and not if the runner forces an exit.
+    So the tests run once more without both, unless the runner reports uncaught errors itself and reported none.
     """
     if not (passing.uncaught or find_runner(problem.manifest.runner).forces_exit):
         return passing

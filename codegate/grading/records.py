@@ -84,9 +84,7 @@ class Uncaught(Record):
 class Attempted(Record):
     """Unusual actions of the process since its last such record.
 
-    Attributes:
-        counts: attempts by kind.
-        details: the first distinct attempts by kind.
+    ``counts`` has the attempts by kind, ``details`` the first distinct ones.
     """
 
     kind: Literal["behaviour"]

@@ -64,7 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Add this thread's runs in the block to ``into`` only."""
+    """Count this thread's runs in the block in ``into`` only."""
     token = _counting.set(into)
     try:
         yield
@@ -211,10 +211,7 @@ class Sandboxes:
 
     @property
     def words(self) -> str | None:
-        """Return the isolation of all environments as text.
-
-        None if no environment has been prepared yet.
-        """
+        """Return all environments' isolation as text, None before the first."""
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
@@ -285,7 +282,7 @@ class Sandboxes:
             yield self._with_services(environment, sandbox), versions if installed else None
 
     def _install(self, environment: Environment) -> Built | None:
-        """Return a package's build; None if an MCP server's fails."""
+        """Return a package's build, None for an uninstallable MCP server."""
         try:
             return self._obtain(environment)
         except BuildFailed as error:

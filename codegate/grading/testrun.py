@@ -219,7 +219,7 @@ def _revealed(error: CollectionError, used: Copies) -> CollectionError:
 
 
 def _with_calls(report: TestReport, service: FakeService | None) -> TestReport:
-    """Return the report with the service's expectations as tests."""
+    """Return ``report`` with expectations of ``service`` added as tests."""
     # An expectation's result replaces a test's result of the same id.
     results, crashes = dict(report.results), dict(report.crashes)
     for test, why in (service.judge() if service else {}).items():

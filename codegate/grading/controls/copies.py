@@ -195,7 +195,8 @@ class Copies:
     def mark_keys(self, test: str) -> list[str | TestKey]:
         """Return the keys in ``marks`` that a test may have.
 
-        If the id of ``test`` has a random word, this word. Otherwise file and name of each test that may have the id.
+        The key is the random word in the id ``test``. An id without one gives file and name of each test that may have
+        it.
         """
         found = self.split_id(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.originals.owners(test)]

@@ -143,7 +143,7 @@ def _fails_by_copies(test: str, made: Copies, report: TestReport) -> bool:
 
 
 def innermost(tests: Collection[str]) -> set[str]:
-    """Return the tests without subtests among ``tests``.
+    """Return the ``tests`` that have no subtests among them.
 
     A test fails whenever one of its subtests does.
     """
@@ -196,8 +196,8 @@ def draw_separate_controls(
 ) -> RunControls:
     """Return controls for a second run, of tests without copies.
 
-    Those are the tests that have no flip in ``beside``, the controls of the first run. The second run changes the tests
-    themselves, and the other tests only get marks.
+    They change the tests that have no flip in ``beside``, the controls of the first run. There are no copies: the tests
+    themselves are changed, and the other tests only get marks.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
@@ -251,8 +251,8 @@ def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> l
     """Return the sites that are flipped in every copy.
 
     If some copies kept a site's original text, it would be the site's most frequent text and so reveal itself. So each
-    test of a unit has at most one site; tests without a usable site are flipped in a separate run. ``most`` is the
-    largest number of copies.
+    test of a unit has at most one of these sites. Tests without a usable site are flipped in a separate run. ``most``
+    is the largest number of copies.
     """
     generator.shuffle(sites)
     left = innermost(set().union(*sites))
@@ -300,7 +300,7 @@ def copies_per_test(units: int) -> int:
 
 
 def graded_tests(problem: Problem, originals: OriginalTests) -> list[EditableTest]:
-    """Return the tests in the files whose results are graded."""
+    """Return the tests whose results are graded, in file order."""
     owners = {id(unit): unit for test in problem.tests.expected for unit in originals.owners(test)}
     return sorted(owners.values(), key=lambda unit: (unit.file, unit.span))
 

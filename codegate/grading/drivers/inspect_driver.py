@@ -46,10 +46,10 @@ def compile_error(side: str, path: str) -> str | None:
 
 
 def script_errors(program: str, files: dict[str, bool]) -> dict[str, str | None]:
-    """Return the compile errors of scripts, by path.
+    """Return the compile error of each script, or None.
 
-    ``program`` is JavaScript that compiles files; ``files`` has, by path, whether the file existed before. A script
-    counts only if it compiled before. None instead of an error: the script compiles, or there is no Node.
+    ``program`` is JavaScript that compiles files; ``files`` has, by path, whether the file existed before. An error
+    does not count if the script did not compile before. Without Node there are no errors.
     """
     import json
     import shutil

@@ -41,9 +41,9 @@ class Runner(Protocol):
 
     @property
     def forces_exit(self) -> bool:
-        """Return whether the process ends before timers that tests left.
+        """Return whether the process ends without waiting for open timers.
 
-        With ``until_exit`` in a selection, it does not.
+        With ``until_exit`` in a selection, it waits for them.
         """
         return False
 
