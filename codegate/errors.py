@@ -70,7 +70,7 @@ class Interrupted(CodegateError):
 
 @contextmanager
 def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
-    """Raise ``Interrupted`` with this cause at Ctrl-C in the block."""
+    """Turn Ctrl-C in the block into ``Interrupted`` with this cause."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -81,8 +81,8 @@ def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
 def held_signals() -> Iterator[None]:
     """Delay signals: raise ``KeyboardInterrupt`` only after the block.
 
-    An import that a signal interrupts may hide it and fail with another error. A second signal ends the process.
-    Outside of the main thread this does nothing.
+    An import that a signal interrupts may hide the signal and fail with another error. A second signal ends the
+    process. Outside of the main thread this does nothing.
     """
     came: list[int] = []
 

@@ -82,10 +82,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the bytes of a regular file.
-
-    Raises as ``open_regular``.
-    """
+    """Return a regular file's bytes; errors are those of ``open_regular``."""
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew, or it is one of those whose size the system does not say
@@ -96,7 +93,8 @@ def read_bytes(path: Path, limit: int) -> bytes:
 def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
     """Yield a regular file's lines with their ends.
 
-    Only one line is in memory. Raises as ``open_regular``, and UsageError for a line of more than ``longest`` bytes.
+    Only one line is in memory. Raises the errors of ``open_regular``, and UsageError for a line of more than
+    ``longest`` bytes.
     """
     with open_regular(path, limit) as file:
         number = 0
@@ -110,7 +108,7 @@ def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
 def read_text(path: Path, limit: int) -> str:
     """Return the UTF-8 text of a regular file.
 
-    Raises as ``open_regular``, and UsageError for text that is not UTF-8.
+    Raises the errors of ``open_regular``, and UsageError for text that is not UTF-8.
     """
     try:
         return read_bytes(path, limit).decode("utf-8")

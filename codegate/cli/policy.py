@@ -49,10 +49,7 @@ def project_by(
 
 
 def read_settings(config: Path | None) -> tuple[Config, Path]:
-    """Read the configuration; return it with its folder.
-
-    Without a file, return the defaults.
-    """
+    """Return the configuration, or the defaults, with its folder."""
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 

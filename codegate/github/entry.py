@@ -102,10 +102,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
-    """Remove the job's sandboxes; give its files to their owner.
-
-    This is the owner of the workspace.
-    """
+    """Remove the job's sandboxes; give files to the workspace's owner."""
     with open_log(environment) as log:
         with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
             _give_back(read_inputs(environment))

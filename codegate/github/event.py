@@ -167,10 +167,7 @@ class Event:
 
     @property
     def head_sha(self) -> str:
-        """Return the head commit of the pull request or run.
-
-        Without one, return ``sha``.
-        """
+        """Return the pull request's or run's head commit, else ``sha``."""
         source = self.pull or self.workflow_run
         return source.head_sha if source is not None else self.sha
 

@@ -64,7 +64,7 @@ def ungated(base: str) -> Result:
 def plan(job: Job, project: Project) -> Result:
     """Plan shards; return a job matrix for later jobs.
 
-    Each entry has the ``shard``, and its artifact's ``name``.
+    Each entry of the matrix has a ``shard``, and its artifact's ``name``.
     """
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")

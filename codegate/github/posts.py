@@ -238,7 +238,7 @@ def _create(
 ) -> dict[str, Any]:
     """Post a text; after a failure, check whether it arrived.
 
-    It is posted again only if ``find`` returns no such post.
+    The text is posted again only if ``find`` returns no such post.
     """
     try:
         made = github.send("POST", path, body)

@@ -34,7 +34,10 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
 
 
 def _is_unique(workflow: str, job: str, suite: str) -> bool:
-    """Return whether only these three words make their name."""
+    """Return whether no other words make the same name.
+
+    The words are the names of workflow, job and suite.
+    """
     # A name of up to three parts has no suite. One of more parts has a workflow and a job of one part each.
     parts, folders = workflow.split(" "), suite.split("/") if suite else []
     few = (len(parts) == 1 and len(folders) > 1) if suite else len(parts) <= 2

@@ -108,7 +108,7 @@ class Result:
 def step_outputs(view: ReportView, code: ExitCode) -> dict[str, str]:
     """Return the step's outputs: the worst candidate's rates and verdict.
 
-    Without a verdict, ``code`` 0 gives ``ungated`` and any other ``infrastructure``.
+    Without a verdict, the output ``verdict`` is ``ungated`` if ``code`` is 0, else ``infrastructure``.
     """
 
     def rate(value: float | None) -> str:

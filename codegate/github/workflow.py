@@ -135,10 +135,7 @@ def write_summary(environment: Mapping[str, str], markdown: str) -> None:
 
 
 def fault_summary(kind: str, text: str) -> str:
-    """Return the job summary of an error, as escaped Markdown.
-
-    ``kind`` is its heading.
-    """
+    """Return an error's job summary, headed ``kind``, as escaped Markdown."""
     return f"## codegate: {kind}\n\n<pre>\n{_inert(text)}\n</pre>\n"
 
 

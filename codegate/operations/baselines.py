@@ -32,7 +32,7 @@ def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's results of the candidate called ``name``.
 
     Raises UsageError if no candidate or more than one has the name. It also refuses answers reused from earlier runs:
-    their date is wrong, and they would count twice beside that run.
+    their date is wrong, and beside the earlier run they would count twice.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):

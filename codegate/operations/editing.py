@@ -89,8 +89,8 @@ def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str]
     """Record which problems a maintainer drops or keeps.
 
     ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``: it stays in the suite, but runs and
-    ``validate`` leave it out, and mining gives its commit and its id to no other problem. Its quarantine is kept, in
-    case it is taken back.
+    ``validate`` leave it out, and mining gives its commit and its id to no other problem. Its quarantine is kept,
+    because the drop may be taken back.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -34,8 +34,8 @@ from codegate.suite import Suite, load_suite
 class SampleCounts:
     """A candidate's numbers of samples in gate and baseline.
 
-    A gate makes ``fewest`` to ``most`` samples, and ``again`` of the pinned model to confirm a regression. A new
-    baseline takes ``baseline``.
+    A gate makes ``fewest`` to ``most`` samples. To confirm a regression it makes ``again`` samples of the pinned model.
+    A new baseline takes ``baseline``.
     """
 
     fewest: int
@@ -79,8 +79,9 @@ class CandidateForecast:
 class Plan:
     """The forecast for the gate of ``run``.
 
-    ``samples`` is the largest number per problem, ``again`` the number of the pinned model's that confirm a regression.
-    ``found`` is the share of gates (0..1) that find the requested drop. ``endings`` are sentences on model shutdowns.
+    ``samples`` is the largest number per problem. ``again`` is the number of samples of the pinned model that confirm a
+    regression. ``found`` is the share of gates (0..1) that find the requested drop. ``endings`` are sentences on model
+    shutdowns.
     """
 
     suite: Suite

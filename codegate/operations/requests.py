@@ -153,10 +153,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
 
 
 def requested_run(request: SuiteRequest, project: Project) -> RunSpec:
-    """Return the run that options and configuration describe.
-
-    Options override the configuration.
-    """
+    """Return the run that options, else the configuration, describe."""
     names = RunOptions.model_fields.keys() - {"repository"}
     options = {name: value for name, value in request if name in names}
     if request.predictions is None:
@@ -197,7 +194,7 @@ def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], 
     """Return the keys of candidates to call without API key.
 
     Their addresses are on this machine and named only by the run's folder ``resume``, not by the candidates ``own``.
-    Raises UsageError if only the folder names another address or the source of a key.
+    Raises UsageError if only the folder names any other address, or the source of a key.
     """
     keyless = set()
     for candidate in candidates:

@@ -149,9 +149,9 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
 
 
 def check_same_rules(manifest: RunManifest, project: Project) -> None:
-    """Raise UsageError if suite, grader, prompts or problems differ.
+    """Raise UsageError unless the run has the project's rules.
 
-    The run's are compared with the project's.
+    Suite, grader, prompts and problems must be equal.
     """
     suite = load_suite(project.suite)
     check_resumable(manifest, suite)

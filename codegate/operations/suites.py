@@ -182,7 +182,7 @@ def proof_words(proof: Proof) -> str:
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
     """Return the other sandboxes in which the suite was proved.
 
-    The flag says whether runs there and here can be compared.
+    The flag says whether runs there can be compared with runs here.
     """
     if report.proved is None:
         return []

@@ -55,7 +55,7 @@ class Table:
 
 
 def bug(change: ProblemOrigin | ProblemView) -> Title:
-    """Return a bug's title: ``Keep the last cent (#41, 2025-03-02)``."""
+    """Return a bug's title, like ``Keep the cent (#41, 2025-03-02)``."""
     number = f"#{change.pull_request}" if change.pull_request is not None else ""
     facts = ", ".join(filter(None, (number, change.date)))
     title = change.title.removesuffix(f"({number})").rstrip() if number else change.title

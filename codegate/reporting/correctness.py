@@ -64,7 +64,7 @@ def by_problem(graded: Iterable[tuple[str, GradedSample]]) -> Samples:
 def common_k(sides: Iterable[Samples]) -> int:
     """Return the largest k for which all samples suffice.
 
-    ``sides`` has the samples of each candidate and the baseline. Nearly all problems of each must have k graded
+    ``sides`` has the samples of each candidate and the baseline. Nearly all problems of each of these need k graded
     samples. The result is at least 1. pass@k of different k is not comparable: with equal models "any of 5" is points
     above "any of 3".
     """

@@ -54,7 +54,7 @@ VERDICT_GLYPHS = {
 
 
 def _known(form: Callable[[Any], str]) -> Callable[[float | None], Figure]:
-    """Return the formatter ``form``, with ``UNKNOWN`` for None."""
+    """Return ``form`` as a formatter that gives ``UNKNOWN`` for None."""
     return lambda value: UNKNOWN if value is None else Figure(form(value))
 
 
@@ -150,10 +150,7 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return unusual actions of the tested code of one candidate.
-
-    They are pairs of problem and text.
-    """
+    """Return pairs of problem and unusual action of one candidate."""
     column = view.candidates.index(candidate)
     return [
         (row.id, attempt.behaviour.summary)

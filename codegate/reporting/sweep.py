@@ -239,8 +239,8 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
 def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
     """Count passes with two values of a setting, by problem.
 
-    A problem has one table for each combination of the other settings. In it ``value`` comes before ``first``, with
-    equal numbers of samples. ``place`` is the setting's index in a combination.
+    A problem has one table for each combination of the other settings. Its first row is of ``value``, its second of
+    ``first``, with equal numbers of samples. ``place`` is the setting's index in a combination.
     """
     found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():

@@ -91,10 +91,7 @@ def mismatches(verdict: Verdict) -> Table:
 
 
 def statistics(verdict: Verdict) -> Table:
-    """Return the numbers behind a verdict.
-
-    The table is empty if nothing was compared.
-    """
+    """Return the numbers behind a verdict; empty without a comparison."""
     rows = [
         ("Candidate", figures.percent(verdict.candidate_rate)),
         ("Baseline", figures.percent(verdict.baseline_rate)),

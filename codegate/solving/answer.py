@@ -75,9 +75,9 @@ def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath])
 
 
 def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Return the paths of the largest files, which exceed ``most``.
+    """Return the largest files to drop, until the rest fits.
 
-    Without them, the ``sizes`` add up to at most ``most`` bytes.
+    ``sizes`` has all files' bytes by path. The rest may have ``most`` bytes.
     """
     left, dropped = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):

@@ -143,7 +143,7 @@ def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
 
 
 def _fill(ranked: list[_Piece], budget: int) -> list[_Piece]:
-    """Return the best pieces in ``budget`` characters, grouped by file."""
+    """Return the best pieces within the budget, grouped by file."""
     chosen: list[_Piece] = []
     for piece in ranked:
         if len(piece.text) <= budget:

@@ -100,10 +100,7 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return the day of the first call.
-
-    So all builds of a run have the same day, even over midnight.
-    """
+    """Return the day of the first call, for all builds."""
     return datetime.now(UTC).date()
 
 

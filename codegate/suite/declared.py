@@ -45,9 +45,9 @@ def read_tree_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[st
 
 
 def read_json_with_comments(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object of JSON with comments and trailing commas.
+    """Return the object in JSON with comments and trailing commas.
 
-    It is {} if the file is unusable.
+    Return {} if the file is unusable.
     """
     return _parsed(json.loads, _COMMENTS.sub(lambda match: match[1] or "", read_tree_text(tree, path)))
 

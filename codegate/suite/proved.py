@@ -85,10 +85,7 @@ def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to ``proved.json``.
-
-    It replaces an earlier proof of the same place.
-    """
+    """Add a proof to ``proved.json``, replacing one of its place."""
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")

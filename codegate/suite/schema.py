@@ -23,10 +23,7 @@ _MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schemas of a suite's files, by kind.
-
-    They are of draft 2020-12.
-    """
+    """Return the suite files' JSON Schemas (draft 2020-12), by kind."""
     found = {}
     for name, (model, title) in _MODELS.items():
         schema = model.model_json_schema(by_alias=True)

@@ -34,7 +34,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 def clear(workspace: Path, name: str) -> Path:
     """Remove whatever is at ``name``; return its path.
 
-    Links and files in place of its parent folders are replaced by folders.
+    Parent folders are made; links and files in their place are removed.
     """
     place = workspace
     *folders, last = name.split("/")
