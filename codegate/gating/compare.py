@@ -112,10 +112,10 @@ def compare(
 ) -> Verdict:
     """Compare a candidate with the baseline; return the verdict.
 
-    Samples lost to infrastructure faults do not count. A problem with graded samples on one side only is left out; a
-    pass must also hold if such problems count as failed. A pass (a drop of the margin is ruled out, or the candidate is
-    better) has priority over a regression. Two things are regressions in any case: a critical cohort significantly
-    below its floor, and a ``must_pass`` problem that was never solved.
+    Samples lost to infrastructure faults do not count. A problem for which only baseline or candidate has graded
+    samples is left out; a pass must also hold if it counts as failed. A pass (a drop of the margin is ruled out, or the
+    candidate is better) has priority over a regression. Two things are regressions in any case: a critical cohort
+    significantly below its floor, and a ``must_pass`` problem that was never solved.
 
     Args:
         baseline: samples of the pinned candidate.
@@ -277,8 +277,9 @@ def _demands(
 ) -> tuple[Decision, str] | None:
     """Return the decision that floors and ``must_pass`` force, or None.
 
-    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples of both
-    sides, ``unsolved`` those of ``must_pass`` without any pass. ``pending``: another planned comparison follows.
+    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples of
+    baseline and candidate. ``unsolved`` are the ``must_pass`` problems without any pass. ``pending``: another planned
+    comparison follows.
     """
     policy = sides.terms.policy
     if broken := broken_floors(groups):

@@ -30,11 +30,11 @@ def confirm(
 
     ``stored`` and ``fresh`` are samples of the pinned model. ``looks`` are the samples per problem at each planned
     comparison (None: a single one), and ``candidates`` is the number of candidates gated together. Any verdict but a
-    regression is returned unchanged. To confirm a regression, the candidate is compared again: with ``fresh`` only if
-    they differ from ``stored`` (exact stratified test, two-sided p below 1 %), otherwise with both pooled. It is
-    confirmed if it is found again at the full alpha, with a measured drop of at least three quarters of the margin, and
-    of half the margin against ``fresh``. Otherwise the verdict is inconclusive. A floor or a ``must_pass`` problem
-    counts only if the pinned model still meets it.
+    regression is returned unchanged. To confirm a regression, the candidate is compared again. If ``fresh`` differ from
+    ``stored`` (exact stratified test, two-sided p below 1 %), it is compared with ``fresh`` only, otherwise with both
+    pooled. The regression is confirmed if it is found again at the full alpha. Its measured drop must also be at least
+    three quarters of the margin, and half the margin against ``fresh``. Otherwise the verdict is inconclusive. A floor
+    or a ``must_pass`` problem counts only if the pinned model still meets it.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -95,7 +95,7 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return stored and fresh samples together, of the stored problems."""
+    """Return the stored problems' samples, stored and fresh together."""
     samples = {problem: (*own, *fresh.samples.get(problem, ())) for problem, own in stored.samples.items()}
     both = {"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}}
     return stored.model_copy(update=both).renumbered()

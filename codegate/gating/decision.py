@@ -37,7 +37,7 @@ NEAR: Final = 1e-9
 class Terms:
     """The policy and the sample plan of one comparison.
 
-    ``looks`` are the samples per problem at each planned comparison ("look"), ``samples`` those made so far.
+    ``looks`` are the samples per problem at each planned comparison ("look"). ``samples`` is the number made so far.
     ``candidates`` is the number of candidates gated together. ``confirming``: fresh samples of the baseline were added
     because a regression was seen.
     """
@@ -86,7 +86,7 @@ def compare_counts(pairs: Sequence[Pair], terms: Terms) -> Comparison:
 
     The result is about these problems only (``suite_test``). If the baseline has fewer than two samples per problem on
     average (equal answers count once), sampling noise cannot be separated from differences between problems. Then
-    ``population_test`` counts both as noise, and the result is about all such bugs.
+    ``population_test`` counts both as noise, and the result is about all bugs like these.
     """
     test = suite_test if mean([pair.baseline_n for pair in pairs]) >= 2 else population_test
     return test(pairs, margin=terms.policy.margin, level=terms.level, level_regressed=terms.level_regressed)
@@ -229,8 +229,8 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
     """Return the counts by problem, with lost samples as failures.
 
     A sample is lost if any of its tries ended in a fault that the answer may have caused, even if a later try was
-    graded: such answers are not lost at random. If many samples are lost, samples with other faults count as failed
-    too.
+    graded. The reason: such answers are not lost at random. If many samples are lost, samples with other faults count
+    as failed too.
     """
     every = _share_lost(candidate, pairs) > _MANY
     return _with_failures(candidate, pairs, every=every)

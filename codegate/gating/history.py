@@ -93,7 +93,8 @@ class HistoryEntry(Strict):
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
     """Return the history entry of a candidate's run.
 
-    ``cost`` is that of all its model calls in US dollars; None: unknown. Raises UsageError if the run is unfinished.
+    ``cost`` is the cost of all its model calls in US dollars; None: unknown. Raises UsageError if the run is
+    unfinished.
     """
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]

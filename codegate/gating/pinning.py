@@ -254,7 +254,7 @@ def _pooled_run(part: RunSamples) -> PooledRun:
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
     """Join two sets of samples of the same candidate.
 
-    Problems that one of them quarantined are left out. The names stand for the sets in messages.
+    Problems that either set has in quarantine are left out. The names stand for the sets in messages.
     """
     left, right, _ = without_quarantined(left, right)
     if differing := differences(left, right, "model").mismatches:

@@ -288,7 +288,7 @@ LEAST_SAMPLES: Final = 4
 class Calibration:
     """The gate's false alarms, measured on one model's samples.
 
-    The samples are split at random into two halves, which the gate compares; ``splits`` times.
+    The samples are split at random into two halves, which the gate compares. This is done ``splits`` times.
 
     Attributes:
         problems: problems with at least four independent samples; ``left_out`` have fewer.
@@ -327,9 +327,9 @@ class Calibration:
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
     """Measure how often the gate calls equal samples regressed.
 
-    One model's samples are split at random into two halves, which are gated against each other; ``splits`` times. Equal
-    seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them. Raises UsageError
-    if fewer than two problems have four independent samples (see ``without_copies``).
+    One model's samples are split at random into two halves, which are gated against each other. This is done ``splits``
+    times. Equal seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them.
+    Raises UsageError if fewer than two problems have four independent samples (see ``without_copies``).
     """
     usable = {
         problem: graded

@@ -102,7 +102,7 @@ def tally(samples: Sequence[Sample]) -> tuple[int, int]:
 def match_problems(baseline: CandidateSamples, candidate: CandidateSamples) -> MatchedProblems:
     """Count passes and graded samples of baseline and candidate.
 
-    Problems that lack graded samples of one of them are excluded, with a reason.
+    A problem for which baseline or candidate lacks graded samples is excluded, with a reason.
     """
     pairs: dict[str, Pair] = {}
     failures: dict[str, str | None] = {}
@@ -136,7 +136,7 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 def count_copied(samples: CandidateSamples) -> tuple[int, int]:
     """Count the problems whose samples all repeat one answer.
 
-    The second number is how many problems were checked: those with several graded samples, all with known answers.
+    The second number is how many problems were checked. They have several graded samples, all with known answers.
     """
     several = [
         {sample.answer for sample in entries}

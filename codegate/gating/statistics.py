@@ -67,7 +67,7 @@ def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
     """Return the mean of p(1-p) over problems with repeated samples.
 
     It is the unbiased variance of one sample: the mean of x(k-x)/(k(k-1)) over the ``cells`` (passes x, samples k) with
-    k >= 2. None without such a cell.
+    k >= 2. None if no cell has so many.
     """
     repeated = [(x, k) for x, k in cells if k >= 2]
     return mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
