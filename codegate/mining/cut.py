@@ -36,7 +36,7 @@ class Cut:
         fixed: the whole tree after the fix, for reading declarations from.
         test_files: changed test modules that exist after the fix, which are run.
         public_tests: test modules of the base tree.
-        source_lines: number of changed source lines; of each file, the larger of lines added and lines removed.
+        source_lines: number of changed source lines; a file counts its added or its removed lines, whichever are more.
         folder: the part of the repository that is mined; empty: all of it.
     """
 
@@ -76,9 +76,9 @@ def reject_by_paths(
 def duplicates(units: list[MergedChange], head: PathClassifier, repository: Path | None = None) -> set[str]:
     """Return the commits that repeat another commit's change.
 
-    Two changes are the same if they have the same pull request or the same source blobs, or (given the ``repository``)
-    the same `git patch-id`: a backport, or a fix made on two branches. Of such changes, the one with the most changed
-    lines of source and tests is kept, of equal ones the oldest.
+    Two changes are the same if they have the same pull request or the same source blobs. Given the ``repository``, an
+    equal `git patch-id` shows it too, as of a backport or a fix made on two branches. Of equal changes, the one with
+    the most changed lines of source and tests is kept, or else the oldest.
 
     Raises:
         GitError: git failed.

@@ -292,7 +292,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedChange:
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
     """Return the ``hidden`` files that are test files.
 
-    The row's test ids name such a file, or a test runner collects it.
+    These are files that the row's test ids name, and files that a test runner collects.
     """
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)

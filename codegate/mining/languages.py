@@ -56,8 +56,8 @@ class LanguageSupport:
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:  # noqa: ARG002
         """Return test files without the parts that do not compile.
 
-        ``message`` is the compiler's; the declarations that it names are removed. Only changed files are returned. The
-        result is empty for languages in which a broken file does not stop the tests of other files.
+        The declarations that the compiler's ``message`` names are removed. Only changed files are returned. The result
+        is empty for languages in which a broken file does not stop the tests of other files.
         """
         return {}
 

@@ -201,7 +201,7 @@ def funnel_text(funnel: Mapping[Any, object], untried: object) -> str:
     """Return the counts of mining's stages in one line.
 
     It looks like ``120 units → 9 validated``. ``funnel`` has by stage the number of changes that reached it.
-    ``untried`` is how many of those with source and tests were not tried.
+    ``untried`` is how many changes with source and tests were not tried.
     """
     counts = {name: f"{count} {name}" for name, count in funnel.items()}
     ready = funnel.get("source and tests")

@@ -9,7 +9,8 @@ def import_roots(tree: Tree) -> tuple[str, ...]:
     """Return the folders from which ``tree``'s code is imported.
 
     These are its top, ``src``, and folders that its configuration names. If ``tree`` is a part of a repository, the
-    paths are relative to the repository's root, and its other projects' import roots and the root itself follow.
+    paths are relative to the repository's root. Then the import roots of the repository's other projects follow, and
+    the root itself.
     """
     roots = _roots(tree)
     if not isinstance(tree, Subtree):

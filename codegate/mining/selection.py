@@ -80,7 +80,7 @@ def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
 def corrected_by(problem: Problem, others: Iterable[Problem]) -> str:
     """Return the id of a later problem that overturns ``problem``.
 
-    The project has then corrected the fix of ``problem``. Return "" if there is no such problem.
+    The project has then corrected the fix of ``problem``. Return "" if no problem does.
     """
     tests = set(map(function_of, problem.tests.FAIL_TO_PASS))
     for other in others:

@@ -126,8 +126,8 @@ def reject_by_text(unit: MergedChange, bug: BugScore, *, fixes_only: bool = True
 def reverted_commits(units: Iterable[MergedChange]) -> dict[str, str]:
     """Return commits that a later change reverts or calls faulty.
 
-    The result maps each commit to the later one. Such a commit makes no problem, because a correct solution may fail
-    its tests.
+    The result maps each commit to the later one. A commit in the result makes no problem, because a correct solution
+    may fail its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}

@@ -166,7 +166,7 @@ def builds_of_own_recipe(
 ) -> RecordedBuilds:
     """Return the builds of a recipe that the project wrote.
 
-    ``known`` are builds of the suite that is refreshed; those of the same recipe are used. ``path`` is the folder that
+    ``known`` are builds of the suite that is refreshed; builds of the same recipe are used. ``path`` is the folder that
     is mined; empty: all of the repository.
     """
     same = [one for one in known if one.recipe.identity == recipe.identity]

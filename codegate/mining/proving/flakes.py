@@ -108,7 +108,7 @@ def find_causes(
     """Return the known causes of flakiness, by test.
 
     The results of the ``flaky`` tests differ between ``first`` and the ``varied`` runs, all of which are without the
-    fix, or all with it. ``run`` makes another such run.
+    fix, or all with it. ``run`` makes another run of that kind.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -164,7 +164,8 @@ def _differs(test: str, first: TestReport, other: TestReport) -> bool:
 def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
     """Return quarantined tests, by the state in which they vary.
 
-    ``before``: they vary between runs without the fix; ``after``: between runs with it. ``reports`` has these runs.
+    Tests under ``before`` vary between runs without the fix, tests under ``after`` between runs with it. ``reports``
+    has these runs.
     """
     found: dict[str, list[str]] = {state: [] for state in reports}
     for entry in outcomes.quarantined:

@@ -92,7 +92,7 @@ def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> It
 
     Up to ``changes`` of them each lack one change, spread evenly over the fix. If these are fewer than ``statements``,
     further ones each lack one added statement. Comments, imports and names that another part of the fix uses are never
-    left out, and the rest always parses.
+    left out. A partial fix always parses.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]

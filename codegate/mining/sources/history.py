@@ -191,7 +191,7 @@ class CommitGraph:
     def merge(self, starts: Iterable[str]) -> list[str]:
         """Mark commits and their ancestors as merged.
 
-        Return those that were not marked before, the newest first.
+        Return the newly marked commits, the newest first.
         """
         found: list[str] = []
         queue = [start for start in starts if start not in self._merged]
@@ -255,9 +255,9 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
     """Yield a draft for each non-root commit, oldest first.
 
     ``commits`` are a line of first parents. If a commit merges a long-lived branch, or a branch into which pull
-    requests were merged, the drafts of that branch's commits come first. Its changes were made one by one, and such a
-    merge is no change itself unless it is a pull request too. ``passed`` are commits of long-lived branches; ``depth``
-    counts branches merged into branches.
+    requests were merged, the drafts of that branch's commits come first. That branch's changes were made one by one, so
+    its merge is no change itself, unless it is a pull request too. ``passed`` are commits of long-lived branches;
+    ``depth`` counts branches merged into branches.
     """
     for commit in commits:
         record = graph.record(commit)

@@ -157,8 +157,8 @@ def closed_issues(text: str, name: str) -> tuple[int, ...]:
     """Return the numbers of issues that ``text`` closes, in order.
 
     Closing words are those of GitHub and GitLab: ``close``, ``fix``, ``resolve`` and their forms, with or without a
-    colon, before ``#1``, ``GH-1``, ``owner/repo#1``, an issue's address, or a list of these. An issue of a repository
-    that is not called ``name`` does not count; forks keep the name and change the owner.
+    colon. They stand before ``#1``, ``GH-1``, ``owner/repo#1``, an issue's address, or a list of these. An issue of a
+    repository that is not called ``name`` does not count; forks keep the name and change the owner.
     """
     text = _COMMENT.sub(" ", text[:_MAX_TEXT])
     issues: dict[int, None] = {}
