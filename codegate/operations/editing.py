@@ -88,9 +88,9 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
     """Record which problems a maintainer drops or keeps.
 
-    ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``: it stays in the suite, but runs and
-    ``validate`` leave it out, and mining gives its commit and its id to no other problem. Its quarantine is kept,
-    because the drop may be taken back.
+    ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``. It stays in the suite, but runs and
+    ``validate`` leave it out. Mining gives its commit and its id to no other problem. Its quarantine is kept, because
+    the drop may be taken back.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -73,7 +73,8 @@ class Repository:
 def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
     """Return a repository's properties; None if it is not git's.
 
-    ``path`` is the folder of the project in it; ``sandbox`` is where the proposed recipes have to run.
+    ``path`` is the folder of the project in it; UsageError if HEAD lacks it. ``sandbox`` is where the proposed recipes
+    have to run.
     """
     try:
         shallow = git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"

@@ -133,7 +133,7 @@ class Project:
 def rules_from(commit: str, places: Places) -> Iterator[Project]:
     """Yield the project as configured at ``commit``, with its baseline.
 
-    The candidates are those of the work tree.
+    Only the candidates come from the work tree.
     """
     try:
         found = git(places.workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
@@ -165,9 +165,9 @@ def check_same_rules(manifest: RunManifest, project: Project) -> None:
 def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
     """Return the project that a gate decides on.
 
-    The candidates are the workspace's. All other settings are those of the commit ``base``, or the workspace's if it is
-    None. ``scratch`` is an empty folder, into which files of the commit are written. Unless ``needs_candidates``, a
-    project may have no candidates.
+    The candidates are the workspace's. All other settings come from the commit ``base``, or from the workspace if
+    ``base`` is None. ``scratch`` is an empty folder, into which files of the commit are written. Unless
+    ``needs_candidates``, a project may have no candidates.
 
     Raises:
         UsageError: something is missing or broken, or leads out of the workspace.
@@ -228,8 +228,8 @@ def _changed(
 ) -> tuple[str, ...]:
     """Return what a pull request changes in suite and configuration.
 
-    These are the folder ``suite``, if HEAD and the commit ``base`` differ in it, and the file ``config`` with the keys
-    in which ``rules`` (the base's configuration) and ``proposed`` (the work tree's) differ.
+    The result has the folder ``suite``, if HEAD and the commit ``base`` differ in it. It also has the file ``config``
+    with the keys in which ``rules`` (the base's configuration) and ``proposed`` (the work tree's) differ.
     """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
     names = Config.model_fields.keys() - {"candidates", "prices"} if rules is not None else ()
@@ -273,7 +273,7 @@ def _settings(
 
     ``rules`` is the base commit's configuration (None if it has none), ``proposed`` the work tree's. Prices come from
     ``known`` (those in the base, by model), then from ``rules``, then from ``proposed``. ``foreign``: a pull request
-    chose the candidates. Then it can lower neither known prices nor list prices, and the candidates lose their names,
+    chose the candidates. Then it can lower neither known prices nor list prices. The candidates also lose their names,
     which could pass the suite's answers off as a model.
     """
     prices = {**(rules.prices if rules else {}), **known}
@@ -293,7 +293,7 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a candidate with prices that no pull request lowers.
 
-    They are those in ``known``, by model, else the list prices, else the candidate's own.
+    They are the prices in ``known``, by model, else the list prices, else the candidate's own.
     """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}

@@ -163,7 +163,8 @@ def validate(
 
     The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
     where the suite says. ``rounds`` is the number of runs with and without the fix, ``jobs`` that of sandboxes at once.
-    ``waiting`` is called every second with three arguments: problems done, all problems, and those under way.
+    ``waiting`` is called every second with three arguments: problems done, all problems, and a text on the problems
+    under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
