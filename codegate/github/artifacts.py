@@ -189,7 +189,7 @@ WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
 class Untrusted(UsageError):
     """An artifact was not uploaded by a trusted run.
 
-    A trusted run is one of the baseline's workflow on the default branch.
+    A trusted run is a run of the baseline's workflow on the default branch.
     """
 
 
@@ -249,7 +249,7 @@ def check_workflow_run(
 ) -> None:
     """Raise Untrusted unless a trusted run uploaded the artifact.
 
-    A trusted run is one of the file ``workflow`` on ``branch`` that a member started and that ended with one of
+    A trusted run is a run of the file ``workflow`` on ``branch`` that a member started and that ended with one of
     ``conclusions``. Its commit must still be on the branch.
     """
     number = check_origin(artifact, branch).id

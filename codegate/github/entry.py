@@ -192,8 +192,8 @@ def _publish(result: Result, job: Job) -> None:
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
     """Raise NotGated if a candidate's API key is missing.
 
-    It is for pull requests that often get no secrets, such as those of forks. A server over plain http needs no key: it
-    is on this machine or at a private address, and the base commit's configuration names it.
+    It is for pull requests that often get no secrets, such as forks' pull requests. A server over plain http needs no
+    key: it is on this machine or at a private address, and the base commit's configuration names it.
     """
     for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
         if not spec.calls_a_model or (spec.base_url or "").startswith("http://"):
@@ -271,11 +271,11 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
 def run_in_child() -> None:
     """Fork; return in the child, and wait in the parent.
 
-    The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and process 1 has
-    to reap orphans. The parent passes SIGINT and SIGTERM on to the child and exits with the child's exit code, or with
-    128 + n if signal n killed the child. If the child has not ended seven seconds after such a signal, the parent kills
-    it: the runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before
-    the fork and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
+    The parent is process 1, which has to reap orphans. The kernel takes no default action for a signal to it, so a
+    second cancel could not end it. The parent passes SIGINT and SIGTERM on to the child. It exits with the child's exit
+    code, or with 128 + n if signal n killed the child. Seven seconds after a signal the parent kills the child: the
+    runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before the fork
+    and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()

@@ -228,9 +228,10 @@ def with_merged_base(event: Event, repository: Path) -> Event:
     """Return the event with the base that GitHub merged into.
 
     GitHub makes a pull request's merge commit on the tip of its base branch; the payload's base can be weeks older. If
-    the author could have made the merge commit, the payload's base is kept. The commit is GitHub's if all of this
-    holds: the runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step can set), it is checked
-    out, and it merges the head into a commit that has the payload's base and is on the fetched base branch.
+    the pull request's author could have made the merge commit, the payload's base is kept. The commit is certainly
+    GitHub's if three things hold. The runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step
+    can set). It is checked out. It merges the head into a commit of the fetched base branch that has the payload's
+    base.
     """
     pull = event.pull
     if pull is None or event.name not in _BY_PROPOSAL or event.ref != f"refs/pull/{pull.number}/merge":

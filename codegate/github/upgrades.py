@@ -79,10 +79,10 @@ def _propose(github: GitHub, upgrade: Upgrade, text: str, path: str, base: str, 
 def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commit: str, *, renew: bool) -> bool:
     """Commit ``text`` to ``branch``; return False if people edited it.
 
-    The message names the commit's tree: a commit with another tree was written, amended or rebased by a person. The
-    author proves nothing, because the token may be a person's. The branch is moved in one step, because GitHub closes a
-    pull request whose branch has no commit of its own. A branch that already holds the text stays as it is, because a
-    gate costs money; with ``renew`` it is moved all the same.
+    The commit's message names its tree. A commit with another tree was therefore written, amended or rebased by a
+    person. Its author proves nothing, because the token may be a person's. The branch is moved in one step, because
+    GitHub closes a pull request whose branch has no commit of its own. A branch that already holds the text stays as it
+    is, because a gate costs money; with ``renew`` it is moved all the same.
     """
     ref, head, commits = f"heads/{branch}", "", github.repo("git/commits")
     with contextlib.suppress(NotFound):

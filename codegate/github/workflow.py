@@ -104,7 +104,7 @@ class _Lines(io.TextIOBase):
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs, in order; nothing outside a workflow."""
+    """Set the step's outputs; outside a workflow, do nothing."""
     path = environment.get("GITHUB_OUTPUT")
     if not path:
         return
