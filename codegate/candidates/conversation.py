@@ -106,7 +106,8 @@ class AgentPrompt(Strict):
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
         """Return the prompt with only the lines common to both.
 
-        If only one of them has tools, it is returned: the attempts of the other ended before they offered any.
+        If only one prompt has tools, that prompt is returned: the attempts behind the other one ended before they
+        offered tools.
         """
         mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
         if mine != theirs:

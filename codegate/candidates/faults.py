@@ -184,8 +184,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 def limit_reset(headers: Mapping[str, str]) -> float:
     """Return the seconds until a used-up rate limit resets.
 
-    At most a minute; 0 if no limit is used up. ``x-ratelimit-remaining-requests: 0`` goes with
-    ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and ``anthropic-ratelimit-requests-remaining: 0`` with
+    At most a minute; 0 if no limit is used up. OpenAI sends ``x-ratelimit-remaining-requests: 0`` with
+    ``x-ratelimit-reset-requests: 1m2.5s``. Anthropic sends ``anthropic-ratelimit-requests-remaining: 0`` with
     ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
     """
     resets = (

@@ -58,7 +58,7 @@ class HarnessFile(Strict):
 class Harness(Strict):
     """An agent's own files, hooks and helper models.
 
-    The files replace those at the same paths in a problem's base tree.
+    The files replace files at the same paths in a problem's base tree.
     """
 
     folder: _Path = Field(default=".", description="Folder that stands for the top of a problem's tree.")

@@ -48,7 +48,7 @@ class LongPromptPrices(_Amounts):
 class Prices(_Amounts):
     """US dollars per million tokens of one model.
 
-    ``input`` is the price of uncached input tokens, ``cache_read`` that of cached ones; default: the same as ``input``.
+    ``input`` is the price of uncached input tokens. ``cache_read`` is the price of cached ones, by default the same.
     """
 
     long_prompts: LongPromptPrices | None = Field(
@@ -82,8 +82,8 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
 
     It is unknown if a count or a price is. Counts of cached tokens must be known only if they have a price of their
-    own. Tokens of helpers have the helpers' prices. The sum of several calls is priced as one long request if it has as
-    many tokens as one, so that its cost is an upper bound.
+    own. Tokens of helpers have the helpers' prices. If several calls together have as many tokens as one long request,
+    they get its prices, so that the cost is an upper bound.
     """
     if prices is not None and usage.helpers:
         each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]

@@ -174,8 +174,8 @@ def transcript_line(
 ) -> bytes:
     """Return a transcript line from which a conversation is replayed.
 
-    It has no line break. Usage and time are totals of the conversation; in the line the last answer has them, the
-    others have zeros.
+    It has no line break. Usage and time are totals of the conversation: in the line, the last answer has them, and
+    earlier answers have zeros.
 
     Args:
         key: problem and sample.

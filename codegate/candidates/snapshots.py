@@ -28,9 +28,9 @@ _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 def check_snapshot(spec: CandidateSpec, listed: Iterable[ListedModel] = ()) -> None:
     """Raise UsageError if a model's name is a floating alias.
 
-    A name floats if it contains ``latest``. At the providers' own addresses it also floats if the price table or
-    ``listed``, the provider's list of models, has a dated form of it; the remedy names this form. At another
-    ``base_url`` the name stands for the server's model.
+    A name floats if it contains ``latest``. At the providers' own addresses it also floats if a dated form of it is in
+    the price table or in ``listed``, the provider's list of models. The remedy names this form. At another ``base_url``
+    the name stands for the server's model.
     """
     if not spec.calls_a_model:
         return
@@ -93,8 +93,8 @@ def successor(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ListedModel
     """Return the newest model of the same family, or None.
 
     The family of a name is its words without numbers: gpt and mini. A model in ``listed``, the provider's list, is
-    newer if its day is later or, without days, the numbers in its name are higher. Models with floating names, and
-    models that end before this one, are ignored.
+    newer if its day is later or, without days, the numbers in its name are higher. Models with floating names are
+    ignored, and models that end before the candidate's.
     """
     models = tuple(listed)
     now = find_listed_model(spec, models) or ListedModel(id=spec.model)
@@ -136,8 +136,8 @@ def _outlasts(one: ListedModel, other: ListedModel) -> bool:
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     """Raise ProviderError if another model than the pinned one answered.
 
-    Checked are names with a date at the providers' own addresses, and candidates with a ``snapshot``. Otherwise any
-    name is accepted, and recorded with the answer. The fault is ``model_mismatch`` for another snapshot. An answer
+    Names with a date are checked at the providers' own addresses, and so are candidates with a ``snapshot``. Otherwise
+    any name is accepted, and recorded with the answer. Another snapshot is the fault ``model_mismatch``. An answer
     without a model name is an error too.
     """
     if not spec.calls_a_model:

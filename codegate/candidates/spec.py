@@ -292,8 +292,8 @@ class CandidateSpec(Strict):
         """Return whether the candidate's address may be sent its key.
 
         A provider's usual key may always go to the provider's own address, without further headers or parameters.
-        Otherwise the ``destination`` must equal that of one of ``named``, the user's own candidates: this candidate may
-        have been written by a pull request, or come from a run's folder or a baseline.
+        Otherwise one of ``named``, the user's own candidates, must have an equal ``destination``. The reason: this
+        candidate may come from a pull request, a run's folder or a baseline.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True

@@ -26,9 +26,10 @@ def classify_failure(
     """Return the failure class and a line of evidence.
 
     Causes that stopped the run come first (interference, limits, a file that cannot be imported). Then come failed
-    tests: if all of them carry the same marker (``edge_case``, ``temporal``, ``performance``), that is the class, else
-    the exception of the first one decides. Last come tests that did not run to their end. ``failing`` are the
-    ``expected`` tests that did not pass; it is empty if all passed in a run that was disturbed or reached a limit.
+    tests. If all of them carry the same marker (``edge_case``, ``temporal``, ``performance``), the marker is the class.
+    Otherwise the exception of the first failed test decides. Last come tests that did not run to their end. ``failing``
+    are the ``expected`` tests that did not pass; it is empty if all passed in a run that was disturbed or reached a
+    limit.
     """
     if report.tampering:
         return "tampering", report.tampering

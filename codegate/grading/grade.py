@@ -112,8 +112,8 @@ class Grade(Strict):
         peak_memory_bytes: largest resident size of a test process.
         output: the last part of the test output, for people; untrusted text.
         suspicious: signs in the patch of an attempt to fool the grader: evidence for people, no ground for a verdict.
-        controlled: each fail-to-pass test of a resolving patch also ran with a wrong expectation, and failed then;
-            False if some test has no such control, so that a forged pass is easier; None: there was nothing to control.
+        controlled: each fail-to-pass test of a resolving patch also ran with a wrong expectation, and failed then.
+            False: some test has no such control, so a forged pass is easier. None: there was nothing to control.
         behaviour: unusual actions of the code under test; None when no test process ran.
     """
 

@@ -43,8 +43,8 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     """Return the grade of ``patch``, a unified diff, on ``base``.
 
     The patch is applied and compiled. Then the hidden tests run once, together with copies in which a value is changed
-    and which have to fail. If all tests pass, those without copies run a second time, with a changed value. The patch
-    is untrusted text.
+    and which have to fail. If all tests pass, the tests without copies run a second time, with a changed value. The
+    patch is untrusted text.
 
     Raises:
         SandboxError: the sandbox or its daemon failed, so there is no grade.
@@ -153,8 +153,8 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
 
     A Python file that the compiler cannot finish within the sandbox's limits counts as an error. An error does not
     count if the file did not compile in ``base`` either. A JavaScript or TypeScript file counts only if it compiled in
-    ``base``, because only the project's own tools know what they accept; such files are not linted. ``new_modules`` are
-    the top-level modules that ``changes`` add.
+    ``base``, because only the project's own tools know what they accept. These files are not linted. ``new_modules``
+    are the top-level modules that ``changes`` add.
 
     Raises:
         FilesRefused: the changed files do not fit into the sandbox.
@@ -215,8 +215,9 @@ def _run_copies(
 ) -> tuple[TestReport, list[str], bool]:
     """Run the hidden tests beside altered copies.
 
-    Return the tests' report, the tests with a copy that wrongly passed, and whether every fail-to-pass test has a
-    control that a patch cannot tell from the original. ``outdated`` are the base's files that the patch would change.
+    Return the tests' report, the tests with a copy that wrongly passed, and a flag. The flag says whether every
+    fail-to-pass test has a control that a patch cannot tell from the original. ``outdated`` are the base's files that
+    the patch would change.
     """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
     # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.

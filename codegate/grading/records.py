@@ -52,7 +52,7 @@ class Phase(Record):
 
     Attributes:
         receipts: the tokens that marks sent in it (see ``controls/copies.py``).
-        text: of a copy or a test with copies, the runner's description of its failure, which the output lacks.
+        text: the runner's description of the failure of a copy, or of a test with copies; the output lacks it.
     """
 
     kind: Literal["phase"]

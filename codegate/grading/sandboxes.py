@@ -327,8 +327,8 @@ def manifest_key(environment: EnvironmentManifest) -> tuple[str, ...]:
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:
     """Return a problem's limits in the sandbox's units.
 
-    Half of the lifetime may pass while a started sandbox waits for its use. The other half is for the tests, and for
-    set-up and inspection around them.
+    Half of the lifetime may pass while a started sandbox waits for its use. The other half is for set-up, tests and
+    inspection.
     """
     return SandboxLimits(
         lifetime_seconds=2 * (limits.seconds + _GRACE_SECONDS),

@@ -43,8 +43,8 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
     """Count a model's own tests that pass with its ``patch``.
 
-    Tests among these that fail without the patch are counted too. No hidden test is in the sandboxes. A test whose file
-    cannot be loaded without the patch fails without it.
+    Tests among these that fail without the patch are counted too. No hidden test is in the sandboxes. Without the
+    patch, a test fails too if its file cannot be loaded.
 
     Raises:
         PatchError: ``patch`` or ``tests`` does not apply to ``base``.

@@ -75,9 +75,9 @@ class EditableTest(Strict):
         name: the test's name in the runner's ids, without file and parameters; ``HOLE`` stands for parts known only at
             run time.
         span: start and end in bytes, decorators and annotations included.
-        word: where to insert a random word into the test's name (a byte), and the text to insert, in which ``$word$``
-            stands for the word.
-        marks: where to insert marks (bytes), and the text of each: a call of ``$mark$`` with ``$token$``.
+        word: a byte position in the test's name, and the text to insert there, in which ``$word$`` stands for a random
+            word.
+        marks: the byte position and the text of each mark to insert: a call of ``$mark$`` with ``$token$``.
         sites: places that have replacements.
         alone: the file cannot hold copies of the test.
     """
@@ -330,7 +330,7 @@ def _core(place: int) -> int:
 def _words(body: str, words: Sequence[str]) -> list[str]:
     """Return copies of ``body`` with other last words.
 
-    The words come from ``words``. Empty if the last word of ``body`` is not one of them.
+    The words come from ``words``. Empty if ``words`` lacks the last word of ``body``.
     """
     own = list(_WORD.finditer(body))
     if not own or (last := own[-1])[0].lower() not in words:

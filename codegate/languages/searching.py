@@ -59,8 +59,8 @@ def search_tests(
     """Return the tests in test files as JSON lines.
 
     Each line is a ``codegate.languages.controls.EditableTest``. Tests that cannot be parsed are left out; a runner
-    without a ``TestSyntax`` has none. ``older`` are versions of the files that the author of a patch may know; those of
-    more than 1 MiB are ignored.
+    without a ``TestSyntax`` has none. ``older`` are versions of the files that the author of a patch may know; versions
+    of more than 1 MiB are ignored.
 
     Raises:
         SearchError: a file has more than 1 MiB, or the search exceeded its limit of CPU time or 2 GiB of memory.

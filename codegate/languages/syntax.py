@@ -37,7 +37,7 @@ def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
     """Return the root of a text's syntax tree.
 
     Syntax errors become ``ERROR`` nodes. A text that takes more than ``seconds`` of CPU time counts as empty, because
-    error recovery is quadratic for some texts; a megabyte usually takes a tenth of a second. The last step, at the end
+    error recovery is quadratic for some texts. A megabyte usually takes a tenth of a second. The last step, at the end
     of the text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
@@ -134,8 +134,8 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
     """Yield each named node with the ``opening`` ancestors around it.
 
-    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty such ancestors are
-    left out.
+    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty of these ancestors
+    are left out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:

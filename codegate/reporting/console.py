@@ -51,7 +51,7 @@ def inert(text: str) -> str:
     """Return ``text`` without commands that CI systems would run.
 
     GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere. A line may be wrapped anywhere,
-    so two colons, and such brackets, are always separated.
+    so two colons, and ``##[``, are always separated.
     """
     return re.sub(r":(?=:)", ": ", text).replace("##[", "# #[")
 

@@ -103,7 +103,7 @@ def chart_point(at: float, rate: Estimate, words: str, name: str = "", *, new: b
     """Return the chart point of ``rate``, None if unknown.
 
     ``at`` is the horizontal position, as a share of the chart's width; the top of the chart is 100 %. ``words``,
-    ``name`` and ``new`` are those of the ``Point``.
+    ``name`` and ``new`` are fields of the ``Point``.
     """
     if rate.value is None or rate.low is None or rate.high is None:
         return None

@@ -73,7 +73,7 @@ def problem_view(
 ) -> ProblemView:
     """Return one problem's row, with its attempts and long texts.
 
-    ``columns`` are the candidates with their runs. ``outcomes`` has, for each of them, the outcomes by problem.
+    ``columns`` are the candidates with their runs. ``outcomes`` has, for each candidate, the outcomes by problem.
     ``room`` limits patches and outputs, ``talk`` conversations.
     """
     reasons = [

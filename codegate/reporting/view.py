@@ -56,7 +56,7 @@ class TranscriptMessage:
 class BehaviourView:
     """What the tested code tried to do, such as connections.
 
-    If ``watched`` is false, actions inside the process were not counted: only those that the sandbox saw are known.
+    If ``watched`` is false, actions inside the process were not counted. Only actions that the sandbox saw are known.
     """
 
     watched: bool

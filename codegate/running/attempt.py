@@ -178,7 +178,8 @@ class Attempts:
 
     Attributes:
         base: returns the base tree of a problem, by its id.
-        limit: the limit of calls that stopped an attempt which had lost answers to faults; None: no such attempt.
+        limit: the error of a limit that stopped an attempt after faults had lost its answers; None: no attempt was
+            stopped so.
     """
 
     def __init__(

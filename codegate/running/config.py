@@ -183,7 +183,7 @@ class Config(RunLimits):
     gate: GatePolicy = GatePolicy()
 
     def run_options(self, **own: Any) -> RunOptions:
-        """Return a run's options: ``own``, or the configuration's if None."""
+        """Return the configuration's run options, overridden by ``own`` if set."""
         given = {name: value for name, value in own.items() if value is not None}
         options: dict[str, Any] = {
             "models": self.concurrency.models,
@@ -275,7 +275,7 @@ def with_user_prices(
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
 
-    These are the prices of a candidate with the same model, else those in ``prices``, else list prices. Prices in the
+    These are the prices of a candidate with the same model, else prices in ``prices``, else list prices. Prices in the
     baseline file are ignored.
     """
     same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
@@ -309,7 +309,7 @@ def parent_config_hint() -> str:
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
     """Read the configuration; return it with its folder.
 
-    ``candidates`` replace those of the file. With ``candidates`` and without ``path``, no file is read.
+    ``candidates`` replace the file's. If they are given and ``path`` is not, no file is read.
     """
     if path is None and candidates:
         return Config(candidates=with_prices(candidates, {})), Path()

@@ -31,10 +31,10 @@ def open_pinned(
 ) -> CandidateSpec | None:
     """Return the pinned candidate, its provider opened for fresh samples.
 
-    The provider is added to ``providers``. Returns None if the gate takes no fresh samples. Returns None too if the
-    candidate cannot be called, and announces the reason. A baseline file must not decide where an API key is sent: an
-    address or key source of its own is used only if one of ``candidates`` that sends an API key has the same.
-    ``keyless`` has ``CandidateSpec.key()`` of those that send none. Prices in the file are ignored.
+    The provider is added to ``providers``. Returns None if the gate takes no fresh samples, or if the candidate cannot
+    be called, which is announced with the reason. A baseline file must not decide where an API key is sent. So its own
+    address or key source is used only if a candidate in ``candidates`` that sends an API key has the same. ``keyless``
+    has ``CandidateSpec.key()`` of candidates that send none. Prices in the file are ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)

@@ -42,7 +42,7 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade, failing by why the answer ended.
+    """Return the grade, with the answer's ending as failure class.
 
     For example, an incomplete patch of a truncated answer fails as truncated.
     """
@@ -148,8 +148,8 @@ def changes_of(base: Tree, patch: str) -> Changes | None:
 def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
     """Return the share (0-1) of the fix's lines in ``changes``.
 
-    Only distinctive added lines count: those with at least 12 characters without blanks that the file in ``base``
-    lacks. None if the fix has fewer than five of them, or ``changes`` is None.
+    Only distinctive added lines count. They have at least 12 characters without blanks, and the file in ``base`` lacks
+    them. None if the fix has fewer than five of them, or ``changes`` is None.
     """
     return _share(base, fix, _added(base, changes)) if changes is not None else None
 

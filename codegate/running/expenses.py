@@ -26,8 +26,8 @@ ASSUMED_OUTPUT: Final = 2_000
 class SampleExpense:
     """Averages of one sample, measured in earlier runs.
 
-    ``model_seconds`` includes the time of tools. If ``own`` is false, the samples are those of other candidates with
-    the same solver.
+    ``model_seconds`` includes the time of tools. If ``own`` is false, other candidates with the same solver made the
+    samples.
     """
 
     problems: int
@@ -56,7 +56,7 @@ class SampleExpense:
 def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
     """Return what a candidate's sample takes on average.
 
-    If it has no samples in ``runs``, those of candidates with the same solver are used.
+    If it has no samples in ``runs``, samples of candidates with the same solver are used.
     """
     alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
     every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]

@@ -222,7 +222,7 @@ class Journal:
     def spent_this_month(self) -> Spending:
         """Return what other runs spent this month.
 
-        These are the runs in folders beside this one that began in this month (UTC). A shared run counts once, even if
+        They are the runs in folders beside this run's that began in this month (UTC). A shared run counts once, even if
         both its shards and the merged run are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()

@@ -80,8 +80,8 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
     """Write a run's predictions into its folder, as attempts.
 
     Existing attempts stay. Missing and unused answers are announced. A problem without an answer gets an empty one,
-    which fails as ``no_patch``. Raises UsageError if the answers in the run's folder are missing, or differ from those
-    that the run was planned with.
+    which fails as ``no_patch``. Raises UsageError if the run's folder lacks answers that the run was planned with, or
+    has other ones.
     """
     wanted = [
         (candidate, problem, sample)

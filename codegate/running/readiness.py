@@ -136,8 +136,8 @@ def check_soundness(
 ) -> dict[str, Fault]:
     """Record which problems can be graded here; return faults.
 
-    A problem is sound if the reference fix passes and the unchanged tree fails. The faults, by problem id, are those
-    that prevented a check. ``checked`` is called with two numbers: checked problems and all to check.
+    A problem is sound if the reference fix passes and the unchanged tree fails. The returned faults prevented checks;
+    they are by problem id. ``checked`` is called with two numbers: checked problems and all to check.
 
     Raises:
         CallLimitReached: no time is left; the problems found sound so far are recorded.

@@ -40,10 +40,10 @@ def execute(
 ) -> Run:
     """Execute the rest of a run; return the run.
 
-    Graded outcomes are kept. A run with several planned comparisons makes the samples of one before those of the next.
-    Candidates whose keys ``settled`` returns get no more samples; samples lost to faults are repeated before the next
-    comparison. ``probe``: first run one problem of each candidate that calls a model and has no answer yet. ``pilot``:
-    make one sample of this many problems, then stop.
+    Graded outcomes are kept. A run with several planned comparisons makes all samples of a comparison before it begins
+    the next. Candidates whose keys ``settled`` returns get no more samples; samples lost to faults are repeated before
+    the next comparison. ``probe``: first run one problem of each candidate that calls a model and has no answer yet.
+    ``pilot``: make one sample of this many problems, then stop.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
@@ -151,7 +151,7 @@ class _Execution:
         """Run up to three jobs of each candidate without answers.
 
         A second and a third job follow while a limit truncates the candidate's answers. Candidates whose keys ``over``
-        returns, and those probed before, are left out.
+        returns, and candidates probed before, are left out.
 
         Raises:
             UsageError: a request was declined, or a limit truncated every answer; the message names the remedy.

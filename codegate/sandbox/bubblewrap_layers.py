@@ -296,7 +296,7 @@ def unpacked_folder(layer: Layer, bubblewrap: str) -> Path:
 def _sizes(layer: Layer) -> dict[str, int]:
     """Return how many bytes each folder's copy takes.
 
-    The keys are those of ``PARTS``. A tmpfs uses whole pages.
+    The result has the keys of ``PARTS``. A tmpfs uses whole pages.
     """
     sizes = dict.fromkeys(PARTS, 0)
     for member, _ in read_layer(layer):

@@ -96,15 +96,15 @@ class Command:
     """A command to run in the workspace.
 
     Attributes:
-        argv: program and arguments; no shell is involved. ``{python}`` (the supervisor's interpreter),
-            ``{interpreter}`` (the project's own where a recorded build has one, else the same), ``{tools}`` (folder
-            with ``ruff``) and ``{workspace}``, each as a whole argument, are replaced by the sandbox's own paths.
+        argv: program and arguments; no shell is involved. An argument that is one of these is replaced by a path in the
+            sandbox: ``{python}`` (the supervisor's interpreter), ``{interpreter}`` (the project's own if a recorded
+            build has one, else the supervisor's), ``{tools}`` (folder with ``ruff``), ``{workspace}``.
         stdin: the program's whole standard input.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
         output_bytes: cap for standard output and for standard error, each.
-        records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``;
-            what the program writes to it comes back as ``Completed.records``.
+        records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``; what the
+            program writes to it comes back as ``Completed.records``.
         relay: serves, on the host, the command's connections to some ports of 127.0.0.1; None: nothing listens there.
     """
 

@@ -211,8 +211,8 @@ def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]
 def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     """Yield the archive's entries of one folder, named below ``root``.
 
-    ``members`` are the tar entries of the folder. Those at or below the paths ``left_out`` are skipped. The skipped
-    bytes go to the file ``spare``, because a later entry may be a hard link to one of these files.
+    ``members`` are the tar entries of the folder. Entries at or below the paths ``left_out`` are skipped. Their bytes
+    go to the file ``spare``, because a later entry may be a hard link to a skipped file.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them

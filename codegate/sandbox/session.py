@@ -135,7 +135,7 @@ def scope_of(
 
 
 class SandboxSession(Sandbox):
-    """A ``Sandbox`` that its supervisor's stream controls.
+    """A ``Sandbox`` driven over the stream to its supervisor.
 
     Raises:
         SandboxError: the supervisor did not start, or its Python is too old.

@@ -65,7 +65,7 @@ def supervisor_source() -> bytes:
 
 @cache
 def supervisor_program() -> bytes:
-    """Return the supervisor's byte code and source, for ``BOOTSTRAP``."""
+    """Return the supervisor's byte code and source, which ``BOOTSTRAP`` reads."""
     source = supervisor_source()
     code = marshal.dumps(compile(source, "supervisor", "exec", dont_inherit=True))
     parts = (importlib.util.MAGIC_NUMBER + code, source)

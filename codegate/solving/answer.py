@@ -49,7 +49,7 @@ def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[Droppe
 def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath]) -> AnswerPatches:
     """Return the patches of an answer's ``changes``.
 
-    ``dropped`` are the paths that are not graded; those with the reason ``test`` become the test patch. Links that lead
+    ``dropped`` are the paths that are not graded; paths with the reason ``test`` become the test patch. Links that lead
     out of the tree are in no patch. If the patch is over its limit, its largest files are dropped. A test patch over
     the limit is dropped whole.
     """
@@ -77,7 +77,7 @@ def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath])
 def paths_to_drop(sizes: Mapping[str, int], most: int) -> list[str]:
     """Return the largest files to drop, until the rest fits.
 
-    ``sizes`` has all files' bytes by path. The rest may have ``most`` bytes.
+    ``sizes`` has the bytes of all files by path. Without the returned files, they have at most ``most`` bytes.
     """
     left, dropped = sum(sizes.values()), []
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):

@@ -59,7 +59,7 @@ def show_context(problem: Problem, base: Tree, most: int | None) -> str:
     """Return a prompt's text about a problem's base tree.
 
     It lists the files, then shows in blocks the source files that fit the statement best, and after them the public
-    tests. ``most`` limits its characters, of which the list gets a quarter; None: no limit.
+    tests. ``most`` limits the text's characters; the list gets a quarter of them. None: no limit.
     """
     if most is None:
         return _context(problem, base, BUDGET, None)

@@ -160,7 +160,7 @@ def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bo
 def tree_with_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
     """Return ``base`` with the candidate's harness files.
 
-    Other harness files are removed; those that the fix or hidden tests change stay.
+    Other harness files are removed, except files that the fix or hidden tests change.
     """
     files = {path: file for path, file in base.items() if not is_harness_path(path, candidate, problem)}
     folders = {folder for path in files for folder in parent_folders(path)}

@@ -40,7 +40,7 @@ def single_shot(
 ) -> Attempt:
     """Solve a problem by one model call; return the attempt.
 
-    Edits in a refusal are ignored. Those in a truncated answer count if all are complete. ``call`` makes the call, with
+    Edits in a refusal are ignored. Edits in a truncated answer count if all are complete. ``call`` makes the call, with
     retries and limits; ``show`` returns what the prompt shows of the base tree.
     """
     messages = first_request(problem, base, candidate, show)

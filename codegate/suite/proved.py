@@ -85,7 +85,7 @@ def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to ``proved.json``, replacing one of its place."""
+    """Add a proof to ``proved.json``, replacing the place's older one."""
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
@@ -94,8 +94,9 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the places where every active problem was proved.
 
-    A place is a kind of sandbox with its base images; interpreters are added. ``here`` is this machine's place. If the
-    suite was proved here too, places whose packages or minor Python versions differ are left out.
+    A place is a kind of sandbox with its base images; the returned ones have the interpreters, too. ``here`` is this
+    machine's place. If the suite was proved here too, places whose packages or minor Python versions differ are left
+    out.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

@@ -147,7 +147,7 @@ def is_exact(sections: list[Section], base: Tree, depth: int) -> bool:
 def repair_patch(patch: str, sections: list[Section], base: Tree, depth: int) -> bytes:
     """Return the patch with correct headers, line ends and encoding.
 
-    Line counts and numbers are computed from the hunks' lines; line ends and encoding are those of the patched files.
+    Line counts and numbers are computed from the hunks' lines. Line ends and encoding are taken from the patched files.
     ``depth`` is git's ``-p``.
 
     Raises:

@@ -47,7 +47,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
     """Return the repository of the suite's base commits.
 
     Any ``repository`` is accepted, because a person named it. Without it, the suite may name the repository around its
-    folder, or one below its parent folder. That one must hold all of its objects itself.
+    folder, or one below its parent folder. A repository that the suite names must hold all of its objects itself.
 
     Raises:
         UsageError: there is none, or the suite may not name it.

@@ -210,7 +210,7 @@ class Copies:
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return, by test id, the tokens of its own marks.
+        """Return the tokens of each test's own marks, by id.
 
         ``tests`` has the phases of each test, with tokens. Some runners report a token with another test than its own.
         """

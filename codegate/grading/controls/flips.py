@@ -119,9 +119,9 @@ def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies
 def _unfit(problem: Problem, real: SeparatedRun, unfixed: TestReport) -> set[str]:
     """Return the test files that cannot be marked.
 
-    A file cannot be marked if it does not load with marks. Nor can it if one of its marked tests fails with the fix,
-    passes without sending all of its marks, or is a fail-to-pass test that passes without the fix (it may read its own
-    source). ``real`` ran with the fix, ``unfixed`` without it.
+    A file cannot be marked if it does not load with marks. It cannot either if one of its marked tests fails with the
+    fix, or passes without sending all of its marks. The same holds for a fail-to-pass test that passes without the fix,
+    because it may read its own source. ``real`` ran with the fix, ``unfixed`` without it.
     """
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # A test that reads its own source may pass without the fix, because the source is another one now.
@@ -341,7 +341,7 @@ class _FlipSearch:
     def flip_separately(self) -> None:
         """Flip tests that cannot run beside copies, in separate runs.
 
-        Each run changes one site of each such test.
+        Each run changes one site in every one of these tests.
         """
         units = self.real.units if self.real else {}
         left = {

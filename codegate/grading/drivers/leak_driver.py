@@ -71,8 +71,8 @@ def printable_path(text: str) -> str:
 def reachable_files(wants: Callable[[str, str], bool], report: Callable[[str], None]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the regular files to search.
 
-    System folders have too many files: only those that ``wants`` accepts by folder and name, and parts of git
-    repositories, are searched. ``report`` gets a line if there are still too many files, because files that are not
+    System folders have too many files. In them, only files that ``wants`` accepts by folder and name are searched, and
+    parts of git repositories. ``report`` gets a line if there are still too many files, because files that are not
     searched may leak.
     """
     count, folders = 0, ["/dev/shm", "/"]

@@ -64,8 +64,8 @@ def after_patch(data: bytes) -> bytes:
 def looks_fixed(lines: set[bytes], added: set[bytes], removed: set[bytes]) -> bool:
     """Return whether a file's lines look like the fixed version.
 
-    They do if they have at least half of the lines ``added`` by the fix or, if it added none, at most half of the lines
-    ``removed`` by it.
+    They do if they have at least half of the lines that the fix ``added``. If it added none, they may have at most half
+    of the lines that it ``removed``.
     """
     return 2 * len(lines & added) >= len(added) if added else 2 * len(lines & removed) <= len(removed)
 
@@ -88,7 +88,7 @@ class Unpacker:
     def texts(self, name: str, data: bytes, every: bool, depth: int = 0) -> Iterator[tuple[str, bytes]]:
         """Yield name and content of each file in an archive.
 
-        ``data`` that is no archive is yielded itself. ``every``: all members; else only those named like files of the
+        ``data`` that is no archive is yielded itself. ``every``: all members; else only members named like files of the
         fix or hidden tests. ``depth`` is the number of archives around ``data``.
         """
         packed = depth < DEEPEST and is_packed(data)

@@ -131,7 +131,7 @@ class GoDialect(Dialect):
     def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Return the steps without variables that no later step reads.
 
-        Such variables are tables whose rows were copied into the steps. Variables with the value of a call stay.
+        These variables are tables whose rows were copied into the steps. Variables with the value of a call stay.
         """
         kept: list[Step] = []
         used: set[str] = set()

@@ -27,7 +27,7 @@ _PARTIAL: Final = re.compile(r"(?i)contain|startsWith|endsWith|match|hasItem|has
 
 
 class JavaTestSyntax(TestSyntax):
-    """Finds JUnit's test methods. They get no marks."""
+    """Finds JUnit's test methods. No marks are inserted into them."""
 
     literals: ClassVar = {
         "string_literal": "text", "character_literal": "text", "decimal_integer_literal": "number",

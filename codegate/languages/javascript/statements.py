@@ -123,7 +123,8 @@ def asserting_functions(root: "Node") -> "dict[str, Node]":
 def role_of(call: "Node | None") -> str:
     """Return a call's role: ``test``, ``group``, ``hook`` or ``other``.
 
-    ``other`` is a call that declares no test that runs; "" is a call that is no declaration.
+    ``other`` is a skipped test or group, or a hook that runs after tests. The result is "" if the call is none of
+    these.
     """
     if call is None:
         return ""

@@ -21,7 +21,7 @@ def exit_statuses(subject: Subject) -> None:
 
 
 def streams(subject: Subject) -> None:
-    """Check that input, output and errors arrive whole and apart."""
+    """Check that input, output and errors arrive complete and separate."""
     data = bytes(range(256)) * 8192
     copy = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[::-1]); sys.stderr.write('e')"
     with subject.sandbox() as sandbox:

@@ -126,7 +126,7 @@ def closing(subject: Subject) -> None:
 
 
 def killed_codegate(subject: Subject) -> None:
-    """Check that a killed codegate's sandboxes end, and no others."""
+    """Check that only the sandboxes of a killed codegate end."""
     mark = f"{secrets.randbelow(10**9) + 10**9}.25"
     program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
     layer = subject.recipe.required_layer

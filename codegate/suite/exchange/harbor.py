@@ -131,7 +131,7 @@ def _dockerfile(recipe: Mapping[str, Any]) -> str:
 def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
     """Return a shell script that runs the recipe's set-up commands.
 
-    It installs the package versions that the environment recorded, else those of the base's ``uv.lock``.
+    It installs the package versions that the environment recorded, else the versions in the base's ``uv.lock``.
     """
     constraints = "/opt/codegate/constraints.txt"
     variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git

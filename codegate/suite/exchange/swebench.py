@@ -130,8 +130,8 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
     """Return each problem's id in an export of ``suite``.
 
     A problem that was made from a published row keeps that row's id. Another one gets ``owner__repo-number`` if
-    ``slug`` (``owner/repo``) is given, else its own id. If several problems would share an id, the first has it and the
-    others keep their own.
+    ``slug`` (``owner/repo``) is given, else its own id. If several problems would share an id, the first one gets it,
+    and the other problems keep their own ids.
     """
     taken: set[str] = set()
     chosen: dict[str, str] = {}

@@ -113,7 +113,7 @@ class Launcher:
         self.reporter = os.path.join(folder, settings["reporter"])
 
     def first_options(self, programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str]:
-        """Return a program's options from the first command with it."""
+        """Return a program's options from the first command naming it."""
         every = (options_after(words, programs, valued, plain) for words in self.command_lines)
         return next((options for options in every if options is not None), [])
 

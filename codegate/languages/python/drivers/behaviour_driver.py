@@ -210,7 +210,7 @@ class Watcher:
     def on_unix_socket(self, address: Any) -> None:
         """Record a connection to a Unix socket: local or forbidden.
 
-        Forbidden are sockets of container engines, and those outside of writable folders.
+        Forbidden are sockets of container engines, and sockets outside of writable folders.
         """
         text = event_text(address)
         place = self.absolute_path(text) if text[:1] not in ("", "\0") else ""

@@ -38,9 +38,9 @@ class ShiftedFunction:
 def move_clock(days: int) -> None:
     """Set ``time`` and ``datetime`` ``days`` days ahead.
 
-    Timers, file times and the kernel's clock stay as they are. The classes of ``datetime`` are immutable and must stay
-    the same objects for C extensions, pickles and ``type(x) is datetime``: their namespaces are changed in place, and
-    the interpreter's attribute cache is invalidated. If the environment has ``time_machine``, that package sets the
+    Timers, file times and the kernel's clock stay as they are. The classes of ``datetime`` are immutable, and must stay
+    the same objects for C extensions, pickles and ``type(x) is datetime``. So their namespaces are changed in place,
+    and the interpreter's attribute cache is invalidated. If the environment has ``time_machine``, that package sets the
     clock, because it relies on the builtin functions.
     """
     with contextlib.suppress(ImportError):
