@@ -252,7 +252,7 @@ def lost_warning(candidate: CandidateSamples, matched: MatchedProblems, terms: T
 
 
 def lost_words(candidate: CandidateSamples) -> str:
-    """Return lost tries by fault: `` (timeout 2)``, or ""."""
+    """Return lost tries as text: `` (timeout 2)``, or ""."""
     lost = sum((Counter(sample.lost) for entries in candidate.samples.values() for sample in entries), Counter[str]())
     return f" ({', '.join(f'{name} {count}' for name, count in sorted(lost.items()))})" if lost else ""
 

@@ -182,12 +182,12 @@ def population_test(
 ) -> Comparison:
     """Compare candidate and baseline on all bugs like the suite's.
 
-    The problems count as a sample of these bugs. p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean
-    of ``sampling_variances``). p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance
-    constrained by its null hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2). v0 is the
-    variance if the drop were the margin, made up by further problems that fall by 0.5 each. With v instead, a drop
-    equal to the margin would pass in up to 13 % of cases instead of 5 %: after a drop the differences are skewed, and
-    their mean and variance move together. p_noninferior is never below ``_chance_of_no_loss``.
+    The problems count as a sample of these bugs; d are their differences. p_regression = T_{n-1}.cdf(mean(d) /
+    sqrt(v/n)) with v = max(var(d), mean of ``sampling_variances``). p_noninferior = T_{n-1}.sf((mean(d) + margin) /
+    sqrt(v0/(n-1))), at least ``_chance_of_no_loss``. Its null hypothesis constrains the variance: v0 = max(v, mean(d^2)
+    + max(mean(d) + margin, 0)/2 - margin^2). This is the variance if the drop were the margin, made up by further
+    problems that fall by 0.5 each. With v instead, a drop equal to the margin would pass in up to 13 % of cases instead
+    of 5 %: after a drop the differences are skewed, and their mean and variance move together.
 
     Args:
         pairs: one entry per problem, each with at least one sample of baseline and candidate.

@@ -182,7 +182,7 @@ def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: s
     ``groups`` has each problem's values; ``of`` names the values, which n counts. With one value per problem the
     interval's ends are the order statistics whose ranks the binomial distribution gives at 2.5 % on each side (Thompson
     1936; Conover 1999, 3.2). With several, the ranks for the number of problems are scaled to the number of values. An
-    end is None if so few problems do not bound it: the upper end of the P95 takes 72.
+    end is None if the problems are too few to bound it: the upper end of the P95 takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)

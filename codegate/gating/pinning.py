@@ -154,7 +154,7 @@ def refresh(
 ) -> tuple[Baseline, PassRateChange]:
     """Add new samples to a baseline; return baseline and change.
 
-    With ``replace`` the new samples replace the stored ones. The change is that of the model's pass rate.
+    With ``replace`` the new samples replace the stored ones. The returned change is in the model's pass rate.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.

@@ -16,8 +16,8 @@ class Sample(Strict):
     """One attempt, reduced to what the gate needs.
 
     ``passed`` is None if infrastructure failed: the sample does not count, and ``failure`` is the reason. ``answer`` is
-    a digest of the whole answer, by which copies are found; None if the answer was not kept. ``lost`` counts this
-    sample's tries, by fault, that ended in a fault which the answer may have caused.
+    a digest of the whole answer, by which copies are found; None if the answer was not kept. ``lost`` counts, by fault,
+    the tries of this sample that ended in a fault which the answer may have caused.
     """
 
     index: int = Field(ge=0)
@@ -177,7 +177,7 @@ def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
     """Return whether ``passed`` of ``n`` is too few for chance.
 
-    The expected rate is that of ``other_passed`` of ``other_n``. The predictive distribution given these (beta-binomial
+    The expected rate comes from ``other_passed`` of ``other_n``. The predictive distribution given these (beta-binomial
     after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10, or 0 of 2 after
     10 of 10, but not 0 of 1.
     """

@@ -59,7 +59,7 @@ class Cohort(Strict):
     Only a floor of the critical tier can change the verdict. ``p_regression`` is the one-sided p of "no drop", None
     below five problems; ``p_holm`` is adjusted for the number of cohorts. ``lower`` and ``upper`` are the exact
     interval of the candidate's rate at level ``confidence``; ``upper`` is compared with ``floor``. Without a baseline,
-    its values are None.
+    the fields about it are None.
     """
 
     tag: str
