@@ -226,8 +226,9 @@ def public_tests(
 ) -> tuple[str, ...]:
     """Return the base's test modules that a model should see.
 
-    At most ``MAX_PUBLIC_TESTS`` are chosen: first those in ``runnable`` (the hidden test files), then others in their
-    folders, then others in their languages. ``before`` classifies the base's paths; ``name`` returns a file's language.
+    At most ``MAX_PUBLIC_TESTS`` are chosen. Files in ``runnable`` (the hidden test files) come first, then other files
+    in their folders, then others in their languages. ``before`` classifies the base's paths; ``name`` returns a file's
+    language.
     """
     languages = set(map(name, runnable))
     modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]

@@ -107,8 +107,8 @@ def import_proven(
     """Import ``file`` as a new suite at ``out``.
 
     SWE-bench rows are proven by execution; HumanEval tasks are proven later, by ``codegate validate``. ``file`` is a
-    JSON Lines file; of the format ``harbor`` a task folder, or a folder of them. ``repository`` has the rows' base
-    commits. The kinds of change in ``options`` are ignored, and the caller closes ``backend``.
+    JSON Lines file; for the format ``harbor``, it is a task folder or a folder of them. ``repository`` has the rows'
+    base commits. The kinds of change in ``options`` are ignored, and the caller closes ``backend``.
 
     Raises:
         UsageError: no row can be used (the message names the first ones), ``repository`` is missing, or ``out`` is in

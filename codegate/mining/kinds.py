@@ -128,7 +128,7 @@ def classify_kind(
 
 
 def signals(unit: MergedChange, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> list[Signal]:
-    """Return all signals of a change, those of words first."""
+    """Return all signals of a change, signals in words first."""
     return [*_words(unit, enrichment), *_tested(cut, outcomes), *_size(cut, outcomes)]
 
 

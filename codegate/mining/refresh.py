@@ -41,9 +41,9 @@ def keep_suite(
 ) -> KeptSuite:
     """Return the suite's problems; those whose fix fails are retired.
 
-    Problems that are retired already are not tried. If a problem's base is not in ``repository`` (such as in a shallow
-    clone), or its fix ran out of time or memory, it stays. After each problem, ``progress`` gets a message, the number
-    of problems done, and the number of all.
+    Problems that are retired already are not tried. A problem stays if its base is not in ``repository`` (such as in a
+    shallow clone), or its fix ran out of time or memory. After each problem, ``progress`` gets a message, the number of
+    problems done, and the number of all.
     """
     problems: list[Problem] = []
     retired: list[str] = []

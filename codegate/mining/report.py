@@ -93,8 +93,8 @@ class MineEvent:
     """Progress of a mining run.
 
     ``done`` of ``total`` changes have a result, ``accepted`` of them a problem. A ``trying`` event comes once a second
-    and names the changes in progress. ``executed`` is the number of problems with an executed example, set only while
-    more of these are wanted.
+    and names the changes in progress. ``executed`` is the number of problems with an executed example; None unless more
+    of these are wanted.
     """
 
     kind: Literal["scanned", "kept", "tried", "unit", "problem", "trying"]

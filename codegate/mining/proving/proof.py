@@ -192,7 +192,7 @@ def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -
 def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
     """Return the proof from runs with and without the fix.
 
-    ``grades`` are those of the reference fix; ``reports`` are of the hidden tests on the base tree.
+    ``grades`` are the reference fix's; ``reports`` are of the hidden tests on the base tree.
     """
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [

@@ -261,8 +261,9 @@ def try_cut(
 def _needs_other_files(trial: Trial, failing: frozenset[str], settings: RunnerSettings) -> Rejected | None:
     """Return a rejection if the fix needs other changed files.
 
-    ``failing`` are the tests that fail with the fix. If one passes with the whole change, files that are not taken for
-    source belong to the fix. Otherwise half of the fix would be graded as whole, and a correct patch might fail.
+    ``failing`` are the tests that fail with the fix. If one of them passes with the whole change, files that are not
+    taken for source belong to the fix. Otherwise half of the fix would be graded as whole, and a correct patch might
+    fail.
     """
     cut = trial.cut
     fixed, whole = trial.trees["after"], cut.fixed.overlay(cut.hidden)

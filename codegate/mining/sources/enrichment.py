@@ -238,7 +238,7 @@ def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:
     """Return a client that asks GitHub about a repository.
 
-    ``named`` is the repository's slug, or ``auto`` for that of its origin.
+    ``named`` is the repository's slug, or ``auto`` for its origin's slug.
 
     Raises:
         UsageError: the origin is not on GitHub, the slug or GitHub's address is malformed, or there is no token.

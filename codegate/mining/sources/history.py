@@ -124,9 +124,9 @@ def path_from(suite: Path, repository: Path) -> str | None:
 def read_merged_changes(repository: Path, branch: str | None = None, since: date | None = None) -> list[MergedChange]:
     """Return first-parent history as merged changes, newest first.
 
-    The history is that of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch,
-    or the same branch of another clone) are returned as well, each compared with its own first parent. The root commit
-    is no change, because it has no base.
+    It is the history of ``branch`` (default HEAD). The changes of a merged long-lived branch (a maintenance branch, or
+    the same branch of another clone) are returned as well, each compared with its own first parent. The root commit is
+    no change, because it has no base.
 
     Raises:
         UsageError: there is no repository, commit or such branch, only a shallow history, or git failed.

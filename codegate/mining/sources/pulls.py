@@ -80,9 +80,9 @@ def read_pull_heads(repository: Path) -> dict[int, str]:
 def fetch_pull_heads(repository: Path) -> int:
     """Fetch the heads of all pull requests; return their number.
 
-    They are fetched from ``origin`` into ``refs/codegate/pr/``. Git runs as the user has configured it: their
-    credentials, their proxy, no prompt. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository
-    whose own configuration names a program to run is refused.
+    They are fetched from ``origin`` into ``refs/codegate/pr/``. Git uses the user's configuration, credentials and
+    proxy, without prompts. Nothing is checked out, and no branch, tag or FETCH_HEAD changes. A repository whose own
+    configuration names a program to run is refused.
 
     Raises:
         UsageError: git is not installed, there is no such remote, or the repository's configuration names programs.
