@@ -42,9 +42,9 @@ _LINTED = (".py", ".pyi")
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
     """Return the grade of ``patch``, a unified diff, on ``base``.
 
-    The patch is applied and compiled. Then the hidden tests run once, together with copies in which a value is changed
-    and which have to fail. If all tests pass, the tests without copies run a second time, with a changed value. The
-    patch is untrusted text.
+    The patch is applied and compiled. Then the hidden tests run once, together with altered copies, which have to fail.
+    If all tests pass, the tests without copies are altered themselves and run a second time. The patch is untrusted
+    text.
 
     Raises:
         SandboxError: the sandbox or its daemon failed, so there is no grade.
@@ -256,7 +256,7 @@ def _run_copies(
 def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, passing: TestReport) -> TestReport:
     """Return ``passing``, or an incomplete report after an uncaught error.
 
-    The exit status shows such an error, but not in a run with copies, which fail, and not if the runner forces an exit.
+    The exit status shows an uncaught error, but not in a run with copies, which fail, nor if the runner forces an exit.
     So the tests run once more without both, unless the runner reports uncaught errors itself and reported none.
     """
     if not (passing.uncaught or find_runner(problem.manifest.runner).forces_exit):

@@ -113,8 +113,7 @@ class ReportedTests:
         crashes: by test id, the exception that failed it.
         receipts: by test id, the tokens that its marks sent.
         texts: by id of a failed test that has copies, the runner's description of the failure.
-        unsteady: ids of repeated tests of which only some repetitions passed; their result is that of the worst
-            repetition.
+        unsteady: ids of repeated tests of which only some repetitions passed; the worst repetition is their result.
         uncaught: the framework reported an error that belongs to no test, such as a rejected promise.
     """
 

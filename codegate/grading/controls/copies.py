@@ -169,7 +169,7 @@ class Copies:
     def original_text(self, text: str) -> str:
         """Return output as if the unchanged files had run.
 
-        Marks and random words are removed, and line numbers of test files are those of the unchanged files.
+        Marks and random words are removed, and line numbers of test files become the unchanged files' numbers.
         """
         shown = self._words.sub("", self._marks.sub("", text)) if text else text
 
@@ -258,8 +258,9 @@ def make_copies(
 ) -> Copies:
     """Return test files with marks in ``units``, and with copies.
 
-    ``copies`` has, by test, the flips of each of its copies; ``instead`` has flips that change a test itself. ``real``
-    is the position of the original test among its copies, from 0 (first) to 1 (last); None: random.
+    ``copies`` has, by test, the flips (changed literals) of each of its copies. ``instead`` has flips that change a
+    test itself. ``real`` is the position of the original test among its copies, from 0 (first) to 1 (last); None:
+    random.
     """
     mark = f"_{secrets.token_hex(6)}"
     variants: dict[str, Variant] = {}
@@ -303,7 +304,7 @@ def make_copies(
 def _original_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> list[int]:
     """Return the original line number of each edited line.
 
-    Line numbers begin at 1; the first item is that of line 1. ``data`` is the original file, and ``edits`` are the byte
+    Line numbers begin at 1; the first item is for line 1. ``data`` is the original file, and ``edits`` are the byte
     ranges that ``make_copies`` replaces in it. Empty if inserted marks or flips add lines, because then a copy's lines
     do not match those of its original.
     """

@@ -70,7 +70,7 @@ def cached_originals(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Orig
 
 
 def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unfixed: TestReport | None = None) -> ControlAudit:
-    """Find the flips that make the reference fix fail.
+    """Find changes of tests (flips) that make the fix fail.
 
     The result also has the test files that cannot be marked. The problem's recorded controls are ignored. ``unfixed``
     is a run of the marked tests on the base tree; None: they are run here.
@@ -277,9 +277,9 @@ class _FlipSearch:
     def try_copies(self, copies: Mapping[TestKey, Sequence[Flips]], place: float, *, alone: bool = False) -> None:
         """Run copies beside their tests; record flips that fail.
 
-        If an original test fails in this run, its copies may have caused it: they are run again in smaller groups.
+        If an original test fails in this run, its copies may be the cause, so they run again in smaller groups.
         ``place`` is the position of the original test among its copies, from 0 (first) to 1 (last). ``alone``: each
-        unit has one copy; a unit whose original test fails even then is dropped.
+        test has one copy; a test that fails even then is dropped.
         """
         copies = {key: flips for key, flips in copies.items() if key in self.tests and flips}
         if not copies or self.runs >= _MOST_RUNS:

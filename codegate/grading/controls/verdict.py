@@ -152,7 +152,7 @@ def innermost(tests: Collection[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class RunControls:
-    """The controls of one run.
+    """The altered copies of tests (controls) in one run.
 
     Attributes:
         made: the test files with marks and copies.

@@ -156,7 +156,7 @@ class LeakSearch:
     def wants(self, folder: str, name: str) -> bool:
         """Return whether to search a system file.
 
-        Its name has to be that of a hidden test, a changed file or an archive.
+        Only files named like a hidden test, a changed file or an archive are searched.
         """
         # There are too many system files to read all of them.
         stem = name.partition(".")[0]
@@ -239,7 +239,7 @@ class LeakSearch:
     def has_blob(self, path: str) -> bool:
         """Return whether git data contains a fixed or hidden file.
 
-        ``path`` is that of a git object or of a pack's index.
+        ``path`` leads to a git object or a pack's index.
         """
         # A pack's index lists its objects.
         if path.endswith(".idx"):
