@@ -58,7 +58,7 @@ class Uses:
     """Names that code uses; comments do not count.
 
     Attributes:
-        words: all names except those of keyword arguments.
+        words: all names except keyword arguments' names.
         members: names after a dot, or imported from a module: ``x.name``, ``import {name}``.
         keywords: names of keyword arguments, and of keys in objects and structs.
         called: names of functions and methods that are called.

@@ -58,7 +58,7 @@ class Step:
 class Line:
     """What one execution of a test runs, statement by statement.
 
-    A probe may run a copy of a line, with other literals.
+    A probe (a generated test) may run a copy of a line, with other literals.
 
     Attributes:
         test: name or titles of the test function.
@@ -113,7 +113,7 @@ class RenderedExample(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect(ABC):
-    """How to read one language's tests and write probes. Stateless.
+    """Reads one language's tests; writes generated tests (probes). Stateless.
 
     Attributes:
         fence: language of a Markdown code block.
@@ -169,7 +169,7 @@ class Dialect(ABC):
         """Yield a ``Line`` for each execution of a test.
 
         ``source`` is the text of the test file, and ``tests`` are ids without files. ``base`` is the file's text before
-        the fix: of a table with new rows, only these are read. ``beside`` are the texts of other test files, whose
+        the fix. If a table has new rows, only these are read. ``beside`` are the texts of other test files, whose
         asserting functions are read too.
         """
 

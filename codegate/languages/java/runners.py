@@ -183,12 +183,12 @@ def _class(file: str) -> str:
 
 
 def _top_package(file: str) -> str:
-    """Return the first names of a file's package: ``org.shop.``."""
+    """Return the first names of a file's package, like ``org.shop.``."""
     return "".join(f"{name}." for name in _class(file).split("/")[:-1][:2]) or "."
 
 
 def _exception_of(result: TestResult) -> str | None:
-    """Return the exception's class name, the same for all assertions."""
+    """Return the exception's class; one name stands for all assertions."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 

@@ -90,7 +90,7 @@ class _Module:
     def methods(
         self, around: "Node", seen: "dict[Node, int]", steps: int = _MAX_STEPS
     ) -> "Iterator[tuple[_Module, Node]]":
-        """Yield a class's methods, then those of its base classes.
+        """Yield a class's methods, then its base classes' methods.
 
         ``steps`` limits the levels of base classes. ``seen`` has the classes that were visited, with the levels that
         were left then.

@@ -107,7 +107,7 @@ class Unittest(Pytest):
 
     Each file has its own interpreter; our result class reports every phase of every test.
 
-    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and the phases have the same meaning. A
+    Ids are the same as pytest's (``tests/test_x.py::Case::test_method``), and the phases have the same meaning. A
     subtest counts as part of its test.
     """
 
@@ -124,7 +124,7 @@ class Django(Pytest):
     It is for projects with a ``manage.py``, and for Django itself with its ``tests/runtests.py``. Each file has its own
     interpreter, with the project's own databases.
 
-    Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``).
+    Ids are the same as pytest's (``shop/tests.py::CartTests::test_total``).
     """
 
     programs = ("manage.py", "django-admin", "django", "runtests.py")

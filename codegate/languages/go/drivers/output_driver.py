@@ -48,8 +48,8 @@ class Printer:
 class Listener:
     """Reads a test process's output: which tests ran, and how.
 
-    It records the begin, end, result and output of each test. It prints the output, except that of altered copies and
-    of tests that have copies.
+    It records the begin, end, result and output of each test. It prints the output, except from altered copies and from
+    tests that have copies.
     """
 
     def __init__(self, printer: Printer, variants: frozenset[str]) -> None:

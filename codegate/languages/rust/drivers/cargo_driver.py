@@ -133,7 +133,7 @@ class Cargo:
     def targets(self) -> tuple[list[Target], set[str], str]:
         """Return test targets, ids of default packages, and an error.
 
-        Default packages are those that Cargo tests without ``-p``. The error is "" if Cargo worked.
+        Cargo tests default packages without an option ``-p``. The error is "" if Cargo worked.
         """
         if not self.known:
             why = "the command is no `cargo test`: for another one, name the JUnit XML that it writes as `report`"
