@@ -86,7 +86,7 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
 
 
 def nothing_listens(base_url: str) -> bool:
-    """Return whether a base URL has a closed local port."""
+    """Return whether nothing listens at a base URL's local port."""
     match = _URL.fullmatch(base_url)
     if match is None or not check_base_url(base_url, allow_http=True):
         return False

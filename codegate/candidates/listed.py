@@ -119,7 +119,7 @@ def _listed(provider: str, model: str) -> ListEntry:
 
 
 def _highest(known: "Iterable[Decimal | TieredPrices]", start: int) -> Decimal | None:
-    """Return the highest of ``known`` prices, up to ``start`` tokens."""
+    """Return the highest price in tiers up to ``start`` tokens."""
     found: list[Decimal] = []
     for price in known:
         if isinstance(price, Decimal):

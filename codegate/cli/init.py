@@ -246,8 +246,8 @@ def _ignore(path: Path) -> bool:
 def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> tuple[FoundRecipe | None, str | None]:
     """Build a recipe, run tests with it, print the result.
 
-    The tests are those in the folder ``part``. Returns the proposed recipe that works, and what its tests showed. The
-    recipe is None if the user's ``own`` was tried; both are None if no recipe works.
+    Tests in the folder ``part`` run. Returns the proposed recipe that works, and what its tests showed. The recipe is
+    None if the user's ``own`` was tried; both are None if no recipe works.
     """
     if (own or found.recipe) == Recipe():
         say(f"there is no recipe to try: write `environment` into {CONFIG_NAME}")
@@ -338,7 +338,7 @@ def _entry(spec: CandidateSpec) -> str:
 def _limit(suite: Path, spec: CandidateSpec) -> str:
     """Return the lines for ``max_model_calls`` in ``codegate.yml``.
 
-    It is enough for the suite's baseline and gate.
+    The limit is enough for the suite's baseline and gate.
     """
     if not spec.calls_a_model:
         return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"

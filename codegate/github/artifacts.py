@@ -38,7 +38,7 @@ _Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class BadArchive(UsageError):
-    """An archive is broken, malicious, too large or another one."""
+    """An archive is broken, malicious, too large or unexpected."""
 
 
 _AnsweredT = TypeVar("_AnsweredT", bound=Lenient)
@@ -60,9 +60,8 @@ class ArtifactRun(Lenient):
 class Artifact(Lenient):
     """An artifact in GitHub's list.
 
-    Any run, also one of a fork's pull request, can give an artifact any name. ``digest`` is that of the zip,
-    ``sha256:`` and 64 digits; None on servers that keep none. ``created_at`` is the time of the upload; None if GitHub
-    does not say.
+    Any run, also one of a fork's pull request, can give an artifact any name. ``digest`` is the zip's, ``sha256:`` and
+    64 digits; None on servers that keep none. ``created_at`` is the time of the upload; None if GitHub does not say.
     """
 
     id: _Id

@@ -48,8 +48,8 @@ class PostResult:
 def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> PostResult:
     """Create or update the comment marked with ``key``.
 
-    Further comments with this mark are deleted. Without ``begin``, no comment is created. ``number`` is that of the
-    issue or pull request.
+    Further comments with this mark are deleted. Without ``begin``, no comment is created. ``number`` is the issue's or
+    pull request's.
     """
     text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")

@@ -37,8 +37,8 @@ Source = tuple[str, Callable[[], bytes | None] | CodegateError]
 class NoBaseline(CodegateError):
     """No baseline was found, so nothing can pass.
 
-    Its exit code is that of a usage error, which no policy lets pass. If a source did not answer, it is that of an
-    infrastructure fault. ``refused`` has a sentence for each source that was tried.
+    It exits like a usage error, which no policy lets pass. If a source did not answer, it exits like an infrastructure
+    fault. ``refused`` has a sentence for each source that was tried.
     """
 
     def __init__(self, cause: str, remedy: str, refused: tuple[str, ...] = (), *, unreachable: bool = False) -> None:
@@ -82,8 +82,8 @@ def find_pinned(
     """Return the verified baseline that the lock pins.
 
     ``name`` is the lock's path in the commit ``base`` (None: in the tree). Links in the path are not followed, because
-    a pull request could add one. The first source that has the baseline is used, beginning with those that ``fetched``
-    yields. Without ``github``, commits are read from the local clone only.
+    a pull request could add one. The first source that has the baseline is used. Sources that ``fetched`` yields come
+    first. Without ``github``, commits are read from the local clone only.
 
     Raises:
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.

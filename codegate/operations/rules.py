@@ -272,7 +272,7 @@ def _settings(
     """Return the base's settings, with ``candidates`` and their prices.
 
     ``rules`` is the base commit's configuration (None if it has none), ``proposed`` the work tree's. Prices come from
-    ``known`` (those in the base, by model), then from ``rules``, then from ``proposed``. ``foreign``: a pull request
+    ``known`` (the base's prices, by model), then from ``rules``, then from ``proposed``. ``foreign``: a pull request
     chose the candidates. Then it can lower neither known prices nor list prices. The candidates also lose their names,
     which could pass the suite's answers off as a model.
     """

@@ -38,8 +38,8 @@ class Report:
     """A finished run's verdicts, reports and exit code.
 
     ``verdicts`` has one for each candidate, none without a gate. ``view`` is the reported content; ``files`` has the
-    paths of the reports by format. ``exit_code`` is that of the verdicts; without verdicts it is 4 if an outcome has no
-    grade. ``trace`` describes the export of OpenTelemetry spans; empty if the environment names no collector.
+    paths of the reports by format. ``exit_code`` follows from the verdicts; without verdicts it is 4 if an outcome has
+    no grade. ``trace`` describes the export of OpenTelemetry spans; empty if the environment names no collector.
     """
 
     run: Run
@@ -63,8 +63,8 @@ def run(
     """Run candidates on a suite, gate the run, write reports.
 
     A shard gets no verdict; its exit code is 3 if the whole run cannot be compared or cannot pass. ``announce`` gets
-    lines for people. ``reports`` is by default in the run's folder. ``terms`` are the reports' prices, weights and
-    limits. ``baseline`` is shown beside a run without a gate.
+    lines for people. ``reports`` is the reports' folder, by default in the run's. ``terms`` are the reports' prices,
+    weights and limits. ``baseline`` is shown beside a run without a gate.
     """
     if (floors := spec.floors) is not None:
         check_policy(floors, load_suite(spec.suite))  # better before the model calls than after

@@ -162,9 +162,9 @@ def validate(
     """Prove every problem of a suite again; write quarantines.
 
     The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
-    where the suite says. ``rounds`` is the number of runs with and without the fix, ``jobs`` that of sandboxes at once.
-    ``waiting`` is called every second with three arguments: problems done, all problems, and a text on the problems
-    under way.
+    where the suite says. ``rounds`` is the number of runs with and without the fix, ``jobs`` the number of sandboxes at
+    once. ``waiting`` is called every second with three arguments: problems done, all problems, and a text on the
+    problems under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)

@@ -103,7 +103,7 @@ class Upgrades:
 def find_upgrades(path: Path) -> Upgrades:
     """Look up newer models and agents for a configuration.
 
-    The models are those of candidates, their helpers and the judge.
+    They cover the models of candidates, helpers and the judge.
     """
     load_config(path)
     settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own

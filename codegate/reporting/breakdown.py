@@ -38,7 +38,7 @@ class Turn:
 class FailureShare:
     """One failure class's share of samples, and the baseline's share.
 
-    ``p`` is that of the two-sided exact sign test over the problems whose share differs, adjusted for the number of
+    ``p`` comes from the two-sided exact sign test over the problems whose share differs, adjusted for the number of
     classes (Holm).
     """
 

@@ -49,7 +49,7 @@ def read_evidence(
 ) -> Evidence:
     """Read the evidence from the runs' folders.
 
-    ``terms`` are prices, weights and limits, which override those of the runs.
+    ``terms`` are prices, weights and limits, which override the runs' own.
     """
     by_run = {journal.manifest.id: journal for journal in journals}
 

@@ -150,7 +150,7 @@ def attempted(value: BehaviourView | None) -> str:
 
 
 def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
-    """Return pairs of problem and unusual action of one candidate."""
+    """Return (problem, text) pairs of unusual actions, for one candidate."""
     column = view.candidates.index(candidate)
     return [
         (row.id, attempt.behaviour.summary)
@@ -174,7 +174,7 @@ def confidence(verdict: Verdict) -> Figure:
 
 
 def looks(verdict: Verdict) -> Figure:
-    """Format the number of this planned comparison and alpha's split."""
+    """Format this planned comparison's number, and how alpha is split."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return Figure(f"{verdict.look} of {verdict.looks}{several}")
 

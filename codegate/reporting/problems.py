@@ -48,7 +48,7 @@ class TextBudget:
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and shortened, with a note on this.
+        """Return ``text`` as plain text, shortened with a note.
 
         It has at most ``limit`` characters, of the text's ``head`` or ``tail``, and no more than the budget has left.
         """

@@ -125,8 +125,8 @@ class Cell:
 class ProblemView:
     """One problem, with a cell for each candidate in order.
 
-    ``title`` is that of the change that fixed the bug; it may reveal the fix. ``fix`` is the reference fix as a unified
-    diff, ``date`` the author's date, ``project`` the repository's web page. Unknown texts are empty.
+    ``title`` is the title of the change that fixed the bug; it may reveal the fix. ``fix`` is the reference fix as a
+    unified diff, ``date`` the author's date, ``project`` the repository's web page. Unknown texts are empty.
     """
 
     id: str

@@ -57,7 +57,7 @@ def base_trees(suite: Suite, repository: Path | None, recent: int) -> Callable[[
 
 
 def cached_contexts(suite: Suite, base: Callable[[str], Tree]) -> ShowContext:
-    """Return a ``show_context`` with a cache.
+    """Return a caching version of ``show_context``.
 
     ``base`` loads a problem's base tree by its id.
     """

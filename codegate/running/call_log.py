@@ -45,7 +45,7 @@ class Spending:
 class CallLog:
     """The file ``calls.log`` of one run.
 
-    Each line is written inside the context manager that ``writing`` returns. ``free`` has the keys of candidates whose
+    ``writing`` returns a context manager, in which each line is written. ``free`` has the keys of candidates whose
     calls cost nothing.
     """
 

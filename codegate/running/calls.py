@@ -47,8 +47,8 @@ _TOO_FAST: Final[frozenset[ProviderFault]] = frozenset({"rate_limit", "overloade
 class Pace:
     """Limits how many calls of one candidate run at once.
 
-    A call that is refused as too fast halves ``width``, the present limit; ``width`` answers raise it by one, up to
-    ``most``. This is additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section
+    ``width`` is the present limit. A call that is refused as too fast halves it; ``width`` answers raise it by one, up
+    to ``most``. This is additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section
     3.1). No call begins while a Retry-After lasts or a rate limit is used up.
     """
 

@@ -196,7 +196,7 @@ class Config(RunLimits):
         return RunOptions(**{**options, **given})
 
     def gates_with(self, lock: Path) -> bool:
-        """Return whether a run has a gate: if ``lock`` exists.
+        """Return whether a run has a gate, because ``lock`` exists.
 
         A dangling link counts as existing. Raises UsageError if the file is missing and the configuration sets
         ``baseline``.
@@ -264,7 +264,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 def with_prices(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
     """Return the candidates with their prices filled in.
 
-    A candidate's own prices are used if it has any, else those of its model in ``prices``, else list prices.
+    A candidate's own prices are used if it has any, else its model's in ``prices``, else list prices.
     """
     known = ((one, one.prices or prices.get(one.model) or list_entry(one).prices) for one in candidates)
     return tuple(one.model_copy(update={"prices": with_helper_prices(one, own, prices)}) for one, own in known)

@@ -42,7 +42,7 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
-    """Return the grade, with the answer's ending as failure class.
+    """Return the grade; an early ending becomes its failure class.
 
     For example, an incomplete patch of a truncated answer fails as truncated.
     """

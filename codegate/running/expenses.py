@@ -84,8 +84,8 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
 class PromptSizes:
     """Sizes in bytes of a candidate's first prompts.
 
-    There is one entry per problem. ``texts`` are the sizes of the prompts, ``requests`` those of whole JSON requests.
-    ``only``: an attempt takes a single request.
+    There is one entry per problem. ``texts`` are the sizes of the prompts, ``requests`` the sizes of whole JSON
+    requests. ``only``: an attempt takes a single request.
     """
 
     texts: tuple[int, ...]

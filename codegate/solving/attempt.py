@@ -131,7 +131,7 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
 
 
 def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:
-    """Return the attempt's fields that follow from its model calls."""
+    """Return the fields of an attempt that model calls determine."""
     return {
         "iterations": len(completions),
         "usage": sum((each.usage for each in completions), NO_USAGE),

@@ -11,7 +11,7 @@ from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subj
 
 
 def checks_of(module: ModuleType) -> tuple[Check, ...]:
-    """Return a module's checks: the functions of only a ``Subject``."""
+    """Return a module's checks: functions that take only a ``Subject``."""
     wanted = {"subject": Subject, "return": None}
     return tuple(one for one in vars(module).values() if getattr(one, "__annotations__", None) == wanted)
 

@@ -41,7 +41,7 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
         uv: the path of ``uv``, for a new build.
 
     Raises:
-        SandboxError: the archive is too large, or that of a layer is changed or malformed.
+        SandboxError: the archive is too large, or a layer's archive is changed or malformed.
     """
     unfinished = target.with_suffix(".unfinished")
     with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.GNU_FORMAT) as archive:
