@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from functools import lru_cache
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
@@ -336,6 +337,7 @@ def with_braces(line: Line, write: Callable[[int, Step, int], Iterable[str]]) ->
     return "\n".join([*parts, *"}" * depth])
 
 
+@lru_cache(maxsize=1024)
 def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
     """Return all text and number literals in ``text``."""
     return frozenset(text_of(node) for node in dialect.literals(dialect.parse(text)))

@@ -608,6 +608,22 @@ class TestExamples:
         assert (example.expression, example.expected) == ("admit('secret', one, all)", "raises ValueError")
         assert "'urn:'" not in example.code
 
+    def test_a_row_of_short_values_is_another_case_with_one_of_them_replaced(self, shown: Shown) -> None:
+        """Its values are names of the test, so that the call is the test's own, whatever they are."""
+        check = "    if value.endswith('\"'):\n        raise ValueError(value)\n"
+        wrong = f"def line(key, value, sign):\n{check}" + "    return f'{key}{sign}\"{value}\"'\n"
+        right = wrong.replace("    return", "    value = value.replace('\"', '\\\\\"')\n    return")
+        old = "from lists import line\n\ndef test_line():\n    assert line('a', 'b', '=') == 'a=\"b\"'\n"
+        rows = """[('a', 'b', 'a="b"'), ('a', 'b"c', 'a="b\\\\"c"')]"""
+        letters = "# e o u b c d f g k l m n p r s t v z\n"  # which leave one letter to draw
+        new = (
+            f"import pytest\n{old}\n{letters}@pytest.mark.parametrize(('key', 'value', 'wanted'), {rows})\n"
+            "def test_quotes(key, value, wanted):\n    assert line(key, value, '=') == wanted\n"
+        )
+        [example] = shown(wrong, right, new, {"test_lists.py": old})
+        assert example.expression == "line(key, value, '=')"
+        assert 'b"c' not in example.code
+
     def test_a_probe_that_python_cannot_read_is_known_by_its_line(self) -> None:
         dialect = dialect_of("tests/test_a.py")
         assert dialect is not None
