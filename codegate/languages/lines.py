@@ -268,7 +268,7 @@ class Dialect(ABC):
     def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return descriptions of a line's fixtures, by name.
 
-        None if one cannot be described.
+        The name "" is that of what only surrounds the line. None if a fixture cannot be described.
         """
         return {}
 

@@ -916,6 +916,15 @@ class TestExamples:
         assert (found.expression, found.given) == ("found", (("self", "a test case of `TestJoin(ListCase)`"),))
         assert " and " in found.expected
 
+    def test_a_test_case_that_only_surrounds_the_code_has_no_name(self, shown: Shown) -> None:
+        case = "import unittest\n\nclass ListCase(unittest.TestCase):\n    pass\n"
+        tests = (
+            "from case import ListCase\nfrom lists import join\n\nclass TestJoin(ListCase):\n"
+            "    def test_join(self):\n        self.assertEqual(join(['walnut', 'quince']), 'walnut and quince')\n"
+        )
+        [found] = shown(WRONG, RIGHT, tests, {"case.py": case})
+        assert found.given == (("", "a test case of `TestJoin(ListCase)`"),)
+
     @pytest.mark.full
     def test_what_a_base_class_gives_stands_as_it_is(self, shown: Shown) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"

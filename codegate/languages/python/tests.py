@@ -304,7 +304,7 @@ class PythonDialect(Dialect):
         made = self.context(source, self.used(bases)) or []
         prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
         if around is not None and ("self" in used or prepared):  # what these prepare may decide what the code gives
-            found["self"] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
+            found["self" * ("self" in used)] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
         return found
 
     @override

@@ -296,9 +296,9 @@ def _example_block(example: Example, *, first: bool) -> list[str]:
     fence = code_fence(lines, least=3)
     code = f"{fence}{example.fence}\n{lines}\n{fence}"
     parts = ["For example:" if first else "And:", code]
-    if example.given:
-        variables = " and ".join(f"`{name}` is {what}" for name, what in example.given)
+    if variables := " and ".join(f"`{name}` is {what}" for name, what in example.given if name):
         parts.append(f"Here {variables}.")
+    parts += [f"It runs in {what}." for name, what in example.given if not name]
     return [*parts, _result("Actual", example.observed), _result("Expected", example.expected)]
 
 
