@@ -14,18 +14,18 @@ from codegate.environments.inputs import LIMITS, BuildBase, base_of, inputs_of, 
 from codegate.environments.proxy import BuildProxy
 from codegate.environments.recipe import Recipe
 from codegate.environments.scripts import (
+    CLEAN_UP,
+    COMPILE_PYTHON,
     GIVEN,
+    LIST_INSTALLED,
+    LIST_NON_EDITABLE,
     WHEEL_PROGRAMS,
     bring_toolchains,
-    clean_up,
-    compile_python,
     helper_files,
-    list_non_editable,
-    list_resolved,
     make_python,
     move_helper_files,
 )
-from codegate.environments.secrets import check_archive, check_lengths, redactor_of
+from codegate.environments.secrets import check_archive, redactor_of, secret_values
 from codegate.environments.services import DATA, servers_of, with_servers
 from codegate.environments.store import Built, LayerFile, TreeOrigin, build_lock, find_built, new_archive, store_built
 from codegate.environments.variables import (
@@ -36,7 +36,6 @@ from codegate.environments.variables import (
     index_addresses,
     index_variables,
     path_variable,
-    secret_values,
     set_up_variables,
     test_variables,
     version_variables,
@@ -174,7 +173,6 @@ class _Builder:
         self._resolved, self._found, self._note = resolved, found, note
         self._base: BuildBase = base_of(recipe, tree, backend)
         self._secrets = secret_values(recipe)
-        check_lengths(self._secrets)
         self._redactor = redactor_of(self._secrets)
         self._python = "python" in needed_toolchains(recipe, tree)
         self._servers = servers_of(recipe)
@@ -204,7 +202,7 @@ class _Builder:
             self._prepare()
             self._run_steps(fresh=nearest is None)
             resolved = self._installed_versions()
-            self._run_or_raise("clean up", clean_up(), self._tests)
+            self._run_or_raise("clean up", CLEAN_UP, self._tests)
             with new_archive() as archive:
                 sha256 = self._sandbox.freeze(tuple(self._tree), archive)
                 check_archive(archive, self._secrets)
@@ -308,15 +306,15 @@ class _Builder:
 
     def _installed_versions(self) -> str:
         """Return installed versions; note non-editable packages of the project."""
-        listed = self._run(f"{_enter(self._recipe.folder)}{list_resolved()}", self._tests)
+        listed = self._run(f"{_enter(self._recipe.folder)}{LIST_INSTALLED}", self._tests)
         if self._python:
-            copies = self._run(list_non_editable(), self._tests).stdout.decode("utf-8", "replace").split()
+            copies = self._run(LIST_NON_EDITABLE, self._tests).stdout.decode("utf-8", "replace").split()
             self._notes += [
                 f"{printable(name, 100)} is installed as a copy: tests would not see changes of the tree. "
                 "Install it with `-e`."
                 for name in copies
             ]
-            self._run(compile_python(), self._tests)
+            self._run(COMPILE_PYTHON, self._tests)
         return self._redactor.redact_whole(listed.stdout.decode("utf-8", "replace"))
 
     def _described(self, sha256: str, resolved: str, seconds: float) -> LayerFile:

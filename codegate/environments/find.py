@@ -41,15 +41,11 @@ _MOST_JOBS: Final = 3
 class _Draft:
     """A recipe under construction, from a job's steps or files.
 
+    The other attributes are as in ``Recipe`` and ``FoundRecipe``.
+
     Attributes:
-        place: where the job is written.
-        job: the job, if there is one.
-        tools, env, packages, services, image: see ``Recipe``.
         steps: the steps of set-up: text, folder, variables and place.
-        sources, left_out: see ``FoundRecipe``.
         doubts: number of parts of the job that are not understood.
-        test: the command that runs the tests.
-        origin: see ``FoundRecipe``.
     """
 
     place: str
@@ -76,17 +72,14 @@ class _Draft:
         ``versions`` has, by toolchain, the version that ``place`` (a job or file) requires.
         """
         for name, version in versions.items():
-            nearest = version if self.in_image(has) else nearest_version(name, version, has or in_index)
+            nearest = version if self.has_tools(has) else nearest_version(name, version, has or in_index)
             self.add("tools", {name: nearest}, place)
             if nearest != version:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
-    def in_image(self, has: Has | None) -> bool:
-        """Return whether the job's own container image has its toolchains.
-
-        ``has`` checks which toolchains exist; None: sandboxes are made from images.
-        """
-        return has is None and bool(self.image)
+    def has_tools(self, has: Has | None) -> bool:
+        """Return whether the job's own container image brings its tools."""
+        return has is None and bool(self.image)  # ``has`` is None where sandboxes are made from images
 
     def doubt(self, clauses: Sequence[str]) -> None:
         """List ``clauses`` as left-out parts, and count them as doubts."""
@@ -101,7 +94,8 @@ class _Draft:
         step = rewrite_step(text)
         self.doubts += len(step.unknown)
         self.packages += step.packages
-        self.sources.update(dict.fromkeys(["packages"] if step.packages else [], place))
+        if step.packages:
+            self.sources["packages"] = place
         self.left_out += step.left_out
         self.add("env", step.env, place)
         if step.text:
@@ -130,7 +124,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     known = [draft for draft in of_jobs.values() if draft.test is not None and draft.test.known]
     jobs_first = known[:_MOST_JOBS] or [*of_jobs.values()][:1]
     of_files = _from_files(tree, path, has)
-    proposals = [*_lighter(jobs_first[:1], tree), *jobs_first, of_files, *_with_build(of_files, tree, path)]
+    lighter = _lighter(jobs_first[0], tree) if jobs_first else ()
+    proposals = [*lighter, *jobs_first, of_files, *_with_build(of_files, tree, path)]
     for draft in proposals:
         _complete(draft, tree, path, has)
     for draft in sorted(proposals, key=lambda one: one.test is not None and not one.test.known):
@@ -140,18 +135,17 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     return whole or list(proposed.values())
 
 
-def _lighter(drafts: Sequence[_Draft], tree: Tree) -> Iterator[_Draft]:
-    """Yield copies of ``drafts`` with set-up from lock files only."""
-    for draft in drafts:
-        steps, tests = (
-            implied_commands(tree, draft.test.folder, light=True) if draft.test and draft.test.known else ([], "")
-        )
-        if tests and draft.steps:
-            lighter = replace(deepcopy(draft), steps=[], origin="light")
-            lighter.left_out += [f"`{shorten(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
-            for text, place in steps:
-                lighter.run(text, draft.test.folder if draft.test is not None else "", {}, place)
-            yield lighter
+def _lighter(draft: _Draft, tree: Tree) -> Iterator[_Draft]:
+    """Yield a copy of ``draft`` with set-up from lock files only."""
+    if draft.test is None or not draft.test.known or not draft.steps:
+        return
+    steps, tests = implied_commands(tree, draft.test.folder, light=True)
+    if tests:
+        lighter = replace(deepcopy(draft), steps=[], origin="light")
+        lighter.left_out += [f"`{shorten(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
+        for text, place in steps:
+            lighter.run(text, draft.test.folder, {}, place)
+        yield lighter
 
 
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
@@ -329,7 +323,7 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
             draft.run(text, folder, {}, place)
     texts = "\n".join(text for text, *_ in draft.steps)
     for name in (tool, *(one for one in _MANAGERS if re.search(rf"(?:^|\s){one}\s", texts))):
-        known = not name or name in draft.tools or draft.in_image(has)
+        known = not name or name in draft.tools or draft.has_tools(has)
         version, place = ("", "") if known else declared_version(tree, folder, name, has)
         if version:
             draft.add_tools({name: version}, place, has)
@@ -365,7 +359,8 @@ def _found(draft: _Draft, path: str, left_out: list[str], has: Has | None) -> Fo
         "tests": shlex.join(draft.test.words) if draft.test is not None else None,
         "folder": folder,
     }
-    sources |= dict.fromkeys(["image"] if draft.image else [], draft.place)
+    if draft.image:
+        sources["image"] = draft.place
     recipe = parse_recipe({key: value for key, value in values.items() if value}, draft.place or "the recipe found")
     place = draft.place or sources.get("tests", "no set-up")
     if draft.origin == "light":

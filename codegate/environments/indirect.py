@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
-from typing import Final
+from typing import Final, NamedTuple
 
 from codegate.environments.steps import one_line_each
 from codegate.suite import Tree, is_plain_path
@@ -32,20 +32,27 @@ _LONGEST: Final = 20_000  # characters that are read of a setting of tox
 _FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,!-]*\})+):\s+(.*)$")
 
 
+class ShellText(NamedTuple):
+    """Shell commands, the folder they run in, and where they are written."""
+
+    text: str
+    folder: str
+    place: str
+
+
 def indirect_texts(
     tree: Tree, words: list[str], session: int, folder: str, python: str, env: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[ShellText]:
     """Yield the shell texts that a command runs indirectly.
 
-    Each comes with the folder that it runs in, and the place where it is written. The command, ``words``, may be tox, a
-    package manager, make, just, or a script. ``session`` is the position of ``tox`` or ``nox`` in it, or -1.
-    ``python``, a version, and the variables ``env`` select the environment of tox.
+    The command, ``words``, may be tox, a package manager, make, just, or a script. ``session`` is the position of
+    ``tox`` or ``nox`` in it, or -1. ``python``, a version, and the variables ``env`` select the environment of tox.
     """
     program, *rest = words
     if session >= 0 and words[session] == "tox":
         yield from _tox_commands(tree, folder, words[session + 1 :], python, env)
     elif program in {"uv", "poetry", "pdm", "pipenv", "hatch", "rye"} and rest[:1] == ["run"] and len(rest) > 1:
-        yield shlex.join(rest[1:]), folder, ""
+        yield ShellText(shlex.join(rest[1:]), folder, "")
     elif program in {"npm", "pnpm", "yarn", "bun"}:
         yield from _script(tree, rest, folder)
     elif program in {"make", "gmake", "just"}:
@@ -55,14 +62,11 @@ def indirect_texts(
         path = path_below(folder, name)
         text = read_tree_text(tree, path) if "/" in name or name != program else ""
         if re.match(r"#! ?/\S*(?:sh|env (?:ba)?sh)\b", text) or name.endswith(".sh"):
-            yield text, folder, f"`{path}`"
+            yield ShellText(text, folder, f"`{path}`")
 
 
-def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the ``package.json`` script that ``npm`` arguments run.
-
-    Each is a text, the folder that it runs in, and the place where it is written.
-    """
+def _script(tree: Tree, words: list[str], folder: str) -> Iterator[ShellText]:
+    """Yield the ``package.json`` script that ``npm`` arguments run."""
     end = words.index("--") if "--" in words else len(words)
     arguments = words[end + 1 :]
     plain: list[str] = []
@@ -82,14 +86,11 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[tuple[str, st
     scripts = mapping(read_tree_json(tree, path).get("scripts"))
     if isinstance(script := scripts.get(name), str):
         texts = [*strings(scripts.get(f"pre{name}")), " ".join([script, *map(shlex.quote, arguments)])]
-        yield "\n".join(texts), folder, f"`{path}`, script `{name[:60]}`"
+        yield ShellText("\n".join(texts), folder, f"`{path}`, script `{name[:60]}`")
 
 
-def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the commands of make or just targets, dependencies first.
-
-    Each is a text, the folder that it runs in, and the place where it is written.
-    """
+def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[ShellText]:
+    """Yield the commands of make or just targets, dependencies first."""
     names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
     variables = {}
     targets = []
@@ -104,17 +105,16 @@ def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator
     for path in (path_below(folder, name) for name in names):
         text = read_tree_text(tree, path)
         for target in targets if text else ():
-            lines = list(_recipe_lines(text, target, variables, set()))
-            yield "\n".join(lines), folder, f"`{path}`, target `{target[:60]}`"
+            lines = _recipe_lines(text, target, variables, set())
+            yield ShellText("\n".join(lines), folder, f"`{path}`, target `{target[:60]}`")
 
 
 def _tox_commands(
     tree: Tree, folder: str, words: list[str], python: str, env: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[ShellText]:
     """Yield the commands of a ``tox`` environment.
 
-    Each is a text with its folder and place. The text first lets tox install the dependencies into the recipe's
-    environment, with the project as editable.
+    They first let tox install the dependencies into the recipe's environment, with the project as editable.
     """
     given = re.search(r"(?:^|\s)-[qrv]*e[=\s]?(\S+)", " ".join(words))
     name = (given[1] if given is not None else env.get("TOXENV", "")).partition(",")[0]
@@ -142,7 +142,7 @@ def _tox_commands(
         # tox would empty the tree if its environment's folder had no name.
         set_here = (line.replace(" = ", "=", 1) for line in variables if line.partition("=")[2].strip())
         exports = [f"export {shlex.quote(line)}" for line in set_here if not line.startswith("VIRTUAL_ENV=")]
-        yield "\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`"
+        yield ShellText("\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`")
 
 
 def _lines(text: str, name: str) -> list[str]:

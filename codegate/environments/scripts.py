@@ -40,7 +40,7 @@ _SCRIPTS: Final = {
     }
 }
 _MODULES: Final = "{{with .Module}}{{.Path}} {{.Version}}{{end}}"
-_RESOLVED: Final = {
+_INSTALLED: Final = {
     "uv pip freeze": f"test -x {VENV}/bin/python && uv pip freeze --python {VENV}/bin/python",
     "npm ls": "test -f node_modules/.package-lock.json && npm ls --json --depth=0",
     "npm ls --all": f"test -d {PACKAGE}/node_modules && npm ls --all --parseable --long --prefix {PACKAGE} | sort -u",
@@ -48,7 +48,11 @@ _RESOLVED: Final = {
     "go list": f"test -f go.mod && go list -deps -test -f '{_MODULES}' ./... | sort -u",
     "cargo tree": "test -f Cargo.lock && cargo tree --workspace --offline --prefix none | sort -u",
 }
-"""How each tool lists what it installed; one that fails is left out."""
+LIST_INSTALLED: Final = "\n".join(
+    f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
+    for title, command in _INSTALLED.items()
+)
+"""Script that lists the installed versions, tool by tool; a tool that fails is left out."""
 _COPIES: Final = """
 import importlib.metadata, json
 for found in importlib.metadata.distributions():
@@ -56,6 +60,24 @@ for found in importlib.metadata.distributions():
     if origin.get("url", "").startswith("file:///workspace") and not origin.get("dir_info", {}).get("editable"):
         print(found.metadata["Name"])
 """
+LIST_NON_EDITABLE: Final = f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
+"""Script that lists non-editable installs of the project."""
+COMPILE_PYTHON: Final = (
+    f"{VENV}/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash -x /site-packages/pip/"
+    f" {VENV}/lib/python3*/site-packages >/dev/null 2>&1 || true"
+)
+"""Script that compiles the installed packages, but not pip.
+
+Each byte code file has the hash of its source, so that an audit can compare the two. Compiling may fail, because some
+packages ship files for other versions.
+"""
+CLEAN_UP: Final = (
+    f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
+    f"rmdir {HOME}/.m2 2>/dev/null || true\n"
+    # Yarn 1 keeps its downloads in the folder in which Yarn 2 to 4 keep imported packages; one variable sets both.
+    f"rm -rf .git {CACHE} {HOME}/.cache/yarn"
+)
+"""Script that removes the builder's own files."""
 
 
 def helper_files(resolved: str | None) -> dict[str, bytes]:
@@ -125,36 +147,3 @@ def bring_toolchains(lacking: Iterable[Toolchain]) -> str:
     if packages:
         lines.append(f"npm install --global --prefix {ROOT} {' '.join(packages)}")
     return "\n".join(lines)
-
-
-def list_resolved() -> str:
-    """Return a script that lists installed versions, tool by tool."""
-    return "\n".join(
-        f"if out=$({command} 2>/dev/null); then printf '# %s\\n%s\\n' '{title}' \"$out\"; fi"
-        for title, command in _RESOLVED.items()
-    )
-
-
-def list_non_editable() -> str:
-    """Return a script that lists non-editable installs of the project."""
-    return f"{VENV}/bin/python -c {shlex.quote(_COPIES)}"
-
-
-def compile_python() -> str:
-    """Return a script that compiles the installed packages.
-
-    Each byte code file has the hash of its source, so that an audit can compare the two. pip is left out. Compiling may
-    fail, because some packages ship files for other versions.
-    """
-    compiler = f"{VENV}/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash -x /site-packages/pip/"
-    return f"{compiler} {VENV}/lib/python3*/site-packages >/dev/null 2>&1 || true"
-
-
-def clean_up() -> str:
-    """Return a script that removes the builder's own files."""
-    return (
-        f"if test -e {_OUR_SETTINGS}; then rm -f {HOME}/.m2/settings.xml; fi\n"
-        f"rmdir {HOME}/.m2 2>/dev/null || true\n"
-        # Yarn 1 keeps its downloads in the folder in which Yarn 2 to 4 keep imported packages; one variable sets both.
-        f"rm -rf .git {CACHE} {HOME}/.cache/yarn"
-    )

@@ -1,6 +1,7 @@
-"""Keep set-up's secrets out of texts and built archives."""
+"""Read set-up's secrets; keep them out of texts and built archives."""
 
 import base64
+import os
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from codegate.candidates import Redactor
+from codegate.environments.recipe import Recipe
 from codegate.errors import UsageError
 from codegate.sandbox import SandboxError
 
@@ -22,17 +24,25 @@ class SecretInArchive(SandboxError):
     """A built archive contains a secret that set-up was given."""
 
 
-def check_lengths(secrets: Mapping[str, str]) -> None:
-    """Refuse secrets that are too short to search for.
+def secret_values(recipe: Recipe) -> dict[str, str]:
+    """Return the values of the recipe's secrets, by variable.
+
+    They come from the caller's environment and are given to set-up only.
 
     Raises:
-        UsageError: a secret is too short.
+        UsageError: a variable is not set, or its value is too short to search for.
     """
-    if short := [name for name, value in secrets.items() if len(value) < SHORTEST]:
+    if missing := [name for name in recipe.secrets if not os.environ.get(name)]:
+        raise UsageError(
+            f"environment.secrets: {', '.join(missing)} not set.", "Set it, or remove it from codegate.yml."
+        )
+    found = {name: os.environ[name] for name in recipe.secrets}
+    if short := [name for name, value in found.items() if len(value) < SHORTEST]:
         raise UsageError(
             f"environment.secrets: {', '.join(short)} has fewer than {SHORTEST} characters.",
             "Nothing could tell whether it was left in what is built: use a longer one.",
         )
+    return found
 
 
 def redactor_of(secrets: Mapping[str, str]) -> Redactor:

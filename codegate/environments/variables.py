@@ -11,7 +11,6 @@ from typing import Final
 from codegate.environments.locks import NODE
 from codegate.environments.recipe import Recipe
 from codegate.environments.services import service_variables
-from codegate.errors import UsageError
 
 ROOT: Final = "/opt/env"
 HOME: Final = f"{ROOT}/home"
@@ -101,21 +100,6 @@ _SAME: Final = {
 _ADDRESS: Final = re.compile(r"https?://[^\s,|]+")
 _CREDENTIALS: Final = re.compile(r"(?<=//)[^/\s,|]+@")
 _NAMED: Final = re.compile(r"(?:^|(?<=\s))[\w.-]+=(?=https?://)")  # uv's names of indexes, which pip does not know
-
-
-def secret_values(recipe: Recipe) -> dict[str, str]:
-    """Return the values of the recipe's secrets, by variable.
-
-    They come from the caller's environment and are given to set-up only.
-
-    Raises:
-        UsageError: a variable is not set.
-    """
-    if missing := [name for name in recipe.secrets if not os.environ.get(name)]:
-        raise UsageError(
-            f"environment.secrets: {', '.join(missing)} not set.", "Set it, or remove it from codegate.yml."
-        )
-    return {name: os.environ[name] for name in recipe.secrets}
 
 
 def index_secrets() -> tuple[str, ...]:

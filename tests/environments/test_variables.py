@@ -7,13 +7,13 @@ from datetime import date
 import pytest
 
 from codegate.environments import Recipe
+from codegate.environments.secrets import secret_values
 from codegate.environments.variables import (
     HOME,
     authorities,
     index_addresses,
     index_variables,
     path_variable,
-    secret_values,
     set_up_variables,
     version_variables,
 )
