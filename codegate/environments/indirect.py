@@ -68,20 +68,18 @@ def indirect_texts(
 def _script(tree: Tree, words: list[str], folder: str) -> Iterator[ShellText]:
     """Yield the ``package.json`` script that ``npm`` arguments run."""
     end = words.index("--") if "--" in words else len(words)
-    arguments = words[end + 1 :]
     plain: list[str] = []
-    queue = iter(words[:end])
+    queue = (word for word in words[:end] if word not in {"-s", "--silent", "--bun"})
     for word in queue:
         if word in {"--prefix", "-C", "--dir", "--cwd"}:
             folder = path_below(folder, next(queue, ""))
-        elif not plain and word.startswith("-") and word not in {"-s", "--silent", "--bun"}:
+        elif not plain and word.startswith("-"):
             return
-        elif word not in {"run", "run-script", "--silent"} or len(plain) > 0:
+        elif plain or word not in {"run", "run-script"}:
             plain.append(word)
-    words = [word for word in plain if word not in {"-s", "--bun"}]
-    if not words:
+    if not plain:
         return
-    name, arguments = "test" if words[0] == "t" else words[0], [*words[1:], *arguments]
+    name, arguments = "test" if plain[0] == "t" else plain[0], [*plain[1:], *words[end + 1 :]]
     path = path_below(folder, "package.json")
     scripts = mapping(read_tree_json(tree, path).get("scripts"))
     if isinstance(script := scripts.get(name), str):

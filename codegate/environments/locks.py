@@ -29,12 +29,12 @@ _PYTHON: Final = {
 }
 _SETTINGS: Final = {"pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "setup.py", "requirements.txt", "uv.lock"}
 _COMPILED: Final = {
-    "go.mod": {"go": "go test ./..."},
-    "Cargo.lock": {"rust": "cargo test --locked"},
-    "Cargo.toml": {"rust": "cargo test"},
-    "pom.xml": {"java": "mvn --batch-mode test"},
-    "build.gradle": {"java": "gradle test"},
-    "build.gradle.kts": {"java": "gradle test"},
+    "go.mod": ("go", "go test ./..."),
+    "Cargo.lock": ("rust", "cargo test --locked"),
+    "Cargo.toml": ("rust", "cargo test"),
+    "pom.xml": ("java", "mvn --batch-mode test"),
+    "build.gradle": ("java", "gradle test"),
+    "build.gradle.kts": ("java", "gradle test"),
 }
 _MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
 _OF_NODE: Final = re.compile(rb"""["']node:test["']""")
@@ -59,13 +59,10 @@ def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[l
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
             by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
             return found, "npm test\nnode --test" if by_node else "npm test"  # whatever wraps Node's own runner
-        for manifest, command in _COMPILED.items():
-            if manifest in names and language in command:
-                wrapper = {"mvn": "mvnw", "gradle": "gradlew"}.get(command[language].split()[0], "")
-                words = (
-                    command[language] if wrapper not in names else f"./{wrapper} {command[language].partition(' ')[2]}"
-                )
-                return [], words
+        for manifest, (of, command) in _COMPILED.items():
+            if manifest in names and of == language:
+                wrapped = language == "java" and f"{command.split()[0]}w" in names
+                return [], f"./{command.replace(' ', 'w ', 1)}" if wrapped else command
     return [], ""
 
 

@@ -104,15 +104,14 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
     tool = _BRINGS.get(name)
     if tool is None:
         return None
-    file = given.get(f"{tool}-version-file", "")
     version = given.get(f"{tool}-version") or given.get("toolchain") or ""
     if not version and tool != "python":
         version = given.get("version", "")
-    found = clean_version(tool, version)
-    if not found and file:
-        found = version_in_file(tree, file.removeprefix("./"), tool)
-    if not found:
-        found = declared_version(tree, "", tool)[0]
+    found = (
+        clean_version(tool, version)
+        or version_in_file(tree, given.get(f"{tool}-version-file", "").removeprefix("./"), tool)
+        or declared_version(tree, "", tool)[0]
+    )
     if not found and tool == "rust" and not reference.startswith("v"):  # `@1.85.0` is Rust's, `@v1` the action's own
         found = clean_version(tool, reference)
     install = given.get("run_install") not in {None, "", "false", "null"}

@@ -98,9 +98,10 @@ def import_built(source: Path, trusted: Mapping[str, str]) -> tuple[int, tuple[s
             if (sha := trusted.get(_ruff_key(machine))) and (why := _take_ruff(source, machine, sha)):
                 problems.append(why)
         for key, sha in trusted.items():
-            if (source / f"{key}.json").is_file():
-                why = _take(source, key, sha)
-                count += why is None
+            place = layers_folder() / f"{sha}.json"
+            if (source / f"{key}.json").is_file() and not place.exists():
+                why = _take(source, key, sha, place)
+                count += not why
                 problems += [f"{key}.tar {why}"] if why else []
     except OSError as error:
         raise InfrastructureError(f"cannot take the environments of {source}: {error}.", "Free some space.") from error
@@ -140,15 +141,15 @@ def _ruff_key(machine: str) -> str:
     return digest(["ruff", RUFF_VERSION, machine])
 
 
-def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
-    """Import the linter; return the reason if it is refused.
+def _take_ruff(source: Path, machine: str, expected: str) -> str:
+    """Import the linter for ``machine``; return why it is refused.
 
-    ``machine`` is the architecture that it is built for, ``expected`` its SHA-256, and ``source`` the folder that has
-    it.
+    It must have the SHA-256 ``expected``. The result is "" if it was imported, is here already, or is not in
+    ``source``.
     """
     place, file = program_place("ruff", RUFF_VERSION, machine), source / f"{_ruff_key(machine)}.ruff"
     if place.is_file() or not file.is_file():
-        return None
+        return ""
     with temporary_folder(place.parents[2]) as made:
         copy = made / place.relative_to(place.parents[2])
         copy.parent.mkdir(parents=True)
@@ -158,20 +159,15 @@ def _take_ruff(source: Path, machine: str, expected: str) -> str | None:
         copy.chmod(0o755)
         with contextlib.suppress(OSError):  # another process was first
             copy.parents[1].rename(place.parents[1])
-    return None
+    return ""
 
 
-def _take(source: Path, key: str, expected: str) -> str | None:
-    """Import one recorded build, unless it is here already.
+def _take(source: Path, key: str, expected: str, place: Path) -> str:
+    """Import one recorded build; return why it is refused, or "".
 
-    ``key`` names its files in ``source``; ``expected`` is the SHA-256 of its archive.
-
-    Returns:
-        Why it was refused, "" if it was here already, None if it was imported.
+    ``key`` names its files in ``source``; ``expected`` is the SHA-256 of its archive, and ``place`` the new path of its
+    description.
     """
-    place = layers_folder() / f"{expected}.json"
-    if place.exists():
-        return ""
     data = (source / f"{key}.json").read_bytes()
     if sha256(data) != key:
         return "does not come with the description that was recorded"
@@ -185,4 +181,4 @@ def _take(source: Path, key: str, expected: str) -> str | None:
     if read_layer_file(place) is None:
         place.unlink()
         return "is of a build that is unknown here"
-    return None
+    return ""

@@ -15,8 +15,6 @@ from codegate.environments.store import LayerFile, TreeOrigin, find_built, new_a
 from codegate.errors import UsageError
 from codegate.sandbox.cache import layers_folder
 from codegate.sandbox.tools import RUFF_VERSION, program_place
-from codegate.suite import Tree
-from tests.kit.kept import keep_finished, take_kept
 from tests.running.world import codegate
 
 ORIGIN = TreeOrigin(date(2026, 6, 1), "b" * 64)
@@ -29,9 +27,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return lambda name: monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
 
 
-def built(data: bytes = b"an archive", tree: str = ORIGIN.tree) -> Built:
+def built(data: bytes = b"an archive") -> Built:
     described = LayerFile(
-        sha256=sha256(data), inputs=INPUTS, asked=INPUTS, day=ORIGIN.day, tree=tree, rebuilt=None,
+        sha256=sha256(data), inputs=INPUTS, asked=INPUTS, day=ORIGIN.day, tree=ORIGIN.tree, rebuilt=None,
         recipe=Recipe(setup=("make",)), resolved="six 1\n",
         variables={"PATH": "/opt/env/bin"}, python="", interpreter="3.11", image=None, toolchains={"go": "1.26.2"},
         seconds=1.0, steps=(("make", 1.0),), hosts={}, notes=(),
@@ -86,24 +84,6 @@ def test_a_recorded_build_that_nothing_used_is_removed(machine: Callable[[str], 
     assert prune_built(30) == (1, 6)  # the archive, and as much unpacked
     assert [path.name for path in layers_folder().iterdir() if path.is_dir()] == [sha256(b"new")]
     assert [path.read_bytes() for path in layers_folder().glob("*.tar")] == [b"new"]
-
-
-def test_tests_keep_builds_of_an_empty_tree_and_find_them_in_their_next_run(
-    machine: Callable[[str], None], tmp_path: Path
-) -> None:
-    machine("first")
-    empty, _ = built(tree=Tree().digest()), built(b"another archive")
-    kept = tmp_path / "kept"
-    keep_finished(layers_folder(), kept)
-    assert [path.stem for path in kept.glob("*.tar")] == [empty.layer.sha256]
-    machine("second")
-    take_kept(kept, layers_folder())
-    found = find_built(INPUTS, Tree().digest())
-    assert found is not None
-    assert found.layer.archive.read_bytes() == b"an archive"
-    assert find_built(INPUTS, ORIGIN.tree) is None
-    keep_finished(layers_folder(), kept)
-    assert (kept / f"{empty.layer.sha256}.tar").read_bytes() == b"an archive"
 
 
 def test_builds_that_were_used_least_recently_make_room_and_those_in_use_stay(

@@ -19,7 +19,7 @@ from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
-from codegate.mining.environments.recorded import BuildChoice, RecordedBuild, RecordedBuilds, limits_of, settings_of
+from codegate.mining.environments.recorded import RecordedBuild, RecordedBuilds, limits_of, settings_of
 from codegate.mining.languages import LanguageSupport, NameOf, language_namer
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
@@ -117,10 +117,12 @@ def builds_of_suite(old: Suite | None, sandboxes: Sandboxes) -> list[RecordedBui
 
     Empty if ``old`` is None. Their environments are registered in ``sandboxes``.
     """
+    if old is None:
+        return []
     found: dict[str, RecordedBuild] = {}
-    for problem in old.active if old is not None else ():
+    for problem in old.active:
         name, when = problem.manifest.environment, problem.manifest.provenance.date
-        if old is not None and when is not None:
+        if when is not None:
             found[name] = RecordedBuild(old.environments[name], recipe_of(old.environments[name]), when)
     for one in found.values():
         sandboxes.register(one.environment)
@@ -272,7 +274,7 @@ def try_recipe(
     reported = {file_of(test) for test in statuses}
     if reported.intersection(chosen):  # the recipe of a part may run only some of the files
         failed += tuple(path for path in chosen if path not in reported)
-    builds.may_be_at_fault(BuildChoice(built.environment, recipe, exact=True, later=False), frozenset(failed))
+    builds.remember_failing(failed)
     counts = Counter(statuses.values())
     if not counts["passed"]:
         broken = "; ".join(f"{error.id}: {_reason(error)}" for error in report.collection_errors)

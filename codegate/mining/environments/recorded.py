@@ -6,7 +6,7 @@ with the fix, and are not known to fail in exact builds as well.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -140,10 +140,12 @@ class RecordedBuilds:
             asked = inputs_of(recipe, base, self._sandboxes.backend)
             if asked in self._broken:
                 raise self._broken[asked]
+            # Set-up may begin with any other build, but only if it just installs dependencies, chosen by content.
+            near = self._nearest(date) if holds_only_dependencies(recipe) else None
             try:
                 built = obtain_build(
                     recipe, base, self._sandboxes.backend,
-                    day=day, nearest=self._begun(recipe, date), found=not self._is_written(recipe),
+                    day=day, nearest=near.layer if near else None, found=not self._is_written(recipe),
                 )  # fmt: skip
             except BuildFailed as error:
                 self._broken[asked] = error
@@ -158,25 +160,21 @@ class RecordedBuilds:
             self._built.append(recorded)
         return recorded
 
-    def _begun(self, recipe: Recipe, date: datetime) -> Layer | None:
-        """Return the layer that a new build continues, or None.
-
-        It is that of the build with the nearest date. None unless ``recipe`` installs only dependencies.
-        """
-        # Any other build will do, but only if set-up installs nothing except dependencies, chosen by content.
-        near = self._nearest(date) if holds_only_dependencies(recipe) else None
-        return near.layer if near is not None else None
-
     def may_be_at_fault(self, choice: BuildChoice, failing: frozenset[str]) -> bool:
         """Return whether tests may fail because of the build ``choice``.
 
         ``failing`` are the tests that fail in it. An exact build is never at fault; its failing tests are remembered.
         Another build may be at fault if one of ``failing`` is not known to fail in an exact build.
         """
+        if choice.exact:
+            self.remember_failing(failing)
         with self._guard:
-            if choice.exact:
-                self._failing |= failing
             return not failing <= self._failing
+
+    def remember_failing(self, failing: Iterable[str]) -> None:
+        """Record tests that fail in an exact build."""
+        with self._guard:
+            self._failing.update(failing)
 
     def exclude(self, choice: BuildChoice) -> None:
         """Stop using the build ``choice``, in which no test passed."""
