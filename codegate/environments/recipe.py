@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from sysconfig import get_python_version
 from typing import Annotated, Any, Final, Literal
 
@@ -28,8 +29,6 @@ from codegate.suite import (
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 _PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _PYTHON: Final = re.compile(r"(.*/)?python[\d.]*")
-_PYTHON_OPTIONS: Final = re.compile(r"-(?=.)([bBdEhiIJOPqRsStuvVx?]*)(?:([cmWX])(.*))?", re.DOTALL)
-"""One word of them, as the interpreter's own getopt has them: flags, an option with a value, its value."""
 _MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
@@ -51,16 +50,10 @@ def command_words(text: str) -> tuple[str, ...]:
 
 
 def split_module_flag(words: list[str]) -> list[str]:
-    """Return a command's words, Python's ``-mpytest`` as ``-m pytest``."""
-    python = next((number for number, word in enumerate(words) if _PYTHON.fullmatch(word)), len(words))
-    place = python + 1
-    while place < len(words) and (match := _PYTHON_OPTIONS.fullmatch(words[place])):
-        flags, option, value = match.groups()
-        if option == "m" and value:
-            return [*words[:place], *([f"-{flags}"] if flags else []), "-m", value, *words[place + 1 :]]
-        if option in {"m", "c"}:
-            break
-        place += 2 if option and not value else 1
+    """Return a command's words, ``python -mpytest`` as ``python -m pytest``."""
+    for place, (program, word) in enumerate(pairwise(words), 1):
+        if _PYTHON.fullmatch(program) and (module := re.fullmatch(r"-m([\w.]+)", word)):
+            return [*words[:place], "-m", module[1], *words[place + 1 :]]
     return words
 
 
@@ -144,11 +137,6 @@ class Recipe(Strict):
         return digest(self.model_dump(mode="json", exclude={"seconds"}))
 
 
-def recipe_text(recipe: Recipe) -> str:
-    """Return the recipe as YAML, without default values."""
-    return yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=120)
-
-
 class _Written(BaseModel):
     environment: Recipe
 
@@ -171,7 +159,7 @@ def environment_of(
     Builds see package indexes as they were at the end of ``day``. ``base``: the tree that it is built from; None: an
     empty tree. ``inputs``: SHA-256 of the build's inputs.
     """
-    text = recipe_text(recipe)
+    text = yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=120)
     manifest = EnvironmentManifest(
         id=name,
         recipe=sha256(text.encode("utf-8")),
