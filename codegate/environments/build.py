@@ -76,7 +76,6 @@ class BuildFailed(SandboxError):
         ended: how the command ended, such as its exit status.
         package: the package that it could not install or build; empty if its output names none.
         lines: the last lines that it printed.
-        dated: whether newer packages may help, because codegate left out those released after the tree's day.
         unreachable: whether a package index could not be reached.
     """
 
@@ -88,11 +87,10 @@ class BuildFailed(SandboxError):
         lines: tuple[str, ...],
         remedy: str,
         *,
-        dated: bool = False,
         unreachable: bool = False,
     ) -> None:
         self.step, self.ended, self.package, self.lines = step, ended, package, lines
-        self.dated, self.unreachable = dated, unreachable
+        self.unreachable = unreachable
         first = f"{package} cannot be installed: " if package else ""
         printed = "".join(f"\n  {line}" for line in lines)
         super().__init__(f"{first}`{step}` {ended}; it printed last:{printed or ' nothing.'}\n", remedy)
@@ -249,12 +247,16 @@ class _Builder:
             yield f"setuptools of {_SETUPTOOLS}", script, {**self._set_up, "UV_CONFIG_FILE": UV_CONFIGURATION}
         yield "today's", "", self._undated()
 
-    @property
-    def _dated(self) -> bool:
-        """Return whether codegate chose a day for the packages."""
+    def _newer_may_help(self, done: Completed) -> bool:
+        """Return whether a step may succeed with packages released later.
+
+        That is so if codegate chose a day for the packages, and the step failed by itself.
+        """
+        by_itself = done.exit_code is not None and not (done.timed_out or done.memory_exceeded)
         chosen = self._set_up.keys() - self._undated().keys()
         node = any(posixpath.basename(path) == "package.json" for path in self._tree)
-        return (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)
+        dated = (self._python and "UV_EXCLUDE_NEWER" in chosen) or (node and "npm_config_before" in chosen)
+        return by_itself and dated and not self._proxy.unreachable
 
     @property
     def _pinned(self) -> bool:
@@ -276,7 +278,7 @@ class _Builder:
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
             may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
-            if failure is not None and failure.dated and fresh:
+            if failure is not None and fresh and self._newer_may_help(done):
                 words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
                 for what, before, variables in self._later_packages():
                     if self._run(f"{before}{script}", variables, step=True).ok:
@@ -373,14 +375,12 @@ class _Builder:
             ended = "failed" + (f" with exit code {done.exit_code}" if done.exit_code is not None else "")
         _LOG.debug("set-up: it printed: %s", "".join(f"\n  {printable(line, _LINE)}" for line in lines) or "nothing")
         last = tuple(self._redactor.redact(printable(line, _LINE)) for line in lines[-_LAST_LINES:])
-        by_itself = done.exit_code is not None and not (done.timed_out or done.memory_exceeded)
         return BuildFailed(
             printable(step, _LINE),
             ended,
             self._redactor.redact(package),
             last,
             self._remedy(done),
-            dated=by_itself and not self._proxy.unreachable and step in self._recipe.setup and self._dated,
             unreachable=bool(self._proxy.unreachable),
         )
 

@@ -123,7 +123,9 @@ def _tox_commands(
     lines = [line for key in ("commands_pre", "commands") for line in _lines(own.get(key, ""), name)]
     variables = _lines(own.get("setenv", own.get("set_env", "")), name)
     place, plain, tables = "tox.ini", True, ["testenv"]
-    for path, table in _tables(tree, inside).items() if not sections else ():
+    table_of_project = mapping(value_at(read_toml(tree, f"{inside}pyproject.toml"), "tool", "tox"))
+    files = {"tox.toml": read_toml(tree, f"{inside}tox.toml"), "pyproject.toml": table_of_project}
+    for path, table in files.items() if not sections else ():
         own = {**mapping(value_at(table, "env_run_base")), **mapping(value_at(table, "env", name))}
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
@@ -177,11 +179,6 @@ def _substituted(text: str, name: str) -> str:
     for _ in range(_DEEPEST):
         text = _FILLED.sub(lambda match: match[1] or known.get(match[2] or "", ""), text)
     return text.strip()
-
-
-def _tables(tree: Tree, inside: str) -> Mapping[str, Mapping[str, object]]:
-    own = value_at(read_toml(tree, f"{inside}pyproject.toml"), "tool", "tox")
-    return {"tox.toml": read_toml(tree, f"{inside}tox.toml"), "pyproject.toml": own if isinstance(own, dict) else {}}
 
 
 def path_below(folder: str, name: str) -> str:
