@@ -726,53 +726,51 @@ def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
     assert second.recipe.setup == ("cargo clippy --locked --all-targets", "cargo test --no-run --locked")
 
 
+SYNC = "uv sync --frozen --all-extras --all-groups"
+REQUIRED = "uv pip install -r {}requirements{}.txt"
+PYTEST = "uv pip install pytest"
+
+
 @pytest.mark.parametrize(
-    ("files", "setup", "tests"),
+    ("paths", "texts", "setup", "tests"),
     [
-        ({"uv.lock": "", "tests/test_a.py": ""}, ("uv sync --frozen --all-extras --all-groups",), "python -m pytest"),
+        ("uv.lock tests/test_a.py", {}, (SYNC,), "python -m pytest"),
         (
-            {"requirements.txt": "flask", "requirements-dev.txt": "", "requirements-docs.txt": "", "test_a.py": ""},
-            ("uv pip install -r requirements-dev.txt", "uv pip install -r requirements.txt", "uv pip install pytest"),
-            "python -m pytest",
+            "requirements.txt requirements-dev.txt requirements-docs.txt test_a.py", {},
+            (REQUIRED.format("", "-dev"), REQUIRED.format("", ""), PYTEST), "python -m pytest",
         ),
         (
-            {"requirements.txt": "flask", "test-requirements.txt": "", "doc-requirements.txt": "", "test_a.py": ""},
-            ("uv pip install -r requirements.txt", "uv pip install -r test-requirements.txt", "uv pip install pytest"),
-            "python -m pytest",
+            "requirements.txt test-requirements.txt doc-requirements.txt test_a.py", {},
+            (REQUIRED.format("", ""), REQUIRED.format("test-", ""), PYTEST), "python -m pytest",
         ),
         (
-            {
-                "setup.py": "",
-                "setup.cfg": "[options.extras_require]\ntest =\n  pytest\ndocs = x\n",
-                "test_a.py": "pytest",
-            },
-            ("uv pip install -e '.[test]'", "uv pip install pytest"),
-            None,
-        ),
-        ({"poetry.lock": "", "manage.py": "", "shop/tests/test_a.py": ""}, None, "python manage.py test"),
-        ({"go.mod": "module a", "a_test.go": ""}, ("go mod download", _compiled()), "go test ./..."),
-        (
-            {"Cargo.lock": "", "Cargo.toml": "", "tests/a.rs": ""},
-            ("cargo test --no-run --locked",),
-            "cargo test --locked",
+            "setup.py test_a.py", {"setup.cfg": "[options.extras_require]\ntest =\n  pytest\ndocs = x\n"},
+            ("uv pip install -e '.[test]'", PYTEST), "python -m pytest",
         ),
         (
-            {"pnpm-lock.yaml": "", "package.json": '{"scripts": {"test": "vitest run"}}', "a.test.ts": ""},
-            ("pnpm install --frozen-lockfile",),
-            "vitest run",
+            "poetry.lock manage.py shop/tests/test_a.py", {},
+            ("pip install poetry", "poetry install --no-interaction --all-extras"), "python manage.py test",
+        ),
+        ("a_test.go", {"go.mod": "module a"}, ("go mod download", _compiled()), "go test ./..."),
+        ("Cargo.lock Cargo.toml tests/a.rs", {}, ("cargo test --no-run --locked",), "cargo test --locked"),
+        (
+            "pnpm-lock.yaml a.test.ts", {"package.json": '{"scripts": {"test": "vitest run"}}'},
+            ("pnpm install --frozen-lockfile",), "vitest run",
         ),
         (
-            {"yarn.lock": "__metadata:\n", "package.json": "{}", "a.test.ts": ""},
-            ("yarn install --immutable",),
-            "npm test",
+            "a.test.ts", {"yarn.lock": "__metadata:\n", "package.json": "{}"},
+            ("yarn install --immutable",), "npm test",
         ),
-        ({"pom.xml": "", "mvnw": "", "src/test/java/ATest.java": ""}, None, "./mvnw --batch-mode test"),
+        (
+            "pom.xml mvnw src/test/java/ATest.java", {},
+            ("./mvnw --batch-mode test -Dtest=ATest -Dsurefire.failIfNoSpecifiedTests=false",),
+            "./mvnw --batch-mode test",
+        ),
     ],
-)
-def test_without_ci_lock_files_say_it(files: dict[str, str], setup: tuple[str, ...] | None, tests: str | None) -> None:
-    recipe = find_recipe(tree(files)).recipe
-    assert tests is None or recipe.tests == tests
-    assert setup is None or recipe.setup == setup
+)  # fmt: skip
+def test_without_ci_lock_files_say_it(paths: str, texts: dict[str, str], setup: tuple[str, ...], tests: str) -> None:
+    recipe = find_recipe(tree({**dict.fromkeys(paths.split(), ""), **texts})).recipe
+    assert (recipe.setup, recipe.tests) == (setup, tests)
 
 
 def test_a_member_of_a_workspace_is_set_up_with_the_workspaces_lock() -> None:

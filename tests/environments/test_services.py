@@ -4,11 +4,12 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from codegate.environments.recipe import Recipe, ServiceRecipe
+from codegate.environments import Recipe, ServiceRecipe, obtain_build
 from codegate.environments.services import (
     NOT_STARTED,
     SandboxWithServers,
@@ -18,29 +19,24 @@ from codegate.environments.services import (
     with_servers,
 )
 from codegate.errors import UsageError
-from codegate.sandbox import Backend, Command, Completed, EnvironmentRecipe, Layer, Sandbox, SandboxError
+from codegate.sandbox import Backend, Command, Completed, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from tests.conftest import PYTHON
+from codegate.suite import Tree, TreeFile
 from tests.kit.recorded import LIMITS
 
 SERVE = "import http.server as s; s.HTTPServer(('127.0.0.1', 8123), s.SimpleHTTPRequestHandler).serve_forever()"
 ASK = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:8123/').status)"
 
 
-class Built:
-    """An environment with what the servers of a recipe prepare."""
+TREE = Tree({"notes.txt": TreeFile(b"a tree of its own, whose build no other run has kept\n")})
 
-    def __init__(self, backend: Backend, recipe: Recipe, folder: Path) -> None:
+
+class World:
+    """A recorded build of a recipe with servers, in bubblewrap."""
+
+    def __init__(self, backend: Backend, recipe: Recipe) -> None:
         self.servers, self.backend = servers_of(recipe), backend
-        variables = {"HOME": "/opt/env/home", **service_variables(recipe), **recipe.env}
-        with closing(backend.open_build(EnvironmentRecipe(PYTHON), LIMITS)) as build:
-            for server in self.servers:
-                for line in (server.present, server.prepare or "true"):
-                    done = build.run(Command(("bash", "-e", "-o", "pipefail", "-c", line), environment=variables))
-                    assert done.ok, (done.stdout + done.stderr).decode()
-            archive = folder / "layer.tar"
-            layer = Layer(build.freeze((), archive), archive, tuple(variables.items()))
-        self.prepared = backend.prepare(EnvironmentRecipe(PYTHON, layer=layer))
+        self.prepared = backend.prepare(obtain_build(recipe, TREE, backend, day=date(2026, 1, 1)).environment)
 
     def open(self) -> Sandbox:
         return self.backend.open(self.prepared, LIMITS)
@@ -50,9 +46,9 @@ class Built:
 
 
 @pytest.fixture
-def built(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> Callable[[Recipe], Built]:
+def built(bwrap_backend: BubblewrapBackend) -> Callable[[Recipe], World]:
     """Makes environments in bubblewrap."""
-    return lambda recipe: Built(bwrap_backend, recipe, tmp_path)
+    return lambda recipe: World(bwrap_backend, recipe)
 
 
 def needs(program: str) -> None:
@@ -62,8 +58,7 @@ def needs(program: str) -> None:
         pytest.skip(f"this machine has no {program}")
 
 
-@pytest.mark.bwrap
-def test_postgres_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], Built]) -> None:
+def test_postgres_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], World]) -> None:
     needs("initdb")
     world = built(Recipe(services=("postgres",), env={"POSTGRES_USER": "shop", "POSTGRES_DB": "cart"}))
     ask = 'PATH="$PATH:$(echo /usr/lib/postgresql/*/bin)"; psql -tA "$DATABASE_URL" -c'
@@ -78,9 +73,8 @@ def test_postgres_serves_the_user_and_the_database_that_the_recipe_names(built: 
         ).ok  # another sandbox begins as the build ended
 
 
-@pytest.mark.bwrap
 @pytest.mark.full
-def test_mysql_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], Built]) -> None:
+def test_mysql_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], World]) -> None:
     needs("mariadbd")
     env = {"MYSQL_USER": "shop", "MYSQL_PASSWORD": "it's", "MYSQL_DATABASE": "cart"}
     world = built(Recipe(services=("mysql",), env=env))
@@ -90,8 +84,7 @@ def test_mysql_serves_the_user_and_the_database_that_the_recipe_names(built: Cal
     assert done.stdout.decode().split() == ["7", "shop@localhost"], done.stderr.decode()
 
 
-@pytest.mark.bwrap
-def test_redis_serves(built: Callable[[Recipe], Built]) -> None:
+def test_redis_serves(built: Callable[[Recipe], World]) -> None:
     needs("redis-server")
     world = built(Recipe(services=("redis",)))
     with closing(world.open()) as sandbox:
@@ -99,9 +92,8 @@ def test_redis_serves(built: Callable[[Recipe], Built]) -> None:
     assert done.stdout.decode().split() == ["OK", "7"]
 
 
-@pytest.mark.bwrap
 def test_any_other_server_is_a_command_and_the_tests_keep_their_input_and_status(
-    built: Callable[[Recipe], Built],
+    built: Callable[[Recipe], World],
 ) -> None:
     ready = f'python3 -c "{ASK}"'
     world = built(Recipe(services=(ServiceRecipe(run=f'exec python3 -c "{SERVE}"', ready=ready),)))
@@ -114,8 +106,7 @@ def test_any_other_server_is_a_command_and_the_tests_keep_their_input_and_status
         assert sandbox.run(reported).records == b"told\n"
 
 
-@pytest.mark.bwrap
-def test_a_server_that_ends_is_named_with_what_it_printed(built: Callable[[Recipe], Built]) -> None:
+def test_a_server_that_ends_is_named_with_what_it_printed(built: Callable[[Recipe], World]) -> None:
     world = built(Recipe(services=(ServiceRecipe(run="echo no disk; exit 4", ready="false"),)))
     with closing(world.open()) as sandbox:
         done = world.run(sandbox, "echo never")
@@ -123,9 +114,8 @@ def test_a_server_that_ends_is_named_with_what_it_printed(built: Callable[[Recip
     assert done.stderr == b"the service echo ended with status 4; it printed last: no disk\n"
 
 
-@pytest.mark.bwrap
 def test_a_preset_that_does_not_start_is_a_fault_of_the_sandbox_until_something_else_ran(
-    built: Callable[[Recipe], Built],
+    built: Callable[[Recipe], World],
 ) -> None:
     world = built(Recipe())
     servers = (Server("redis", run="exit 5", ready="false", program="redis-server"),)
