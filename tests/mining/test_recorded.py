@@ -1,6 +1,7 @@
 """An application that needs a set-up, variables and a command before its tests, from its history to a run."""
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from codegate.durable import sha256
+from codegate.durable import digest
 from codegate.environments import BuildFailed, Built, Recipe
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, TestReport, TestResult
@@ -289,31 +290,55 @@ DAYS = [datetime(2025, 3, day, tzinfo=UTC) for day in range(1, 6)]
 
 
 class Builds:
-    """Recorded builds of trees that are one file each, which is also all that a build is made from."""
+    """Recorded builds of trees that are one file each, from which and a recipe all is made.
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *setup: str) -> None:
+    Builds of the recipe itself raise ``error``; ``others`` are what the files of each tree propose. ``written``: the
+    recipe is the project's own.
+    """
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        *setup: str,
+        error: Exception | None = None,
+        others: Sequence[Recipe] = (),
+        written: bool = False,
+    ) -> None:
         self.days: list[date] = []
         self.begun: list[Path | None] = []
-        monkeypatch.setattr(recorded, "inputs_of", lambda _recipe, tree, _backend: sha256(tree["lock"].data))
+        self.asked: list[tuple[tuple[str, ...], bool]] = []
+        self._setup, self._error = setup, error
+        monkeypatch.setattr(recorded, "inputs_of", self._inputs)
         monkeypatch.setattr(recorded, "obtain_build", self._obtain)
-        self.builds = RecordedBuilds(Recipe(setup=setup), Sandboxes(None, {}))  # type: ignore[arg-type]
+        monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: others)
+        recipe, sandboxes = Recipe(setup=setup), Sandboxes(None, {})  # type: ignore[arg-type]
+        found = RecordedBuilds(recipe, sandboxes, proposed=lambda _: others)
+        self.builds = builds_of_own_recipe(recipe, sandboxes) if written else found
+
+    @staticmethod
+    def _inputs(recipe: Recipe, tree: Tree, _backend: object) -> str:
+        return digest([recipe.identity, tree.digest()])
 
     def _obtain(
         self, recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool
     ) -> Built:
         self.days.append(day)
         self.begun.append(nearest.archive if nearest is not None else None)
-        inputs = sha256(tree["lock"].data)
-        layer = Layer(inputs, Path(tree["lock"].data.decode()))
-        environment = EnvironmentRecipe("3.11", layer=layer)
-        return Built(layer, environment, recipe, inputs, tree["lock"].data.decode())
+        self.asked.append((recipe.setup, found))
+        if self._error is not None and recipe.setup == self._setup:
+            raise self._error
+        inputs, lock = self._inputs(recipe, tree, backend), tree["lock"].text
+        layer = Layer(inputs, Path(lock))
+        return Built(layer, EnvironmentRecipe("3.11", layer=layer), recipe, inputs, lock)
 
     def build(self, number: int, lock: str) -> None:
         self.builds.build(f"{number}" * 40, self.tree(lock), DAYS[number])
 
     def builds_to_try(self, number: int, lock: str) -> list[tuple[str, bool, bool]]:
-        choices = self.builds.builds_to_try("a" * 40, self.tree(lock), DAYS[number])
-        return [(choice.environment.resolved, choice.exact, choice.later) for choice in choices]
+        return [(choice.environment.resolved, choice.exact, choice.later) for choice in self.choices(number, lock)]
+
+    def choices(self, number: int, lock: str) -> Iterator[BuildChoice]:
+        return self.builds.builds_to_try("a" * 40, self.tree(lock), DAYS[number])
 
     @staticmethod
     def tree(lock: str) -> Tree:
@@ -365,27 +390,15 @@ def test_a_build_of_dependencies_alone_begins_with_the_nearest_one(
 def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world, written, asked = Builds(monkeypatch), Recipe(setup=("npm ci",)), list[tuple[tuple[str, ...], bool]]()
-
-    def obtain_build(
-        recipe: Recipe, tree: Tree, backend: Any, *, day: date, nearest: Layer | None, found: bool
-    ) -> Built:
-        asked.append((recipe.setup, found))
-        if recipe == written:
-            raise BuildFailed("npm ci", "failed with exit code 1", "", ("no lock file",), "")
-        return world._obtain(recipe, tree, backend, day=day, nearest=nearest, found=found)
-
-    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
-    monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: [Recipe(setup=("npm install",))])
-    builds = builds_of_own_recipe(written, Sandboxes(None, {}))  # type: ignore[arg-type]
-    choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
-    assert next(choices).recipe.setup == ("npm install",)
-    assert asked == [(("npm ci",), False), (("npm install",), True)]
+    error, other = BuildFailed("npm ci", "failed with exit code 1", "", (), ""), Recipe(setup=("npm install",))
+    world = Builds(monkeypatch, "npm ci", error=error, others=[other], written=True)
+    choices = world.choices(0, "own")
+    assert next(choices).recipe == other
+    assert world.asked == [(("npm ci",), False), (("npm install",), True)]
     with pytest.raises(BuildFailed, match="npm ci"):
         next(choices)
-    choice = next(builds.builds_to_try("b" * 40, world.tree("newer"), DAYS[1]))
-    assert (choice.recipe.setup, choice.exact) == (("npm install",), True), "the other recipe's is not the nearest"
+    choice = next(world.choices(1, "newer"))
+    assert (choice.recipe, choice.exact) == (other, True), "the other recipe's is not the nearest"
 
 
 @pytest.mark.parametrize(
@@ -400,30 +413,17 @@ def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(
 def test_no_other_recipe_makes_up_for_a_missing_secret_or_index(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def obtain_build(*_: object, **__: object) -> Built:
-        raise error
-
-    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
-    monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: pytest.fail("another recipe is looked for"))
-    builds = builds_of_own_recipe(Recipe(setup=("npm ci",)), Sandboxes(None, {}))  # type: ignore[arg-type]
+    others = [Recipe(setup=("npm install",))]
+    world = Builds(monkeypatch, "npm ci", error=error, others=others, written=True)
     with pytest.raises(type(error)):
-        next(builds.builds_to_try("a" * 40, Builds.tree("own"), DAYS[0]))
+        next(world.choices(0, "own"))
+    assert world.asked == [(("npm ci",), False)]
 
 
 def test_an_index_that_only_an_old_trees_recipe_needs_ends_no_mining(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = Builds(monkeypatch)
-
-    def obtain_build(recipe: Recipe, *rest: Any, **options: Any) -> Built:
-        if recipe.setup == ("npm install",):
-            return world._obtain(recipe, *rest, **options)
-        raise Unreachable("no index answers.")
-
-    monkeypatch.setattr(recorded, "inputs_of", lambda recipe, *_: sha256(recipe.identity.encode()))
-    monkeypatch.setattr(recorded, "obtain_build", obtain_build)
     other = Recipe(setup=("npm install",))
-    builds = RecordedBuilds(Recipe(), Sandboxes(None, {}), proposed=lambda _tree: [other])  # type: ignore[arg-type]
-    choices = builds.builds_to_try("a" * 40, world.tree("own"), DAYS[0])
+    world = Builds(monkeypatch, error=Unreachable("no index answers."), others=[other])
+    choices = world.choices(0, "own")
     assert next(choices).recipe == other
     with pytest.raises(recorded.RECIPE_ERRORS, match="no index answers"):  # the builder leaves such a change out
         next(choices)
@@ -434,8 +434,7 @@ def test_a_failing_test_is_the_environments_fault_until_it_fails_in_a_build_of_i
 ) -> None:
     world = Builds(monkeypatch)
     world.build(4, "newest")
-    near, exact = world.builds.builds_to_try("a" * 40, world.tree("own"), DAYS[3])
-    assert isinstance(near, BuildChoice)
+    near, exact = world.choices(3, "own")
     assert world.builds.may_be_at_fault(near, frozenset({"network"}))
     assert not world.builds.may_be_at_fault(exact, frozenset({"network"}))
     assert not world.builds.may_be_at_fault(near, frozenset({"network"}))
