@@ -19,7 +19,7 @@ _LONGEST: Final = 4000  # characters that are read of a line
 _PIECE: Final = re.compile(
     rf"\$\{{\{{.{{0,1000}}?\}}\}}|{QUOTED}|\\.|\$\([^()]*\)|\d?>&\d?|&>>?|&&|\|\||[;&|]|[^;&|'\"\\$>\d]+|.", re.DOTALL
 )
-_LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command)\s+)+")
+_LED_BY: Final = re.compile(r"^(?:[({!]\s*|(?:then|do|else|time|exec|command|env)\s+)+")
 _SET: Final = re.compile(
     rf"\s*([A-Za-z_]\w*=(?:\$\{{\{{.{{0,1000}}?\}}\}}|\$\([^()]*\)|{QUOTED}|\\.|[^\s'\"\\])*+)(?=\s)"
 )
@@ -128,7 +128,7 @@ class Commands:
         """
         left_out: list[str] = []
         env: dict[str, str] = {}
-        piece = re.sub(r"^env\s+(?=\w+=)", "", _LED_BY.sub("", piece))
+        piece = _LED_BY.sub("", piece)
         while match := _SET.match(piece):
             lost: list[str] = []
             for name, _, value in (word.partition("=") for word in _split(self._expand(match[1], lost))):
@@ -138,7 +138,6 @@ class Commands:
                     env[name] = value
             piece = piece[match.end() :]
         words = split_module_flag([word for word in _split(self._expand(piece, left_out)) if word])
-        words = words[1:] if words[:1] == ["env"] else words
         if not words or words[0] == "echo" or words[0].startswith("#"):
             return []
         here = TestCommand(tuple(words), True, folder, env, left_out=tuple(left_out))

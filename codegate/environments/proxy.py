@@ -147,8 +147,7 @@ class BuildProxy:
                     event = h11.Response(status_code=event.status_code, reason=event.reason, headers=kept)
                 elif isinstance(event, h11.Data):
                     self._count(host, len(event.data))
-                if not isinstance(event, h11.InformationalResponse):
-                    connection.sendall(client.send(event) or b"")
+                connection.sendall(client.send(event) or b"")
                 if isinstance(event, h11.EndOfMessage):
                     return
 
