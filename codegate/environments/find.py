@@ -136,7 +136,7 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(draft: _Draft, tree: Tree) -> Iterator[_Draft]:
-    """Yield a copy of ``draft`` with set-up from lock files only."""
+    """Yield a copy of ``draft``, set up by lock files."""
     if draft.test is None or not draft.test.known or not draft.steps:
         return
     steps, tests = implied_commands(tree, draft.test.folder, light=True)

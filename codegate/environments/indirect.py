@@ -33,7 +33,7 @@ _FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,!-]*\})+):\s+(.*)$")
 
 
 class ShellText(NamedTuple):
-    """Shell commands, the folder they run in, and where they are written."""
+    """Shell commands, their folder, and where they are written."""
 
     text: str
     folder: str

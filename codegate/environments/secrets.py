@@ -1,4 +1,4 @@
-"""Read set-up's secrets; keep them out of texts and built archives."""
+"""Read set-up's secrets; find them in texts and built archives."""
 
 import base64
 import os

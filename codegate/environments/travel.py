@@ -163,7 +163,7 @@ def _take_ruff(source: Path, machine: str, expected: str) -> str:
 
 
 def _take(source: Path, key: str, expected: str, place: Path) -> str:
-    """Import one recorded build; return why it is refused, or "".
+    """Import one build; return why it is refused, or "".
 
     ``key`` names its files in ``source``; ``expected`` is the SHA-256 of its archive, and ``place`` the new path of its
     description.
