@@ -925,6 +925,15 @@ class TestExamples:
         [found] = shown(WRONG, RIGHT, tests, {"case.py": case})
         assert found.given == (("", "a test case of `TestJoin(ListCase)`"),)
 
+    def test_what_asserts_in_another_file_has_what_its_annotations_name(self, shown: Shown) -> None:
+        case = "import typing\n\ndef check(found: typing.Any, wanted: str) -> None:\n    assert found == wanted\n"
+        tests = (
+            '"""Joined words."""\nfrom case import check\nfrom lists import join\n\n'
+            "def test_join():\n    check(join(['walnut', 'quince']), 'walnut and quince')\n"
+        )
+        [found] = shown(WRONG, RIGHT, tests, {"case.py": case})
+        assert found.code.startswith("from lists import join\nfound = join(")
+
     @pytest.mark.full
     def test_what_a_base_class_gives_stands_as_it_is(self, shown: Shown) -> None:
         wrong = "OK = 200\n\ndef get(path):\n    return 500\n"

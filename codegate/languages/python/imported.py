@@ -6,6 +6,7 @@ Helpers are functions that the file imports, and methods of base classes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from os.path import commonpath
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAX_STEPS: Final = 4
 """Most imports, and most base classes, between a test and its helper."""
+_FIRST: Final = frozenset({"comment", "expression_statement"})
+"""Statements before or between the imports with which a file begins, such as its docstring."""
 _MAX_LOOKUPS: Final = 10_000
 """Most names to look up for one test file: base classes of base classes multiply."""
 
@@ -146,5 +149,13 @@ def with_helpers(path: str, tree: Tree) -> str:
             text = shifted(f"\n{dedented(helper)}", place.start_point.column)
             edits.append((place.end_byte, place.end_byte, f"\n{text}".encode()))
     data = decode(tree[path].data).encode("utf-8", "replace")
-    text = spliced(data, edits, (0, len(data))).decode("utf-8", "replace")
-    return "\n".join([text, *imports.values(), ""]) if imports else text
+    if imports:  # before the helpers, because annotations are evaluated where they stand
+        at = _end_of_imports(test.root)
+        edits.append((at, at, "\n".join(["", *imports.values(), ""]).encode()))
+    return spliced(data, edits, (0, len(data))).decode("utf-8", "replace")
+
+
+def _end_of_imports(module: "Node") -> int:
+    """Return the end of the imports with which a file begins, in bytes."""
+    first = takewhile(lambda node: node.type in _FIRST or "import" in node.type, module.named_children)
+    return max((node.end_byte for node in first if "import" in node.type), default=module.end_byte)
