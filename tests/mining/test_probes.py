@@ -923,7 +923,7 @@ class TestExamples:
             "    def test_join(self):\n        self.assertEqual(join(['walnut', 'quince']), 'walnut and quince')\n"
         )
         [found] = shown(WRONG, RIGHT, tests, {"case.py": case})
-        assert found.given == (("", "a test case of `TestJoin(ListCase)`"),)
+        assert found.given == (("", "a test case of `ListCase`"),)
 
     def test_what_asserts_in_another_file_has_what_its_annotations_name(self, shown: Shown) -> None:
         case = "import typing\n\ndef check(found: typing.Any, wanted: str) -> None:\n    assert found == wanted\n"

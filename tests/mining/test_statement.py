@@ -346,8 +346,8 @@ class TestExamples:
         )
         told = "Here `client` is a pytest fixture and `self` is a test case of `PingTests(TestCase)`."
         assert f"```\n\n{told}\n\nActual:" in written(examples=[example]).text
-        example = replace(EXAMPLE, given=(("", "a test case of `SumTests(SumCase)`"),))
-        told = "It runs in a test case of `SumTests(SumCase)`."
+        example = replace(EXAMPLE, given=(("", "a test case of `SumCase`"),))
+        told = "It runs in a test case of `SumCase`."
         assert f"```\n\n{told}\n\nActual:" in written(examples=[example]).text
 
     def test_tests_that_expect_what_is_wrong_are_named(self) -> None:

@@ -156,6 +156,6 @@ def with_helpers(path: str, tree: Tree) -> str:
 
 
 def _end_of_imports(module: "Node") -> int:
-    """Return where the imports end with which a file begins."""
+    """Return where a file's leading imports end."""
     first = takewhile(lambda node: node.type in _FIRST or "import" in node.type, module.named_children)
     return max((node.end_byte for node in first if "import" in node.type), default=module.end_byte)

@@ -303,8 +303,10 @@ class PythonDialect(Dialect):
         bases = text_of(field(around, "superclasses")) if around is not None else ""
         made = self.context(source, self.used(bases)) or []
         prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
-        if around is not None and ("self" in used or prepared):  # what these prepare may decide what the code gives
-            found["self" * ("self" in used)] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
+        if around is not None and "self" in used:
+            found["self"] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
+        elif bases and prepared:  # what these prepare may decide what the code gives
+            found[""] = f"a test case of `{bases.strip('()')}`"
         return found
 
     @override
