@@ -29,7 +29,6 @@ from codegate.suite import (
 _VERSION: Final = r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$"
 _PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _PYTHON: Final = re.compile(r"(.*/)?python[\d.]*")
-_MEANING: Final = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", ".", "..", "-"}
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 """Of a variable."""
@@ -253,8 +252,7 @@ def _entry(start: str, value: object, source: str) -> str:
 
 def _scalar(value: object) -> str:
     text = str(value)
-    unlike = text.endswith(" ") or text.lower() in _MEANING
-    is_plain = isinstance(value, str) and not unlike and _PLAIN_TEXT.fullmatch(text)
+    is_plain = isinstance(value, str) and _PLAIN_TEXT.fullmatch(text) and yaml.safe_load(text) == text
     return text if is_plain else json.dumps(value)
 
 

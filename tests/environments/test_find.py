@@ -843,7 +843,7 @@ def test_actions_and_workflows_that_use_themselves_end() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["true", "1.0", "a: b", "# no", "tail ", " head", "'", '"', "- x", "*", "snow ☃", "tab\tin", "a\nb", "\n", "", "~"],
+    ["true", ".5", "a: b", "# no", "tail ", " head", "'", '"', "- x", "*", "snow ☃", "tab\tin", "a\nb", "\n", "", "~"],
 )
 def test_the_section_that_is_written_reads_as_the_recipe(value: str) -> None:
     setup = ("pip install x", f"echo {value}\ntwo", "if x\n  then y\n\nfi")
