@@ -16,10 +16,11 @@ _TESTS: Final = {
     "java": re.compile(r"(?:^|/)src/test/java/.*\.java$"),
     "rust": re.compile(r"(?:^|/)(?:tests|src)/.*\.rs$"),
 }
-#: Lock files of packages of npm, beside `yarn.lock`, and what each is installed with.
+#: Lock files of packages of npm, and what each is installed with.
 NODE: Final = {
     "bun.lock": "bun install --frozen-lockfile", "bun.lockb": "bun install --frozen-lockfile",
     "pnpm-lock.yaml": "pnpm install --frozen-lockfile", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci",
+    "yarn.lock": "yarn install --frozen-lockfile",
 }  # fmt: skip
 _PYTHON: Final = {
     "uv.lock": ("uv sync --frozen --all-extras --all-groups",),
@@ -119,11 +120,8 @@ def _javascript(tree: Tree, inside: str, names: set[str]) -> Iterator[tuple[str,
         return
     for lock, command in NODE.items():
         if lock in names:
-            yield command, f"`{inside}{lock}`"
+            berry = lock == "yarn.lock" and "__metadata:" in read_tree_text(tree, f"{inside}{lock}", 8 << 20)
+            yield command.replace("frozen-lockfile", "immutable") if berry else command, f"`{inside}{lock}`"
             return
-    if "yarn.lock" in names:
-        berry = "__metadata:" in read_tree_text(tree, f"{inside}yarn.lock", 8 << 20)
-        yield f"yarn install {'--immutable' if berry else '--frozen-lockfile'}", f"`{inside}yarn.lock`"
-        return
     manager = str(read_tree_json(tree, f"{inside}package.json").get("packageManager") or "npm").partition("@")[0]
     yield f"{manager if manager in {'npm', 'pnpm', 'yarn', 'bun'} else 'npm'} install", f"`{inside}package.json`"

@@ -248,7 +248,7 @@ def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[
     uv_lock = any(str(place / "uv.lock") in names for place in above.parents)
     # With a date, uv rewrites the lock.
     dates |= {"UV_FROZEN": "1"} if uv_lock else {"UV_EXCLUDE_NEWER": dates["PIP_UPLOADED_PRIOR_TO"]}
-    if not {*NODE, "yarn.lock"} & {name.rpartition("/")[2] for name in names}:
+    if not NODE.keys() & {name.rpartition("/")[2] for name in names}:
         dates["npm_config_before"] = _end_of(day)
     return dates
 

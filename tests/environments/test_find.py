@@ -158,7 +158,8 @@ def test_of_a_matrix_the_newest_version_and_the_first_of_all_else_is_taken() -> 
     [
         ("endsWith(matrix.python-version, 't')", False),
         ("endsWith(matrix.db, 'LITE')", True),
-        ("join(matrix.hosts, '+') == 'a+b'", True),
+        ("join(matrix.hosts, '+') != 'a+b'", False),
+        ("format('{1}-{0}', matrix.db, 'x') != 'x-sqlite'", False),
         ("contains(toJSON(matrix.hosts), 'c')", False),
         ("fromJSON('{\"sqlite\": false}')[matrix.db]", False),
         ("matrix.db == 'sqlite' == false", False),

@@ -1,9 +1,9 @@
 """The way out of a build: what it lets through, by which way, and what it says of the rest."""
 
 import base64
-import contextlib
 import http.client
 import socket
+import socketserver
 import ssl
 import threading
 import urllib.error
@@ -23,23 +23,15 @@ from tests.kit.http import Reply, Request, Server
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
-class Listening:
+class Listening(socketserver.ThreadingTCPServer):
     """A port of this machine that the proxy answers, as a command's relay does."""
 
+    daemon_threads = True
+
     def __init__(self, proxy: BuildProxy) -> None:
-        self._proxy = proxy
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.place = "127.0.0.1", self._listener.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=self._answer, args=(self._listener.accept()[0],), daemon=True).start()
-
-    def _answer(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            self._proxy.answer(connection)
+        super().__init__(("127.0.0.1", 0), lambda connection, *_: proxy.answer(connection))  # type: ignore[arg-type]
+        self.place = "127.0.0.1", self.server_address[1]
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def get(self, address: str, method: str = "GET", body: bytes | None = None) -> tuple[int, bytes]:
         """Return status and body of an address that is fetched through the proxy."""
@@ -63,8 +55,8 @@ class Listening:
         return ""
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        self.shutdown()
+        self.server_close()
 
 
 @pytest.fixture(autouse=True)

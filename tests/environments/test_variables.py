@@ -13,7 +13,6 @@ from codegate.environments.variables import (
     authorities,
     index_addresses,
     index_variables,
-    path_variable,
     set_up_variables,
     version_variables,
 )
@@ -82,12 +81,6 @@ def test_tests_know_no_index_and_no_way_out() -> None:
 def test_loopback_is_reached_without_the_way_out_unless_an_index_is_there() -> None:
     assert of_set_up()["NO_PROXY"] == of_set_up()["no_proxy"] == "localhost,127.0.0.1,::1"
     assert of_set_up(PIP_INDEX_URL="http://127.0.0.1:8080/simple")["NO_PROXY"] == "localhost,::1"
-
-
-def test_what_set_up_installs_comes_first_on_the_path() -> None:
-    path = path_variable("/usr/local/go/bin:/usr/bin:/bin").split(":")
-    assert path[:3] == ["/opt/env/venv/bin", "/opt/env/bin", "/opt/env/home/.local/bin"]
-    assert path[-3:] == ["/usr/local/go/bin", "/usr/bin", "/bin"]
 
 
 def test_an_index_of_one_tool_is_given_to_the_other_and_no_credentials_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
