@@ -147,7 +147,7 @@ def _tox_commands(
 
 def _lines(text: str, name: str) -> list[str]:
     found = []
-    for line in re.sub(r"\\\n\s*", " ", text[:_LONGEST]).splitlines():
+    for line in one_line_each(text[:_LONGEST]).splitlines():
         match = _FOR.match(line.strip())
         if match is not None and not any(_holds(one, name.split("-")) for one in _alternatives(match[1])):
             continue
