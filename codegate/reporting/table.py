@@ -10,7 +10,7 @@ from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import judge_table, measures, ranking
 from codegate.reporting.plain import one_line
 from codegate.reporting.sweep import BEYOND_CHANCE, FEWEST, Effect, SettingScore, Sweep
-from codegate.reporting.view import AttemptView, CandidateView, ReportView
+from codegate.reporting.view import AttemptView, CandidateView, Cell, ReportView
 from codegate.wording import join_first
 
 _EXCERPT: Final = 160  # characters of a failing test's message
@@ -74,14 +74,14 @@ def _first_failure(
     return name, title, _change(change), Name(message)
 
 
-def _excerpt(attempt: AttemptView) -> str:
+def _excerpt(attempt: AttemptView, limit: int = _EXCERPT) -> str:
     for test in attempt.failing:
         said = test.message.strip().partition("\n")[0]
         if test.exception and not said.startswith(test.exception):
             said = f"{test.exception}: {said}" if said else test.exception
         if said:
-            return one_line(said, _EXCERPT)
-    return one_line(attempt.detail, _EXCERPT)
+            return one_line(said, limit)
+    return one_line(attempt.detail, limit)
 
 
 def mismatches(verdict: Verdict) -> Table:
@@ -124,12 +124,20 @@ def floors(verdict: Verdict) -> Table:
 
 
 def matrix(view: ReportView) -> Table:
-    """Return every candidate's result on every problem."""
-    rows = tuple(
-        (Name(row.id), bug(row), *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells))
-        for row in view.problems
-    )
+    """Return every candidate's result on every problem.
+
+    Without a baseline, which has a table of first failures, each result ends with its own.
+    """
+    rows = tuple((Name(row.id), bug(row), *(_result(view, cell) for cell in row.cells)) for row in view.problems)
     return Table("problems", "Problems", ("Problem", "Bug", *(Name(entry.label) for entry in view.candidates)), rows)
+
+
+def _result(view: ReportView, cell: Cell) -> str:
+    result = f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}"
+    failed = (made for made in cell.attempts if made.status == "failed" and made.failure == cell.failure)
+    first = None if view.baseline else next(failed, None)
+    cause = _excerpt(first, _EXCERPT // min(len(view.candidates), 4)) if first is not None else ""
+    return f"{result}: {cause}" if cause else result
 
 
 def warnings(view: ReportView) -> tuple[Table, ...]:

@@ -15,11 +15,12 @@ from codegate.reporting import (
     render_csv,
     render_json,
     render_junit,
+    render_markdown,
     report_formats,
     write_reports,
 )
 from codegate.reporting.csv_report import COLUMNS
-from tests.reporting.example import example, example_view, run_of
+from tests.reporting.example import altered, example, example_view, run_of
 from tests.reporting.hostile import PAYLOADS
 
 payloads = pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
@@ -128,6 +129,15 @@ def test_a_run_without_gaps_lists_no_missing_grades_as_unknown() -> None:
 def test_a_run_that_is_not_gated_ends_with_what_its_candidates_solve() -> None:
     text = render_console(build_view([run_of({"one": {"p1": [True], "p2": [False]}})]))
     assert text.splitlines()[-1] == "one solves 50.0% [9–91%] n=2; not gated"
+
+
+def test_without_a_baseline_problems_show_the_first_failure() -> None:
+    run = run_of({"one": {"p1": [True], "p2": [False]}})
+    detail = "`x.py`: the SEARCH text does not occur"
+    failed = {"failure": "patch_does_not_apply", "detail": detail, "tests": ()}
+    view = build_view([altered(run, {}, {"grade": failed})])
+    assert f"✗ failed: patch does not apply: {detail}" in render_console(view, width=200)
+    assert f"✗ failed: patch does not apply: {detail}".replace("`", "\\`") in render_markdown(view)
 
 
 def test_console_shows_markup_as_it_is() -> None:
