@@ -20,6 +20,7 @@ from codegate.host_program import without_credentials
 from codegate.mining import (
     Distribution,
     ImportFormat,
+    MineReport,
     MineRequest,
     Strengths,
     assess,
@@ -139,13 +140,28 @@ def history(
     if report.suite is not None and report.suite.digest == before.get("suite_digest"):
         say("the suite is the one that was there before")
     elif report.suite is not None and report.suite.active:
-        for line in usual_power(report.suite).sentences():
-            say(f"gate: {line}")
-        baseline = f"run {shlex.quote(str(out))} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned"
+        power = usual_power(report.suite)
+        say(*(f"gate: {line}" for line in power.sentences()))
         if not Path("codegate.lock").exists():
-            say(f"Next: codegate {baseline if Path(CONFIG_NAME).exists() else 'init'}")
+            say(*next_steps(report, few=bool(power.too_few_words())))
     emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
+
+
+def next_steps(report: MineReport, *, few: bool) -> Iterator[str]:
+    """Yield what to do with a mined suite.
+
+    ``few``: it has too few problems for a gate to pass.
+    """
+    suite = shlex.quote(str(report.out))
+    if few and report.untried:
+        yield "Next: the same command with a larger --budget-minutes or --max-problems"
+    elif few:
+        yield f"Next: mine more problems: {documentation('mining.md#when-little-comes-out')}"
+    else:
+        baseline = f"run {suite} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned"
+        yield f"Next: codegate review {suite}"
+        yield f"Then: codegate {baseline if Path(CONFIG_NAME).exists() else 'init'}"
 
 
 @as_command(command, "choose")

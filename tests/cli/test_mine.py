@@ -1,10 +1,15 @@
 """``codegate mine`` and what belongs to keeping a suite, as people call it."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from codegate.cli.mine import next_steps
+from codegate.mining import MineReport
+from codegate.mining.report import ChangeResult
 from codegate.suite import Suite, load_suite
 from tests.cli.test_commands import refused
 from tests.kit.repository import HistoryBuilder
@@ -37,7 +42,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
         "gate: 1 problem, up to 10 samples each: nothing passes below 10 problems (`gate.min_problems`)\n"
         in first.stdout
     )
-    assert first.stdout.endswith("\nNext: codegate init\n")
+    assert re.search(r"\nNext: mine more problems: \S+#when-little-comes-out\n$", first.stdout)
     again = codegate(*mine, "--json", cwd=tmp_path, environment=environment)
     assert json.loads(again.stdout)["remembered"] == 1
     assert "the suite is the one that was there before" in again.stderr
@@ -48,6 +53,16 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     assert "funnel: " in report.stdout
     assert "kind: 1 bugfix" in report.stdout
     assert "leak audit" not in report.stdout
+
+
+def test_a_suite_is_reviewed_before_it_is_pinned_and_a_small_one_mined_further(tmp_path: Path) -> None:
+    late = ChangeResult("c", "merge", None, "", "", 0.0, (), "budget")
+    report = MineReport(None, tmp_path, (late,), {})
+    assert [*next_steps(report, few=False)] == [f"Next: codegate review {tmp_path}", "Then: codegate init"]
+    (more,) = next_steps(report, few=True)
+    assert more == "Next: the same command with a larger --budget-minutes or --max-problems"
+    (more,) = next_steps(replace(report, results=()), few=True)
+    assert "#when-little-comes-out" in more
 
 
 def test_a_report_tells_what_a_model_may_have_read(own_suite: Suite, tmp_path: Path) -> None:
