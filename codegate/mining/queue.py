@@ -53,7 +53,7 @@ _FEW: Final = 3
 
 _OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
 
-_CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
+_NO_TIME: Final = Rejected("budget", "the time budget was used up")
 
 
 class Ledger:
@@ -256,7 +256,7 @@ class Queue:
         if prospect.unit.commit in self.needless:
             return _Ending(Rejected("budget"), steps)
         if self.budget.used_up.is_set():
-            return _Ending(Rejected("budget", "the time budget was used up"), steps)
+            return _Ending(_NO_TIME, steps)
         try:
             try:
                 end = self.builder.build(prospect, steps)
@@ -267,13 +267,13 @@ class Queue:
         except (CodegateError, OSError):
             if not self.builder.stop.is_set():
                 raise
-            end = _CUT_OFF
+            return _cut_off(steps)
         except Exception as error:  # one odd file in a history must not lose all other results
             end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
         if self.builder.stop.is_set() and isinstance(
             end, Rejected
         ):  # its runs were cut off, so its reason is not known
-            return _Ending(_CUT_OFF, steps)
+            return _cut_off(steps)
         if self.ledger is not None:
             self.ledger.record(prospect, end)
         return _Ending(end, steps)
@@ -291,7 +291,9 @@ class Queue:
             )
             return
         done = self._wait_for(future, total)
-        ending = future.result() if done else _Ending(_CUT_OFF, Steps())
+        steps = next((steps for one, steps in tuple(self.trying.values()) if one is prospect), None)
+        late = _Ending(_NO_TIME, Steps()) if steps is None else replace(_cut_off(steps), steps=Steps())
+        ending = future.result() if done else late
         end, seconds = ending.end, ending.steps.seconds
         if isinstance(end, BuiltProblem) and end.problem.id in self.ids:
             end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
@@ -305,9 +307,8 @@ class Queue:
         if not ending.remembered and seconds:
             self.profile.add(ending.steps, kept=isinstance(end, BuiltProblem))
         outcome = end.problem if isinstance(end, BuiltProblem) else end
-        result = change_result(
-            prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered
-        )
+        took = ending.cut_off or sum(seconds.values())
+        result = change_result(prospect.unit, prospect.bug, outcome, took, remembered=ending.remembered)
         self.results.append(result)
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
@@ -393,3 +394,10 @@ class _Ending:
     end: BuiltProblem | Rejected
     steps: Steps
     remembered: bool = False
+    cut_off: float = 0.0  # after so many seconds
+
+
+def _cut_off(steps: Steps) -> _Ending:
+    seconds = time.monotonic() - steps.began
+    why = f"cut off after {seconds:.0f} s, when the time budget was used up; the next mining begins it again"
+    return _Ending(Rejected("budget", why), steps, cut_off=seconds)

@@ -151,10 +151,13 @@ class MineReport:
     @property
     def untried(self) -> str:
         """Return the number of untried changes and why, or ""."""
-        details = [result.detail for result in self.results if result.reason == "budget"]
-        again = "the time was used up; the same command goes on with them"
-        why = next((detail for detail in details if detail.startswith(FOUND_ENOUGH)), again)
-        return f"{count_of(len(details), 'change')}: {why}" if details else ""
+        left = [result for result in self.results if result.reason == "budget"]
+        why = "the time was used up; the same command goes on with them"
+        if cut_off := [result.seconds for result in left if result.seconds]:
+            why += f". {len(cut_off)} cut off, the longest after {max(cut_off):.0f} s, will begin again: "
+            why += "--budget-minutes must be longer than one takes"
+        why = next((result.detail for result in left if result.detail.startswith(FOUND_ENOUGH)), why)
+        return f"{count_of(len(left), 'change')}: {why}" if left else ""
 
     @property
     def funnel(self) -> dict[StageName, int]:

@@ -2,6 +2,7 @@ import json
 import re
 import signal
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -389,6 +390,11 @@ def test_every_change_is_in_one_count_of_the_words_and_of_the_document(tmp_path:
         "not tried: 3 changes: the time was used up; the same command goes on with them",
         "proved, not needed: 1 change (--max-problems)",
     } <= set(mining_words(report))
+    cut = replace(report, results=(*ends, replace(result("budget"), seconds=118.4)))
+    assert cut.untried == (
+        "4 changes: the time was used up; the same command goes on with them. 1 cut off, the longest after 118 s, "
+        "will begin again: --budget-minutes must be longer than one takes"
+    )
     document = report.summary()
     assert document["funnel"]["units"] == 10 == document["funnel"]["validated"] + sum(document["reasons"].values())
     assert (document["not_tried"], document["funnel"]["fail-to-pass"]) == (3, 2)
@@ -428,7 +434,8 @@ def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
         assert report.problems == first.problems
         (cut,) = (result for result in report.results if result.commit == slow_one)
         assert (cut.reason, cut.remembered) == ("budget", False)
-        assert "the time budget was used up" in cut.detail
+        assert re.match(r"cut off after \d+ s, when the time budget was used up; ", cut.detail)
+        assert "1 cut off, the longest after " in report.untried
 
 
 def test_a_tree_that_no_sandbox_takes_is_no_problem(
