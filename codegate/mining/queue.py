@@ -310,6 +310,8 @@ class Queue:
         took = ending.cut_off or sum(seconds.values())
         result = change_result(prospect.unit, prospect.bug, outcome, took, remembered=ending.remembered)
         self.results.append(result)
+        if result.reason == "budget":
+            return
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
         self.ended += 1

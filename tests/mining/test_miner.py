@@ -402,8 +402,10 @@ def test_every_change_is_in_one_count_of_the_words_and_of_the_document(tmp_path:
 
 def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
     options = MineRequest().model_copy(update={"budget_minutes": 0.0})
-    report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    events: list[MineEvent] = []
+    report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, events.append)
     assert report.reasons["budget"] == 6
+    assert {event.done for event in events} == {0}, "what was not tried is not done"
     assert list(report.funnel.values()) == [9, 6, 0, 0, 0]
     assert "not tried: 6 changes: the time was used up; the same command goes on with them" in mining_words(report)
 
