@@ -64,7 +64,8 @@ def mine_repository(
     queue, results = scan(repository, tip, options, old.manifest.scanned if old and options.only is None else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
-    progress(MineEvent("scanned", f"{count_of(total, 'unit')}, {len(queue)} to try", 0, len(queue), 0))
+    words = f"{count_of(total, 'unit')}, {len(queue)} to try, sandbox {backend.name}"
+    progress(MineEvent("scanned", words, 0, len(queue), 0))
     today = datetime.now(UTC).date()
     sandboxes = Sandboxes(backend, {}, tree=partial(base_tree, repository, old))
     budget = Budget(options.budget_minutes, started, sandboxes)

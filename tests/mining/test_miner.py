@@ -406,6 +406,7 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     report = mine_repository(mined[0].folder, tmp_path / "out", options, bwrap_backend, events.append)
     assert report.reasons["budget"] == 6
     assert {event.done for event in events} == {0}, "what was not tried is not done"
+    assert events[0].message == "9 units, 6 to try, sandbox bwrap"
     assert list(report.funnel.values()) == [9, 6, 0, 0, 0]
     assert "not tried: 6 changes: the time was used up; the same command goes on with them" in mining_words(report)
 
