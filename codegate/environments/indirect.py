@@ -26,6 +26,7 @@ ELSEWHERE: Final = "-"  # a folder outside the tree
 ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
+_NEVER: Final = "2999-12-31"
 _DEEPEST: Final = 4  # braces of tox inside of others
 _MOST_ALTERNATIVES: Final = 200
 _LONGEST: Final = 20_000  # characters that are read of a setting of tox
@@ -138,7 +139,10 @@ def _tox_commands(
             break
     if lines:
         options = " ".join(f"-x {one}.env_dir=${{VIRTUAL_ENV:?}} -x {one}.package=editable" for one in tables)
-        install = [f"uv tool run tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
+        # Tox itself is of today: that of an old change's day has no ``-x``.
+        install = (
+            [f"uv tool run --exclude-newer {_NEVER} tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
+        )
         # tox would empty the tree if its environment's folder had no name.
         set_here = (line.replace(" = ", "=", 1) for line in variables if line.partition("=")[2].strip())
         exports = [f"export {shlex.quote(line)}" for line in set_here if not line.startswith("VIRTUAL_ENV=")]
