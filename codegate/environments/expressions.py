@@ -13,7 +13,7 @@ UNKNOWN: Final = object()
 
 EXPRESSION: Final = re.compile(r"\$\{\{(.{0,1000}?)\}\}", re.DOTALL)
 _WORD: Final = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|\.\s*(?P<key>[A-Za-z_][\w-]*)|(?P<name>[A-Za-z_][\w-]*)"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+(?:\.\d+)?)|\.\s*(?P<key>[A-Za-z_][\w-]*)|(?P<name>[A-Za-z_][\w-]*)"
     r"|(?P<sign>==|!=|&&|\|\||[!(),\[\]]))\s*"
 )
 _MOST: Final = 3000  # characters
@@ -72,8 +72,6 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return value
         case ast.Name(name):
             return scope.get(name[1:], UNKNOWN)
-        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
-            return -value
         case ast.UnaryOp(ast.Invert(), operand):
             value = _value(operand, scope)
             return UNKNOWN if value is UNKNOWN else not _truth(value)
@@ -129,9 +127,6 @@ def _call(name: str, values: list[Any]) -> Any:
     if name in {"contains", "startswith", "endswith"}:
         method = "__contains__" if name == "contains" else name
         return getattr(text_value(first).casefold(), method)(text_value(second).casefold())
-    if name == "join":
-        items = first if isinstance(first, list) else [first]
-        return (text_value(second) if len(values) > 1 else ",").join(map(text_value, items))
     if name == "tojson":
         return json.dumps(first)
     if name == "format":

@@ -205,9 +205,9 @@ def _add_action(draft: _Draft, tree: Tree, step: CiStep, has: Has | None) -> Non
     if read is None:
         draft.doubt([f"`uses: {name}` is no action that is known here"])
         return
-    draft.add_tools(read[0], f"{step.place}, `{name}`", has)
-    for command in read[1]:
-        draft.run(command, step.folder, {}, f"{step.place}, `{name}`")
+    tools, command = read
+    draft.add_tools(tools, f"{step.place}, `{name}`", has)
+    draft.run(command, step.folder, {}, f"{step.place}, `{name}`")
     if name == "actions/checkout":
         for key in ("repository", "submodules", "lfs"):
             if step.given.get(key, "false") not in {"", "false"}:

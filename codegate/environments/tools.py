@@ -89,18 +89,19 @@ def in_index(name: str, version: str) -> bool:
     return number >= _OLDEST_IN_INDEX.get(name, 0) and not (name == "node" and number % 2)
 
 
-def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return a CI action's toolchains and commands, None if unknown.
+def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
+    """Return a CI action's toolchains and command, None if unknown.
 
-    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name.
+    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name. The command is ""
+    for an action that only brings toolchains.
     """
     name, _, reference = uses.partition("@")
     name = name.casefold()
     if _NEEDLESS.match(name):
-        return {}, []
+        return {}, ""
     if name in _RUNS:
         python = clean_version("python", given.get("python-version", ""))
-        return ({"python": python} if python else {}), [_RUNS[name]]
+        return ({"python": python} if python else {}), _RUNS[name]
     tool = _BRINGS.get(name)
     if tool is None:
         return None
@@ -114,8 +115,7 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
     )
     if not found and tool == "rust" and not reference.startswith("v"):  # `@1.85.0` is Rust's, `@v1` the action's own
         found = clean_version(tool, reference)
-    install = given.get("run_install") not in {None, "", "false", "null"}
-    return ({tool: found} if found else {}), ["pnpm install"] if tool == "pnpm" and install else []
+    return ({tool: found} if found else {}), ""
 
 
 def clean_version(tool: str, version: str) -> str:
