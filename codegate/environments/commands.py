@@ -249,7 +249,7 @@ def _tests_alone(command: TestCommand) -> TestCommand:
     program = words[0].rpartition("/")[2]
     start = next((index for index, word in enumerate(words) if word.rpartition("/")[2] == "coverage"), -1)
     if start >= 0 and words[start + 1 : start + 2] == ["run"]:
-        ends = (index for index in range(start, len(words)) if words[index] == "-m" or words[index].endswith(".py"))
+        ends = (index for index in range(start, len(words)) if re.fullmatch(r"-m|[^-].*\.py", words[index]))
         led_by = words[: start - 1] if words[start - 1] == "-m" else [*words[:start], "python"]
         words = [*led_by, *words[next(ends, start) :]]
     if program in {"mvn", "mvnw", "gradle", "gradlew"}:

@@ -672,6 +672,7 @@ def test_a_command_that_only_compiles_tests_is_set_up() -> None:
     ("command", "tests", "rewritten"),
     [
         ("coverage run --omit='*/x/*' --source=shop manage.py test -v 2", "python manage.py test -v 2", True),
+        ('coverage run --include="more_itertools/*.py" -m unittest', "python -m unittest", True),
         ("uv run coverage run -m pytest -q", "uv run python -m pytest -q", True),
         ("python -b -m coverage run -m unittest", "python -b -m unittest", True),
         ("mvn -B -Pfast clean verify", "mvn -B -Pfast test", True),
