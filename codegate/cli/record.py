@@ -15,8 +15,8 @@ from codegate.strict import Folder
 def command(run: RunFolder, out: Annotated[Folder, "Folder of the transcripts."] = Path("recorded")) -> None:
     """Write the answers of RUN as transcripts for replay.
 
-    It prints the candidates that replay them, for a codegate.yml in --out. Replaying needs no network and no key, and
-    is graded like any run. Of an agent, its patch is replayed.
+    It prints the candidates that replay them, for a codegate.yml in the current folder. Replaying needs no network
+    and no key, and is graded like any run. Of an agent, its patch is replayed.
     """
     written = record_run(run, out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]

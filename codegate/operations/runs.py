@@ -146,7 +146,7 @@ def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
         write_atomic(path, b"".join(line + b"\n" for line in (header, *lines)))
         written[path] = CandidateSpec(
             provider="replay",
-            model=path.name,
+            model=str(path),
             name=candidate.label,
             solver="single_shot" if candidate.agent is not None else candidate.solver,
             max_iterations=5 if candidate.agent is not None else candidate.max_iterations,

@@ -34,11 +34,12 @@ def test_a_recorded_run_replays_to_the_same_grades(suite: Suite, server: ModelSe
     done = codegate("record", "run", "--out", "kept", "--json", cwd=tmp_path)
     assert done.code == 0, done.stderr
     config = {"suite": str(suite.folder), "sandbox": "bwrap", "samples": 1}
-    kept = tmp_path / "kept"
-    (kept / "codegate.yml").write_text(yaml.safe_dump(config | {"candidates": json.loads(done.stdout)["candidates"]}))
-    again = codegate("run", "--out", "again", cwd=kept)
+    (tmp_path / "codegate.yml").write_text(
+        yaml.safe_dump(config | {"candidates": json.loads(done.stdout)["candidates"]})
+    )
+    again = codegate("run", "--out", "again", cwd=tmp_path)
     assert again.code == 0, again.stderr
-    assert found(load_run(kept / "again")) == found(made)
+    assert found(load_run(tmp_path / "again")) == found(made)
     assert (len(found(made)), len(server.asked)) == (9, asked), "nothing is asked again"
     twice = codegate("record", "run", "--out", "kept", cwd=tmp_path)
     assert (twice.code, "exists" in twice.stderr) == (2, True)
