@@ -88,7 +88,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], _COMMANDS, 1)
+            near = sorted(get_close_matches(args[0], _COMMANDS), key=lambda name: name[0] != args[0][0])
             raise UsageError(
                 f"there is no command {args[0]!r}.",
                 f"Did you mean {near[0]}?" if near else "codegate --help lists them.",

@@ -49,6 +49,7 @@ MISTAKES: list[Any] = [
     Mistake("frobnicate", "there is no command 'frobnicate'. codegate --help lists them."),
     Mistake("rnu", "there is no command 'rnu'. Did you mean run?"),
     Mistake("baseline pinn", "No such command 'pinn'. |codegate baseline --help"),
+    Mistake("int", "there is no command 'int'. Did you mean init?"),
     Mistake("mine reprot SUITE", "reprot is neither a folder nor a command of `codegate mine`. Did you mean report?"),
     Mistake("validate", "Missing argument 'SUITE'. |codegate validate --help"),
     Mistake("history human", "Missing option '--from'. |codegate history human --help"),
