@@ -20,6 +20,7 @@ LONGEST_RESET_SECONDS: Final = 60.0
 """Limits are per minute. What OpenAI names is when the whole limit is free again; one request is earlier."""
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_WITHOUT_PATH: Final = re.compile(r"https?://[^/]+/(?:chat/completions|responses)(?:\?.*)?")
 
 _DECLINING: Final = frozenset({503, 529})
 """Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
@@ -132,6 +133,8 @@ class FaultConverter:
         }.get(fault, "")
         if fault in {"bad_request", "not_found"} and "v1/responses" in message:
             remedy = "Set `protocol: responses` for the candidate in codegate.yml."
+        elif fault == "not_found" and _WITHOUT_PATH.fullmatch(str(response.request.url)):
+            remedy = "The base URL has no path: most servers want /v1 at its end. If it is right, check `model`."
         text = self.clean(message)
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None

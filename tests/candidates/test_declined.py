@@ -76,6 +76,12 @@ def test_a_refusal_names_what_to_change_in_the_configuration(status: int, text: 
     assert remedy in caught.value.remedy if remedy else caught.value.remedy == ""
 
 
+def test_an_address_without_a_path_is_named_where_nothing_is_found() -> None:
+    with wire_server(openai_error("File Not Found", status=404)) as server, pytest.raises(ProviderError) as caught:
+        ask(server, "openai", base_url=server.url)
+    assert caught.value.remedy.startswith("The base URL has no path: most servers want /v1 at its end.")
+
+
 N_CTX = {
     "code": 400, "message": "the request exceeds the available context size, try increasing it",
     "type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256,
