@@ -172,7 +172,7 @@ def check_answering(
         for label, fault in met
         if fault.cause != "provider.bad_request" or not any(words in fault.message for words in _OUR_LIMIT)
     )
-    refuse_declined(declined, f"Continue with:\n{resume}")
+    refuse_declined(declined, resume)
     silent = {candidate.key() for one, candidate in asked if one.key() in faults}
     if met and len(silent) == len(journal.manifest.candidates) and {f.cause for _, f in met} == {"provider.connection"}:
         raise InfrastructureError(

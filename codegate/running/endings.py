@@ -215,7 +215,7 @@ def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
     codes = {FAULTS[fault.cause].ends for _, fault in ended}
     kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
     causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in ended)
-    raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
+    raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else continue with:\n{resume}")
 
 
 def refuse_truncated(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) -> None:
@@ -229,7 +229,7 @@ def refuse_truncated(job: AttemptJob, outcomes: Sequence[Outcome], resume: str) 
     raise UsageError(
         f"a limit cut all of the first {len(outcomes)} answers of {job.candidate.label} "
         f"({', '.join(classes)}): {details[0][:500]}",
-        f"{' '.join(advice.values())} If you change the candidate, start a new run; else: {resume}",
+        f"{' '.join(advice.values())} If you change the candidate, start a new run; else continue with:\n{resume}",
     )
 
 

@@ -179,12 +179,12 @@ class _Execution:
             made = {outcome.key: outcome for outcome in self._setup.journal.load().outcomes if outcome.key in tried}
             cut_off = {key for key, one in made.items() if one.grade is not None and one.grade.failure in CUT}
             faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]
-            refuse_declined([(label, fault) for label, fault in faults if fault is not None], self._continue())
+            refuse_declined([(label, fault) for label, fault in faults if fault is not None], self._setup.again)
             queues = {job.candidate.key(): queues[job.candidate.key()] for job in now if job.key in cut_off}
         else:
             for key, cut in queues.items():
                 if waiting[key] > MOST_FIRST:  # else there is nothing left to save
-                    refuse_truncated(cut[0], [one for one in made.values() if one.candidate == key], self._continue())
+                    refuse_truncated(cut[0], [one for one in made.values() if one.candidate == key], self._setup.again)
         self._tried = earlier | tried
         self._probed |= {candidate for candidate, _, _ in tried}
 

@@ -1,6 +1,7 @@
 """The first small request to each candidate: what no retry fixes ends a run before any sandbox is prepared."""
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def test_what_no_retry_fixes_ends_a_run_before_any_sandbox(
         execute(server.spec(sampling={"temperature": 0}), precheck=True)
     assert caught.value.exit_code == code
     assert words in str(caught.value)
-    assert f"--resume {tmp_path / 'r'}" in str(caught.value)
+    assert re.search(rf"start a new run; else continue with:\n.* --resume {tmp_path / 'r'}$", str(caught.value))
     assert (len(server.greeted), server.asked) == (1, [])
 
 
