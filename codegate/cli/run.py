@@ -20,6 +20,7 @@ from codegate.reporting import terms_of
 from codegate.running import Journal
 from codegate.running.shards import shard_choice
 from codegate.strict import Folder
+from codegate.suite import SANDBOX
 from codegate.wording import count_of
 
 _PLANNED: Final = frozenset({
@@ -109,22 +110,26 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         settled = ", and says why a candidate got no sample" * (report.exit_code == ExitCode.INCONCLUSIVE)
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together{settled}")
     code = print_report(report)
+    differing = {one.field: one.baseline for verdict in report.verdicts for one in verdict.mismatches}
+    if differing.keys() == {SANDBOX} and resume is None:
+        again = (*command_again("sandbox"), "--sandbox", differing[SANDBOX])
+        note(f"Next, in the baseline's sandbox:\n  {shlex.join(again)}")
     if unpinned and code == ExitCode.PASS and made >= MIN_SAMPLES and len(spec.candidates) == 1 and not lock.exists():
         note(f"Next: codegate baseline pin {shlex.quote(str(report.folder))}")
     return code
 
 
-def command_again() -> tuple[str, ...]:
+def command_again(*without: str) -> tuple[str, ...]:
     """Return the words of the command that continues this run.
 
-    The given options are repeated; the caller adds the run's folder.
+    The given options are repeated, except the parameters ``without``; the caller adds the run's folder.
     """
     context = click.get_current_context()
     words = ["codegate", "run"]
     for one in context.command.params:
         name = one.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if not given or not one.expose_value or name in _PLANNED:
+        if not given or not one.expose_value or name in _PLANNED.union(without):
             continue
         value = context.params[name]
         for each in value if one.multiple else (value,):

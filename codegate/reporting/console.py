@@ -59,10 +59,11 @@ def inert(text: str) -> str:
 def render_console(view: ReportView, *, width: int = 100) -> str:
     """Render the report as text of ``width`` columns, without colours."""
     out, console = _console(width)
+    compared = not view.verdicts or any(verdict.kind != "incomparable" for verdict in view.verdicts)
     details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
-    for shown in (*details, *table.warnings(view), _not_passed(view)):
+    for shown in (*details, *table.warnings(view), _not_passed(view)) if compared else ():
         _print(console, shown)
-    for run in view.runs:
+    for run in view.runs if compared else ():
         console.print(inert(f"  sandbox: {run.assurance}"))
         for clause in run.weaknesses:
             console.print(inert(f"    but {clause}"))

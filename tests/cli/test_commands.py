@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -211,6 +212,20 @@ def test_the_configurations_policy_and_baseline_hold_everywhere(home: Path) -> N
     assert "`codegate run` with the lock samples the pinned model again" in done.stderr
     codegate("report", "run", "--baseline", "gate/codegate.lock", "--out", "reports", cwd=home)
     assert json.loads((home / "reports/report.json").read_text())["verdicts"] == gated["verdicts"]
+
+
+@pytest.mark.bwrap
+def test_a_run_in_another_sandbox_than_the_baselines_shows_the_command_alone(suite: Suite, tmp_path: Path) -> None:
+    command = ("run", suite.folder, "--candidate", "empty")
+    done = codegate(*command, "--sandbox", "bwrap", "--samples", "5", "--no-gate", "--out", "pinned", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    manifest = tmp_path / "pinned" / "run.json"
+    manifest.write_text(manifest.read_text().replace('"bwrap"', '"docker"'))
+    assert codegate("baseline", "pin", "pinned", cwd=tmp_path).code == 0
+    done = codegate(*command, "--sandbox", "bwrap", cwd=tmp_path)
+    assert done.code == 3, done.stderr
+    assert done.stderr.endswith(f"\n  {shlex.join(map(str, ('codegate', *command)))} --sandbox docker\n")
+    assert done.stdout.startswith("Conditions that differ\n"), "and no table of what was not run"
 
 
 @pytest.mark.bwrap
