@@ -166,6 +166,8 @@ def _weighted(measures: Measures) -> str:
     score = measures.weighted
     if score.points.value is None:
         return figures.UNKNOWN
+    if measures.correctness.pass_at_1.value == 0:  # the rest would rate quick failures
+        return Figure(f"{figures.UNKNOWN} (nothing solved)")
     without = f", without {', '.join(score.left_out)}" if score.left_out else ""
     return f"{figures.estimate(score.points, figures.number)}{without}"
 

@@ -140,6 +140,11 @@ def test_without_a_baseline_problems_show_the_first_failure() -> None:
     assert f"✗ failed: patch does not apply: {detail}".replace("`", "\\`") in render_markdown(view)
 
 
+def test_a_candidate_that_solves_nothing_has_no_weighted_score() -> None:
+    text = render_console(build_view([run_of({"one": {"p1": [False], "p2": [False]}})]))
+    assert re.search(r"Weighted score +— \(nothing solved\)\n", text)
+
+
 def test_console_shows_markup_as_it_is() -> None:
     text = render_console(example_view("[bold]x[/bold] :boom:", n=3), width=400)
     assert "good[bold]x[/bold] :boom:" in text
