@@ -269,6 +269,8 @@ def report_command(
     strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
     origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
     say(*_lines(strengths, mined))
+    if loaded.active:
+        say(*(f"gate: {line}" for line in usual_power(loaded).sentences()))
     for name, origin in origins.items():
         title = bug(origin)
         say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500))

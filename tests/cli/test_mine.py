@@ -76,6 +76,7 @@ def test_a_report_tells_what_a_model_may_have_read(own_suite: Suite, tmp_path: P
     assert [entry["cutoff"] for entry in said["exposure"]] == ["2024-10-01", None]
     assert said["mining"] is None
     assert "its training cut-off is not configured" in done.stderr
+    assert "gate: 3 problems, up to 10 samples each: nothing passes below 10 problems" in done.stderr
     (own_suite.folder / "mining.json").write_text('{"schema": "codegate.mining/1", "funnel": {"units": "::error::x"}}')
     told = codegate("mine", "report", own_suite.folder, cwd=tmp_path).stdout
     assert not [line for line in told.splitlines() if line.startswith("::")]
