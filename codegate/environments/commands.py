@@ -178,9 +178,12 @@ class Commands:
 def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     """Return set-up commands that load dependencies for offline tests.
 
-    Go, Cargo, Maven and Gradle would otherwise load and compile them only when tests run. Other tools need none.
+    Go, Cargo, Maven, Gradle and ``uv run`` would otherwise load and compile them only when tests run. Other tools need
+    none.
     """
     words = list(command.words)
+    if words[:2] == ["uv", "run"] and (runner := _RUNNER.search(" ".join(words))) is not None:
+        return [shlex.join([*words[: len(" ".join(words)[: runner.end()].split())], "--help"])]
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
         compiled = [word for last, word in pairwise(["", *words[end:]]) if _COMPILES.match(word) or last == "-tags"]

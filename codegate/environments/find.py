@@ -328,7 +328,7 @@ def _complete(draft: _Draft, tree: Tree, path: str, has: Has | None) -> None:
         if version:
             draft.add_tools({name: version}, place, has)
     for text in prefetch(draft.test, tree) if draft.test is not None and draft.test.known else ():
-        if text not in texts:
+        if text not in texts and not (text.startswith("uv run ") and "uv sync" in texts):
             draft.run(text, folder, {}, "so that tests find all of it without a network")
 
 

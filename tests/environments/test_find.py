@@ -227,6 +227,12 @@ def test_a_matrix_excludes_and_includes() -> None:
     assert (recipe.tools, recipe.tests) == ({"python": "3.12"}, "pytest --strict")
 
 
+def test_uv_run_installs_what_no_step_before_it_did() -> None:
+    run = "- run: uv run --no-dev --group test python -m pytest --cov"
+    assert found_in(run).recipe.setup == ("uv run --no-dev --group test python -m pytest --help",)
+    assert found_in(f"- run: uv sync --group test\n{run}").recipe.setup == ("uv sync --group test",)
+
+
 VOLTA = '{"volta": {"node": "20.9.0"}, "engines": {"node": ">=18"}}'
 RUST = '[toolchain]\nchannel = "1.85.0"\ncomponents = ["clippy"]\n'
 
