@@ -254,7 +254,6 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
         draft.doubts,
         bool(test.folder),
         test.rewritten,
-        len(test.words),
     )
 
 

@@ -200,10 +200,10 @@ def test_a_toolchain_that_an_index_brings_is_to_be_had() -> None:
     jobs = """
     on: push
     jobs:
-      a: {runs-on: ubuntu-latest, steps: [{run: npx vitest --project one}]}
-      b:
+      a:
         runs-on: ubuntu-latest
         steps: [{uses: actions/setup-node@v4, with: {node-version: 98}}, {run: npx vitest}]
+      b: {runs-on: ubuntu-latest, steps: [{run: npx vitest --project one}]}
     """
     found = find_recipe(tree({CI: dedent(jobs)}), has=is_obtainable)
     assert (found.recipe.tests, found.recipe.tools) == ("npx vitest", {"node": "98"})
@@ -225,6 +225,17 @@ def test_a_matrix_excludes_and_includes() -> None:
     action = "- uses: actions/setup-python@v5\n  with: {python-version: '${{ matrix.python }}'}"
     recipe = found_in(f"{action}\n- run: pytest ${{{{ matrix.flags }}}}", job).recipe
     assert (recipe.tools, recipe.tests) == ({"python": "3.12"}, "pytest --strict")
+
+
+def test_what_a_matrix_adds_comes_behind_its_own_combinations() -> None:
+    job = """
+    runs-on: ubuntu-latest
+    strategy:
+      matrix:
+        options: ['--strict --no-header']
+        include: [{options: --old}]
+    """
+    assert found_in("- run: pytest ${{ matrix.options }}", job).recipe.tests == "pytest --strict --no-header"
 
 
 def test_uv_run_installs_what_no_step_before_it_did() -> None:
