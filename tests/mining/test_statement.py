@@ -350,6 +350,12 @@ class TestExamples:
         told = "It runs in a test case of `SumCase`."
         assert f"```\n\n{told}\n\nActual:" in written(examples=[example]).text
 
+    def test_a_long_result_is_said_to_be_cut(self) -> None:
+        text = written(examples=[replace(EXAMPLE, expected="[" + "1, " * 200)]).text
+        assert "Actual:\n" in text
+        assert "Expected, the first 300 characters:\n\n```\n[1, 1, " in text
+        assert "..." not in text
+
     def test_tests_that_expect_what_is_wrong_are_named(self) -> None:
         tests = outcomes_of("tests/test_sums.py::test_total", None)
         unit, cut, old = unit_of("Fix total of nothing"), sums_cut(), ["tests/test_sums.py::test_total"]

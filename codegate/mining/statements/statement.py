@@ -303,7 +303,8 @@ def _example_block(example: Example, *, first: bool) -> list[str]:
 
 
 def _result(word: str, value: str) -> str:
-    value = value if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]} ..."
+    if len(value) > MAX_SHOWN:
+        word, value = f"{word}, the first {MAX_SHOWN} characters", value[:MAX_SHOWN]
     fence = code_fence(value, least=3)
     return f"{word}:\n\n{fence}\n{value}\n{fence}"
 
