@@ -74,7 +74,7 @@ def test_what_an_assertion_is_given_is_read_too() -> None:
 )
 def test_what_a_helper_needs_is_imported(head: str, shown: str) -> None:
     others = {"tests/unit/case.py": f"{head}\n\n{CHECK}"}
-    assert read(f"from case import check\n\n{USES}", others).endswith(f"\n{shown}\n")
+    assert read(f"from case import check\n\n{USES}", others).startswith(f"from case import check\n{shown}\n\n")
     own = "from other import price\nfrom case import check\n\n"
     assert read(f"{own}{USES}", others) == f"{own}{USES}\n\n{CHECK.rstrip()}"
 
