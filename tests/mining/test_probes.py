@@ -916,6 +916,17 @@ class TestExamples:
         assert (found.expression, found.given) == ("found", (("self", "a test case of `TestJoin(ListCase)`"),))
         assert " and " in found.expected
 
+    def test_what_a_helper_asserts_before_it_returns_is_shown(self, shown: Shown) -> None:
+        wrong = "def get(path):\n    return (200 if path == '/old' else 404), path.upper()\n"
+        right = wrong.replace("== '/old'", "!= '/gone'")
+        tests = (
+            "from lists import get\n\ndef loaded(response):\n    assert response[0] == 200\n    return response[1]\n\n"
+            "def test_get():\n    response = get('/walnut')\n    text = loaded(response)\n"
+            "    assert text == '/WALNUT'\n"
+        )
+        found = {(each.expression, each.observed, each.expected) for each in shown(wrong, right, tests)}
+        assert ("response[0]", "404", "200") in found
+
     def test_a_test_case_that_only_surrounds_the_code_has_no_name(self, shown: Shown) -> None:
         case = "import unittest\n\nclass ListCase(unittest.TestCase):\n    pass\n"
         tests = (

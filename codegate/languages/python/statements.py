@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from codegate.languages.lines import Step
-from codegate.languages.statements import Branch, StatementReader, new_rows, whole_call
+from codegate.languages.statements import Branch, StatementReader, call_in, new_rows, whole_call
 from codegate.languages.syntax import arguments_of, children_of, edited, field, parse, parts_of, text_of, walk
 
 if TYPE_CHECKING:
@@ -42,15 +42,28 @@ class PythonReader(StatementReader):
             return Step(checked=tuple(_sides(statement.named_children[0])))
         call = whole_call(statement)
         if call is not None:
-            helper = self.helpers.get(text_of(field(call, "function")))
-            if helper is not None and (branch := _helped(helper, call)) is not None:
-                names = (each for each in arguments_of(call) if each.type == "identifier")
-                own = [branch] if self.is_new_call(call, names, before) else []
-                return [*own, *filter(None, [_assertion(call)])]
+            helped = self._helped_call(call, before)
+            if helped is not None:
+                return [*helped, *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
+        if (result := _assigned_call(statement)) is not None:  # of a helper that asserts and returns a value
+            return [*(self._helped_call(result, before) or ()), Step(dedented(statement))]
         if statement.type in _BLOCKS and self._asserts(statement):
             return [*self._branches(statement, before), *self._assigning_block(statement)]
         return Step(dedented(statement))
+
+    def _helped_call(self, call: "Node", before: tuple[Step, ...]) -> list[Branch] | None:
+        """Return the body of a new call's helper.
+
+        Empty for a call that the file before the fix has. None if the call runs no helper, or one whose body cannot
+        stand in its place.
+        """
+        helper = self.helpers.get(text_of(field(call, "function")))
+        branch = _helped(helper, call) if helper is not None else None
+        if branch is None:
+            return None
+        names = (each for each in arguments_of(call) if each.type == "identifier")
+        return [branch] if self.is_new_call(call, names, before) else []
 
     def _asserts(self, node: "Node") -> bool:
         return asserts(node) or any(
@@ -232,8 +245,17 @@ def _raising(body: "Node", *, panics: bool) -> Iterator[Branch]:
 
 def can_be_inlined(helper: "Node") -> bool:
     """Return whether a function's body can replace its calls."""
-    leaving = any(node.type in {"return_statement", "yield"} for node in walk(helper))
+    body = field(helper, "body")
+    last = parts_of(body)[-1:] if body is not None else []
+    leaving = any(node.type in {"return_statement", "yield"} and node not in last for node in walk(helper))
     return helper.type == "function_definition" and not leaving and parameters_of(helper) is not None
+
+
+def _assigned_call(statement: "Node") -> "Node | None":
+    """Return the call whose result a statement assigns, or None."""
+    inner = statement.named_children[0] if statement.type == "expression_statement" else statement
+    value = field(inner, "right") if inner.type == "assignment" else None
+    return call_in(value) if value is not None else None
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
