@@ -501,7 +501,7 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
     name = "tests/test_\udcff.py"
     history.commit("Fix sums of bytes", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": nothing, name: TEST_SUMS})
-    history.commit("break", {"pkg/sums.py": SUMS, name: TEST_SUMS + "\n"})
+    history.commit("break", {"pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS, name: TEST_SUMS + "\n"})
     history.commit(f"Fix sums{BODY}", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
     report = mine_repository(history.folder, tmp_path / "out", MineRequest(rounds=1), bwrap_backend, lambda _: None)
     ends = {result.title: result.reason for result in report.results}
