@@ -624,6 +624,19 @@ class TestExamples:
         assert example.expression == "line(key, value, '=')"
         assert 'b"c' not in example.code
 
+    def test_a_hidden_row_is_no_other_case_with_another_year(self, shown: Shown) -> None:
+        wrong = "def quarter(day):\n    return day.month // 3 + 1\n"
+        right = wrong.replace("day.month", "(day.month - 1)")
+        old = (
+            "from datetime import date\nfrom lists import quarter\n\n"
+            "def test_first():\n    assert quarter(date(2024, 4, 30)) == 3 - 1\n"
+        )
+        new = (
+            f"import pytest\n{old}\n@pytest.mark.parametrize(('month', 'wanted'), [(3, 1), (12, 4)])\n"
+            "def test_quarter(month, wanted):\n    assert quarter(date(2024, month, 30)) == wanted\n"
+        )
+        assert not shown(wrong, right, new, {"test_lists.py": old})
+
     def test_a_probe_that_python_cannot_read_is_known_by_its_line(self) -> None:
         dialect = dialect_of("tests/test_a.py")
         assert dialect is not None

@@ -71,7 +71,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     given, needed = dialect.describe_fixtures(file.source, line), dialect.surroundings(file.source, line)
     if given is None or needed is None or _is_own_case(file, difference, needed):
         return None
-    secret = {each for each in own if any(_is_secret(file, one) for one in literals_of(dialect, each))}
+    secret = {each for each in own if any(_is_secret(file, line, one) for one in literals_of(dialect, each))}
     secret = {each for each in secret if not appears(each, file.base)}
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
@@ -121,8 +121,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         difference.after[0] == "x" and difference.before != difference.own[0]
     )
     valued = [text for text in call if literals_of(dialect, text)]
-    given = dialect.used("\n".join(call))
-    call += [step.text for step in line.steps if dialect.bound(step.text) & given and not dialect.used(step.text)]
+    call += _data(dialect, line.steps)
     if last and set(call) <= set(own) and not (changed and all(appears(text, file.base) for text in valued)):
         return True  # the test's own call; a drawn word that comes back makes one of the base another case
     data = (step.text for step in line.steps if step.text in own and not dialect.used(step.text))
@@ -131,11 +130,22 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         return True  # the base may have each line of the text, but not the whole
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
     kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
-    return any(_is_secret(file, one) for one in kept)
+    return any(_is_secret(file, line, one) for one in kept)
 
 
-def _is_secret(file: TestFile, literal: str) -> bool:
-    return is_secret(literal, file.literals) and literal not in literals_of(file.dialect, file.base)
+def _is_secret(file: TestFile, line: Line, literal: str) -> bool:
+    """Return whether an example must not have a literal.
+
+    Where others of a row's values are replaced, it may keep those that the base's tests have too.
+    """
+    replaced = not set(_data(file.dialect, line.steps)) <= set(_texts(line.own))
+    known = replaced and literal in literals_of(file.dialect, file.base)
+    return is_secret(literal, file.literals) and not known
+
+
+def _data(dialect: Dialect, steps: Iterable[Step]) -> list[str]:
+    """Return the statements that give names to plain values."""
+    return [step.text for step in steps if dialect.bound(step.text) and not dialect.used(step.text)]
 
 
 def _is_another_error(difference: ProbeDifference) -> bool:
