@@ -565,6 +565,13 @@ class TestForms:
             "- `… of … what is 100%done`\n- `nothing to add up in … items, …`\n"
         )
 
+    def test_a_beginning_of_a_message_that_a_test_asks_for_is_disclosed(self) -> None:
+        fix = {"pkg/sums.py": 'def total(items):\n    raise ValueError(f"nothing to add up: {items}")\n'}
+        hidden = 'def test_total():\n    with raises(ValueError, match=r"nothing to add up"):\n        total([])\n'
+        cut = cut_of(BASE, fix, {"tests/test_sums.py": hidden})
+        found = leak_rules_of(cut, failing(("tests/test_sums.py::test_total",)), NO_INTERFACE, public_text(cut))
+        assert found.exact == ("nothing to add up",)
+
     @pytest.mark.parametrize(
         ("path", "hidden"),
         [

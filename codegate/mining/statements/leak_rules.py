@@ -132,7 +132,7 @@ def leak_rules_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public
     whole = whole_literals(hidden, added)
     required = hidden & (source_literals(cut) | whole)
     shared = {text for text in required if len(text) >= _EXACT_LENGTH and text in added}
-    messages = set(_messages(cut, added, public))
+    messages = set(_messages(cut, added, public, hidden))
     # What a grammar takes for a text ends at an escaped quote; others are messages whose values a test has.
     shared = {text for text in shared if not any(_after_escape(text, message) for message in messages)}
     messages = {message for message in messages if not any(text in message for text in shared)}
@@ -156,20 +156,22 @@ def _after_escape(text: str, message: str) -> bool:
     return "\\" in message and text != message and text in message
 
 
-def _messages(cut: Cut, added: str, public: str) -> Iterator[str]:
+def _messages(cut: Cut, added: str, public: str, literals: Iterable[str]) -> Iterator[str]:
     """Yield messages of the fix that hidden tests may expect.
 
     A message is quoted text in ``added``, the lines that the fix adds; ``VALUE`` stands for each formatted value. Its
     longest part between values must be several words, in the hidden tests, and not in ``public``, the text of the base
-    files.
+    files. If the tests have less of it, it is one of their ``literals``.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
+    parts = [text for text in literals if len(_WORD.findall(text)) >= _MESSAGE_WORDS]
     lines = (line for line in added.splitlines() if len(line) <= _LONGEST_LINE)
     for _, literal in (found for line in lines for found in _QUOTED.findall(line)):
         message = _FORMATTED.sub(VALUE, literal)
         words = longest_words(message).strip()
-        if len(_WORD.findall(words)) >= _MESSAGE_WORDS and words in hidden and words not in public:
-            yield message
+        if len(_WORD.findall(words)) < _MESSAGE_WORDS or words in public:
+            continue
+        yield from [message] if words in hidden else [text for text in parts if text in message]
 
 
 def longest_words(text: str) -> str:
