@@ -121,11 +121,12 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         difference.after[0] == "x" and difference.before != difference.own[0]
     )
     valued = [text for text in call if literals_of(dialect, text)]
-    call += _data(dialect, line.steps)
+    data = _data(dialect, line.steps)
+    call += data
     if last and set(call) <= set(own) and not (changed and all(appears(text, file.base) for text in valued)):
         return True  # the test's own call; a drawn word that comes back makes one of the base another case
-    data = (step.text for step in line.steps if step.text in own and not dialect.used(step.text))
-    values = (text.partition(" = ")[2].strip("() \n") for text in data if len(literals_of(dialect, text)) > 1)
+    kept_data = (text for text in data if text in own and len(literals_of(dialect, text)) > 1)
+    values = (text.partition(" = ")[2].strip("() \n") for text in kept_data)
     if not all(appears(value, file.base) for value in values):
         return True  # the base may have each line of the text, but not the whole
     new = (part for part in needed if not _is_of_base(dialect, file.base, part))
@@ -138,9 +139,10 @@ def _is_secret(file: TestFile, line: Line, literal: str) -> bool:
 
     Where others of a row's values are replaced, it may keep those that the base's tests have too.
     """
-    replaced = not set(_data(file.dialect, line.steps)) <= set(_texts(line.own))
-    known = replaced and literal in literals_of(file.dialect, file.base)
-    return is_secret(literal, file.literals) and not known
+    secret = is_secret(literal, file.literals)
+    if secret and literal in literals_of(file.dialect, file.base):
+        secret = set(_data(file.dialect, line.steps)) <= set(_texts(line.own))
+    return secret
 
 
 def _data(dialect: Dialect, steps: Iterable[Step]) -> list[str]:
