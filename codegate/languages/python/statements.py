@@ -46,8 +46,9 @@ class PythonReader(StatementReader):
             if helped is not None:
                 return [*helped, *filter(None, [_assertion(call)])]
             return _assertion(call) or Step(dedented(statement))
-        if (result := _assigned_call(statement)) is not None:  # of a helper that asserts and returns a value
-            return [*(self._helped_call(result, before) or ()), Step(dedented(statement))]
+        value = field(_assignment(statement), "right")
+        if value is not None and (call := call_in(value)) is not None:  # a helper may assert and return a value
+            return [*(self._helped_call(call, before) or ()), Step(dedented(statement))]
         if statement.type in _BLOCKS and self._asserts(statement):
             return [*self._branches(statement, before), *self._assigning_block(statement)]
         return Step(dedented(statement))
@@ -116,8 +117,8 @@ class PythonReader(StatementReader):
     def assigned(self, root: "Node", name: str) -> "Node | None":
         found = None
         for statement in root.named_children:
-            node = statement.named_children[0] if statement.type == "expression_statement" else statement
-            if node.type == "assignment" and text_of(field(node, "left")) == name:
+            node = _assignment(statement)
+            if text_of(field(node, "left")) == name:
                 found = field(node, "right")
         return found
 
@@ -251,11 +252,9 @@ def can_be_inlined(helper: "Node") -> bool:
     return helper.type == "function_definition" and not leaving and parameters_of(helper) is not None
 
 
-def _assigned_call(statement: "Node") -> "Node | None":
-    """Return the call whose result a statement assigns, or None."""
-    inner = statement.named_children[0] if statement.type == "expression_statement" else statement
-    value = field(inner, "right") if inner.type == "assignment" else None
-    return call_in(value) if value is not None else None
+def _assignment(statement: "Node") -> "Node | None":
+    node = statement.named_children[0] if statement.type == "expression_statement" else statement
+    return node if node.type == "assignment" else None
 
 
 def _helped(helper: "Node", call: "Node") -> Branch | None:
