@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from codegate.environments.indirect import ASSIGNED, ELSEWHERE, indirect_texts, path_below
@@ -182,8 +182,9 @@ def prefetch(command: TestCommand, tree: Tree) -> list[str]:
     none.
     """
     words = list(command.words)
-    if words[:2] == ["uv", "run"] and (runner := _RUNNER.search(" ".join(words))) is not None:
-        return [shlex.join([*words[: len(" ".join(words)[: runner.end()].split())], "--help"])]
+    if words[:2] == ["uv", "run"]:
+        ends = (end for end in range(len(words) + 1) if _RUNNER.search(" ".join(words[:end])))
+        return [shlex.join([*words[:end], "--help"]) for end in islice(ends, 1)]
     end = words.index("test") + 1 if "test" in words else 0
     if end and words[end - 2] == "go":
         compiled = [word for last, word in pairwise(["", *words[end:]]) if _COMPILES.match(word) or last == "-tags"]
