@@ -82,7 +82,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return a regular file's bytes; errors are those of ``open_regular``."""
+    """Return a regular file's bytes; raises what ``open_regular`` does."""
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew, or it is one of those whose size the system does not say
