@@ -341,7 +341,7 @@ class _ChangeBuilder:
 
     def _executed(self, examples: list[Example]) -> list[Example]:
         if not examples and self.builder.options.statements == "executed":
-            raise ChangeRejected(Rejected("no_statement", "no probe shows a difference"))
+            raise ChangeRejected(Rejected("no_statement", "no example can be shown"))
         return examples
 
     def _partial(self, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[PartialRun]:

@@ -30,7 +30,7 @@ from codegate.sandbox import SandboxClosed, SandboxError, close_soon
 from codegate.suite import load_suite, write_suite
 from codegate.wording import documentation
 
-MINER_VERSION: Final = "58"
+MINER_VERSION: Final = "59"
 """Raised when the same unit may have another result than before."""
 
 # These results are not stored, because they may pass: another day, a package index that answers, or more time may bring

@@ -31,7 +31,7 @@ Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated
 refactoring or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``needs_other_files``: its tests need changed files that are not taken for source, so the fix would be cut in half.
-``no_statement``: no text and no probe shows what happens before the fix, or what should.
+``no_statement``: no text and no example shows what happens before the fix, or what should.
 ``not_needed``: it was proved, and there were enough problems without it.
 ``outside_path``: it changes nothing below the folder that is mined.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.

@@ -177,7 +177,8 @@ class TestExamples:
     def test_each_failing_test_gives_an_example_without_its_values(self, unboxed: OpenSandbox) -> None:
         validated = proved(parts(), unboxed)
         found = found_in(parts(), validated)
-        assert sorted(each.expression.partition("(")[0] for each in found) == ["found", "join"]
+        assert [each.expression.partition("(")[0] for each in found] == ["join", "found", "join"]
+        assert found[2].expression == "join([])", "which has no values, comes last"
         for each in found:
             shown = f"{each.code}{each.observed}{each.expected}"
             assert not any(word in shown for word in ("apple", "pear", "one", "milk", "bread", "eggs"))
@@ -185,6 +186,18 @@ class TestExamples:
             assert each.code.startswith("from lists import join")
         assert any(" and " in each.expected for each in found)
         assert found_in(parts(), validated, steady=False) == found, "the same seed, the same examples"
+
+    def test_a_call_without_data_is_shown_where_no_other_shows_the_change(self, shown: Shown) -> None:
+        wrong = "def join(words, last=None):\n    return words[0]\n"
+        right = "def join(words, last=None):\n    return words[0] if words else RESULT\n"
+        test = "from lists import join\n\ndef test_join():\n    assert join([], last=None) == RESULT\n"
+
+        def found(result: str) -> list[tuple[str, str, str]]:
+            examples = shown(wrong, right.replace("RESULT", result), test.replace("RESULT", result))
+            return [(each.expression, each.observed, each.expected) for each in examples]
+
+        assert found("[None]") == [("join([], last=None)", "raises IndexError: list index out of range", "[None]")]
+        assert found("25") == found("'tea'") == found("['tea', 1]") == [], "a solution could return just this"
 
     def test_each_assertion_behind_an_exception_gives_an_example(self, unboxed: OpenSandbox) -> None:
         wrong = (

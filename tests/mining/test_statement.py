@@ -103,7 +103,7 @@ class TestQuotations:
     )
     def test_without_an_example_two_sentences_are_needed_or_one_with_code(self, message: str, kept: bool) -> None:
         assert isinstance(write(message), StatementText) == kept
-        assert kept or str(write(message)).startswith("no probe shows a difference, and ")
+        assert kept or str(write(message)).startswith("no example can be shown, and ")
 
     def test_a_sentence_may_say_what_equals_what(self) -> None:
         body = "An earlier match keeps middleware away (no match == no middleware). It should run for each match."
@@ -253,7 +253,7 @@ class TestHeadings:
 
         others, title = "Reports of all files show them.", "Blanks stay in all names"
         assert f"> {symptom}\n" in quoted(title, symptom, means, others), "and nothing comes in its place"
-        lacking = "no probe shows a difference, and fewer than two sentences say what is wrong"
+        lacking = "no example can be shown, and fewer than two sentences say what is wrong"
         assert quoted(title, means, others) == quoted("Blanks stay", symptom, means, others) == lacking
         assert quoted("Strip all names", symptom).endswith("and no title says what is wrong")
 
@@ -316,7 +316,7 @@ class TestHeadings:
     def test_without_an_example_a_title_is_needed_and_a_short_one_will_do(self) -> None:
         body = "Totals of empty lists are wrong. They should be zero instead."
         assert written(f"Fix sums\n\n{body}").text.startswith("# Fix sums\n\nThe commit")
-        assert write(f"Fixes #12\n\n{body}") == "no probe shows a difference, and no title says what is wrong"
+        assert write(f"Fixes #12\n\n{body}") == "no example can be shown, and no title says what is wrong"
 
 
 class TestExamples:
@@ -480,7 +480,7 @@ class TestSources:
         )
         unit = unit_of("fix total month limits of the totals", changed=["CHANGES.md"])
         found = write_statement(unit, cut, outcomes_of(TEST, None))
-        assert found == "no probe shows a difference, and fewer than two sentences say what is wrong"
+        assert found == "no example can be shown, and fewer than two sentences say what is wrong"
 
     @pytest.mark.parametrize(
         ("title", "sentence"),

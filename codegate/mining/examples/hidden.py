@@ -15,6 +15,10 @@ from codegate.mining.examples.literals import is_secret
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
+#: Words, and numbers that are more than "none" or "one".
+_WORDS: Final = re.compile(r"[^\W\d_]|[2-9]|\d\d")
+#: In a value, words are data where they stand in quotes.
+_DATA: Final = re.compile(r"[2-9]|\d\d|[\"'`][^\"'`]*[^\W_]")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 
 
@@ -105,12 +109,16 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     """Return whether an example would repeat a hidden test's call.
 
     ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals do not
-    change its values, except for the replaced words in them.
+    change its values, except for the replaced words in them. It does not if neither the call nor its value has data: of
+    ``f(None)`` there is no other case.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
+    beside = {
+        text for part in needed if not _is_of_base(dialect, file.base, part) for text in literals_of(dialect, part)
+    }
     if shown <= literals:
-        return True
+        return any(map(_WORDS.search, shown | beside)) or _DATA.search(difference.after[1]) is not None
     pairs = zip(difference.values, difference.own, strict=True)
     if any(_restored(value, line.renamed) != _restored(test, line.renamed) for (_, value), (_, test) in pairs):
         return False
@@ -129,9 +137,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
     values = (text.partition(" = ")[2].strip("() \n") for text in kept_data)
     if not all(appears(value, file.base) for value in values):
         return True  # the base may have each line of the text, but not the whole
-    new = (part for part in needed if not _is_of_base(dialect, file.base, part))
-    kept = (literals & shown).union(*(literals_of(dialect, part) for part in new))
-    return any(_is_secret(file, line, one) for one in kept)
+    return any(_is_secret(file, line, one) for one in (literals & shown) | beside)
 
 
 def _is_secret(file: TestFile, line: Line, literal: str) -> bool:

@@ -37,6 +37,8 @@ _APART: Final = 1000
 """Distance between the probe numbers of two files, which may be in one package."""
 _VALUES: Final = frozenset({"s", "v"})
 _MOST: Final = 12
+_LAST_RESORT: Final = 3
+"""Added to the rank of a test's own call, so that it comes behind all other cases."""
 
 Values = list[tuple[int, Value]]
 """Values that a probe recorded, each with the place of its expression."""
@@ -325,7 +327,8 @@ def _possible_example(file: TestFile, difference: ProbeDifference, long: int) ->
         return None
     # As the example shows them: in quotes, or with what marks an error.
     own = file.dialect.render_example(file.path, "", (), difference.expression, *difference.own)
-    rank = (long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))
+    last = 0 if line.replaced else _LAST_RESORT
+    rank = (last + long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))
     return _PossibleExample(difference, example, rank)
 
 

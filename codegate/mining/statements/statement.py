@@ -172,10 +172,10 @@ def _words(
     if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
         of_messages = {called_by, *(each.source for each in passages)} <= MESSAGES
         if of_messages and rules.names_only_changed_code("\n".join([title, *sentences])):
-            return "no probe shows a difference, and all code that the words name is what the fix changes"
+            return "no example can be shown, and all code that the words name is what the fix changes"
         return _Words(title, called_by, passages, crash, dropped)
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
-    return f"no probe shows a difference, {lacking}"
+    return f"no example can be shown, {lacking}"
 
 
 def _names_of(tests: Collection[str]) -> list[str]:
