@@ -29,7 +29,7 @@ def command(
     for finding in found:
         say(str(finding))
     fixable = sum(finding.code in FIXABLE for finding in found)
-    mended = f", {fixable} of which --fix mends" if fixable else ""
-    say(f"{loaded.name}: {count_of(len(found), 'finding')} in {count_of(len(loaded.problems), 'problem')}{mended}")
+    fixed = f", {fixable} of which --fix corrects" if fixable else ""
+    say(f"{loaded.name}: {count_of(len(found), 'finding')} in {count_of(len(loaded.problems), 'problem')}{fixed}")
     emit({"schema": "codegate.lint/1", "suite": loaded.name, "findings": [asdict(finding) for finding in found]})
     return ExitCode.INCONCLUSIVE if found else ExitCode.PASS

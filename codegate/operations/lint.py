@@ -17,7 +17,7 @@ from codegate.suite.reader import read_yaml
 from codegate.suite.store import load_suite, read_manifest
 
 FIXABLE: Final = frozenset({"CG003", "CG005"})
-"""What ``fix_suite`` mends; neither is part of the suite's digest."""
+"""What ``fix_suite`` corrects; neither is part of the suite's digest."""
 
 _WORDS: Final = 8
 _SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the statement
