@@ -16,9 +16,7 @@ _BLOCK: Final = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return ``value`` as canonical JSON: sorted keys, no blanks.
-
-    It is in UTF-8 and without NaN.
+    """Return ``value`` as canonical JSON: UTF-8, sorted keys, no blanks.
 
     Raises:
         ValueError: ``value`` holds NaN or an infinity.
@@ -44,12 +42,12 @@ def digest(value: Any) -> str:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace the file ``path`` by ``data``, atomically.
+    """Replace the content of ``path`` by ``data``, atomically.
 
-    After a crash it has the old bytes or the new.
+    After a crash the file has the old bytes or the new.
 
     Raises:
-        InfrastructureError: the disk refused (full, read-only, no permission).
+        InfrastructureError: the file cannot be written (full disk, read-only, no permission).
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,12 +75,12 @@ def check_new_folder(path: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append ``line`` and a newline; wait for the disk.
+    """Append ``line`` and a newline; wait until they are stored.
 
     Only one process may append to a file at a time. A failed write leaves the file as it was.
 
     Raises:
-        InfrastructureError: the disk refused.
+        InfrastructureError: the line cannot be written.
         ValueError: ``line`` holds a newline.
     """
     if b"\n" in line:
@@ -109,7 +107,7 @@ def drop_torn_line(path: Path, limit: int) -> None:
 
     Raises:
         UsageError: the file has more than ``limit`` bytes.
-        InfrastructureError: the disk refused.
+        InfrastructureError: the file cannot be read or shortened.
     """
     try:
         with path.open("rb+") as file:

@@ -78,7 +78,7 @@ class _Draft:
                 self.doubt([f"{name} {version} is not to be had here: {nearest} is taken"])
 
     def has_tools(self, has: Has | None) -> bool:
-        """Return whether the job's own container image brings its tools."""
+        """Return whether the job's own container image has the toolchains."""
         return has is None and bool(self.image)  # ``has`` is None where sandboxes are made from images
 
     def doubt(self, clauses: Sequence[str]) -> None:
@@ -105,10 +105,10 @@ class _Draft:
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
-    There is at least one. Each CI job that tests the folder ``path`` proposes one, with the best available combination
-    of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of them works.
-    ``has`` checks whether a toolchain is available; others are replaced by their nearest available version. None: an
-    image or package index may have any.
+    At least one is returned. Each CI job that tests the folder ``path`` proposes one, with the best available
+    combination of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of
+    them works. ``has`` checks whether a toolchain is available; others are replaced by their nearest available version.
+    None: an image or package index may have any.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.

@@ -119,10 +119,10 @@ def forecast(
     candidates: int = 1,
     drop: float = 0.0,
 ) -> Forecast:
-    """Simulate gates of a candidate that lost ``drop``.
+    """Return how often simulated gates end with each verdict.
 
-    ``drop`` is its loss of pass rate, in 0..1. ``looks`` are the samples per problem at each planned comparison (None:
-    the policy's). ``candidates`` is the number of candidates gated together.
+    The simulated candidate lost ``drop`` of the pass rate, in 0..1. ``looks`` are the samples per problem at each
+    planned comparison (None: the policy's). ``candidates`` is the number of candidates gated together.
     """
     ends = list(_gates(model, policy, looks, candidates, drop))
     shares = {kind: sum(end[0] == kind for end in ends) / len(ends) for kind in ("pass", "regressed", "inconclusive")}

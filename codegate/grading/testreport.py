@@ -31,7 +31,7 @@ class TestSelection:
         isolated: ids of tests that each run in a process of their own, before the others, if the runner can do that.
         busy: number of processes that compete with the tests for one processor, if the runner can start them.
         repeat: how often tests run, if the runner can repeat them: all tests of Go, isolated ones of pytest.
-        until_exit: the tests' process is left to end by itself, if the runner forces an exit otherwise.
+        until_exit: wait for the tests' process to end by itself; some runners force its exit otherwise.
         timeout_seconds: time limit for all files together.
         output_bytes: most bytes of output that are kept for each file.
         copies: test files with marks and copies, in place of the tree's; empty: the files run as they are.

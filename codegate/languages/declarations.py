@@ -81,12 +81,12 @@ class Uses:
 
 @dataclass(frozen=True)
 class NameReader:
-    """How to read the names of one language.
+    """Finds the names that one language's files declare and use.
 
     Attributes:
-        grammars: by suffix of a file's name.
-        uses: query of syntax trees. Its captures are called like the fields of ``Uses``; one more, ``modules``,
-            captures names that do not count as ``words``.
+        grammars: the grammar of a file, by the suffix of its name.
+        uses: a tree-sitter query, whose captures have the names of ``Uses``' fields. A further capture, ``modules``,
+            has names that do not count as ``words``.
         declarations: function that returns a tree's declarations; it gets the root, the file's path, and a prefix for
             names in signatures.
         module: function that returns the path by which other files import a file; None: they import it by another name.

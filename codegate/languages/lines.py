@@ -127,7 +127,7 @@ class Dialect(ABC):
         place: regular expression for an error in a compiler's message: ``{}`` stands for the file, the group is the
             line; empty: probes that do not compile are left out before anything runs.
         assignments: types of nodes that change the value of their left side.
-        apart: an example can run without the rest of its test file and without other hidden files.
+        apart: examples can run without the rest of their test file and without other hidden files.
     """
 
     grammar: Grammar
@@ -268,7 +268,7 @@ class Dialect(ABC):
     def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return descriptions of a line's fixtures, by name.
 
-        The name "" is that of what only surrounds the line. None if a fixture cannot be described.
+        A test case class that the line does not mention has the name "". None if a fixture cannot be described.
         """
         return {}
 
@@ -283,7 +283,7 @@ class Dialect(ABC):
     ) -> "RenderedExample":
         """Return an example as readers of a statement see it.
 
-        Its code is ``context`` (imports and definitions) followed by ``steps``. ``before`` and ``after`` are the values
+        The code is ``context`` (imports and definitions) followed by ``steps``. ``before`` and ``after`` are the values
         of ``expression`` without and with the fix.
         """
         old, new = (self.value(*each) for each in (before, after))
@@ -327,8 +327,8 @@ def dialect_of(path: str) -> Dialect | None:
 def with_braces(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
     """Return a line's steps as code, with braces around blocks.
 
-    ``write`` returns the code of a step; it gets the step's index, the step, and the number of its first checked
-    expression.
+    ``write`` returns the code of a step; it gets the step's index, the step, and how many checked expressions earlier
+    steps have.
     """
     parts, depth, number = list[str](), 0, 0
     for at, step in enumerate(line.steps):

@@ -160,7 +160,7 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
     """Return ``data[span]`` with the ranges in ``edits`` replaced.
 
-    An edit is start, end and new bytes. They must not overlap.
+    An edit is start, end and new bytes. Edits must not overlap.
     """
     parts, at = [], span[0]
     for start, end, text in sorted(edits, key=lambda one: one[:2]):

@@ -70,7 +70,7 @@ _FEW_TESTS: Final = 2
 _MANY_TESTS: Final = 4
 
 #: Initialising, copying, pickling, comparing and hashing are fixed more often than they are added.
-_MENDED: Final = frozenset(
+_OFTEN_FIXED: Final = frozenset(
     {"__init__", "__new__", "__copy__", "__deepcopy__", "__reduce__", "__getstate__", "__setstate__", "__eq__",
      "__ne__", "__hash__"}
 )  # fmt: skip
@@ -104,7 +104,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class KindScore(BugScore):
-    """A change's kind, and the score behind it."""
+    """A change's kind, and the score that decided it."""
 
     kind: Kind
 
@@ -128,7 +128,7 @@ def classify_kind(
 
 
 def signals(unit: MergedChange, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> list[Signal]:
-    """Return all signals of a change, signals in words first."""
+    """Return a change's signals: from words, from tests, from size."""
     return [*_words(unit, enrichment), *_tested(cut, outcomes), *_size(cut, outcomes)]
 
 
@@ -226,7 +226,7 @@ def new_names(cut: Cut) -> list[str]:
 def _declared(path: str, file: TreeFile | None) -> Iterator[str]:
     source = read(path, file)
     for each in source.declarations() if source is not None else ():
-        if each.public and each.kind not in {"import", "key", "attribute"} and each.name not in _MENDED:
+        if each.public and each.kind not in {"import", "key", "attribute"} and each.name not in _OFTEN_FIXED:
             yield each.qualified
             yield from (f"{each.qualified}().{name}" for name in each.parameters)
 

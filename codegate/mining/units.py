@@ -94,7 +94,7 @@ class BugScore:
 
 @dataclass(frozen=True)
 class Prospect:
-    """A change to try, with its score and GitHub's facts."""
+    """A change to try, its bug score and GitHub's data."""
 
     unit: MergedChange
     bug: BugScore

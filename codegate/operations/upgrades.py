@@ -84,7 +84,7 @@ class Upgrades:
     failed: tuple[str, ...]
 
     def nothing(self) -> str:
-        """Return the sentence that there is no upgrade."""
+        """Return text for people: there is no upgrade."""
         but = ", but not everything was looked up" if self.unknown or self.failed else ""
         return f"nothing that is pinned ends, and nothing newer was found{but}"
 
@@ -101,9 +101,9 @@ class Upgrades:
 
 
 def find_upgrades(path: Path) -> Upgrades:
-    """Look up newer models and agents for a configuration.
+    """Return newer models and agents than a configuration pins.
 
-    They cover the models of candidates, helpers and the judge.
+    The models of candidates, helpers and the judge are looked up.
     """
     load_config(path)
     settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own

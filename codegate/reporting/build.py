@@ -37,7 +37,7 @@ _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file
 
 def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
     """Compute the content of the reports on these runs."""
-    room, talk = TextBudget(_REPORT_LIMIT), TextBudget(_TRANSCRIPT_ROOM)
+    text_budget, conversation_budget = TextBudget(_REPORT_LIMIT), TextBudget(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
     several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}
@@ -69,7 +69,9 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
             )
             for (run, spec), found in zip(columns, outcomes, strict=True)
         ),
-        problems=tuple(problem_view(name, columns, outcomes, evidence, room, talk) for name in names),
+        problems=tuple(
+            problem_view(name, columns, outcomes, evidence, text_budget, conversation_budget) for name in names
+        ),
         verdicts=tuple(Verdict.model_validate(_plain_tree(verdict.model_dump())) for verdict in verdicts),
         baseline=BaselineView(
             one_line(evidence.baseline.label), one_line(evidence.baseline.model), correctness(pinned, k)

@@ -63,7 +63,10 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 
 
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
-    """Return web addresses on GitHub by name: issues, pull request."""
+    """Return a change's pages on GitHub, by link text.
+
+    They are its pull request, commit and issues.
+    """
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}
     found = {}

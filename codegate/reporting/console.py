@@ -27,19 +27,17 @@ _SILENCE_SECONDS: Final = 20.0
 
 
 class ProgressLines:
-    """Writes the progress of a command to a stream.
-
-    Important steps are written at once, others only after some time without output.
-    """
+    """Writes the progress of a command to a stream."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
-        """Write an important step at once, others after some silence.
+        """Write ``[done/total] text``, if it is time for a line.
 
-        The line is ``[done/total]`` and ``text``. With ``waiting`` the silence must be longer.
+        An ``important`` step is always written, another only after some seconds without output; after more seconds if
+        the command is only ``waiting``.
         """
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):

@@ -42,7 +42,7 @@ class Costs:
         attempts: attempts that a model answered, graded or not: all were paid for, reused ones in an earlier run.
         priced: number of attempts with a known cost.
         model_usd: cost of the priced attempts; None without any.
-        sandbox_seconds: in the sandboxes of grading and of the model's own test runs, without the wait for a free one.
+        sandbox_seconds: time in sandboxes, for grading and the model's own test runs, without the wait for a free one.
         sandbox_usd: None without a declared rate.
         total_usd: model and sandbox (only the model without a declared rate); None unless every attempt is priced.
         lost_calls: model calls of failed tries and of conversations without a result, at unknown cost; with any,
@@ -72,7 +72,7 @@ class Measures:
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
-        tests_passed: of ``tests_total`` expected tests of all graded attempts.
+        tests_passed: passed tests of all graded attempts; ``tests_total`` are the expected ones.
         calls_answered: share of all model calls that belong to an attempt; retries lower it.
         turns: by turn of the tool loop; empty for one shot.
         failures: failure classes, compared with the baseline's.

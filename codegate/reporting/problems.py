@@ -68,13 +68,13 @@ def problem_view(
     columns: Sequence[tuple[Run, CandidateSpec]],
     outcomes: Sequence[Mapping[str, list[Outcome]]],
     evidence: Evidence,
-    room: TextBudget,
-    talk: TextBudget,
+    text_budget: TextBudget,
+    conversation_budget: TextBudget,
 ) -> ProblemView:
     """Return one problem's row, with its attempts and long texts.
 
     ``columns`` are the candidates with their runs. ``outcomes`` has, for each candidate, the outcomes by problem.
-    ``room`` limits patches and outputs, ``talk`` conversations.
+    ``text_budget`` limits patches and outputs, ``conversation_budget`` conversations.
     """
     reasons = [
         run.manifest.excluded[name]
@@ -82,7 +82,14 @@ def problem_view(
         if name in run.manifest.excluded and name not in run.manifest.problems
     ]
     cells = tuple(
-        _cell(run, name, found.get(name, []), partial(evidence.transcripts, run.manifest.id), talk, room)
+        _cell(
+            run,
+            name,
+            found.get(name, []),
+            partial(evidence.transcripts, run.manifest.id),
+            conversation_budget,
+            text_budget,
+        )
         for (run, _), found in zip(columns, outcomes, strict=True)
     )
     origin = next((run.manifest.origins[name] for run, _ in columns if name in run.manifest.origins), ProblemOrigin())
@@ -96,8 +103,8 @@ def problem_view(
         pull_request=origin.pull_request,
         issues=origin.issues[:FEW],
         project=_optional(origin.project),
-        statement=room.take(record.statement, _STATEMENT_LIMIT),
-        fix=room.take(record.fix, _PATCH_LIMIT),
+        statement=text_budget.take(record.statement, _STATEMENT_LIMIT),
+        fix=text_budget.take(record.fix, _PATCH_LIMIT),
         excluded=one_line(reasons[0], 500) if reasons else None,
         cells=cells,
     )
@@ -107,9 +114,9 @@ def _cell(
     run: Run,
     name: str,
     made: Sequence[Outcome],
-    said: Callable[[Outcome], Sequence[Message]],
-    talk: TextBudget,
-    room: TextBudget,
+    transcript_of: Callable[[Outcome], Sequence[Message]],
+    conversation_budget: TextBudget,
+    text_budget: TextBudget,
 ) -> Cell:
     grades = [outcome.grade for outcome in made if outcome.grade is not None]
     passed = sum(grade.resolved for grade in grades)
@@ -129,12 +136,21 @@ def _cell(
         failure=most_frequent(grade.failure for grade in grades),
         seconds=statistics.fmean(seconds) if seconds else None,
         attempts=tuple(
-            _attempt(outcome, run, said(outcome) if talk.characters > 0 else (), talk, room) for outcome in made
+            _attempt(
+                outcome,
+                run,
+                transcript_of(outcome) if conversation_budget.characters > 0 else (),
+                conversation_budget,
+                text_budget,
+            )
+            for outcome in made
         ),
     )
 
 
-def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: TextBudget, room: TextBudget) -> AttemptView:
+def _attempt(
+    outcome: Outcome, run: Run, messages: Sequence[Message], conversation_budget: TextBudget, text_budget: TextBudget
+) -> AttemptView:
     attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
     failing = [test for test in grade.tests if test.status != "passed"] if grade else []
     dropped = [path.shown for path in attempt.dropped] if attempt else []
@@ -159,21 +175,21 @@ def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: TextBudg
         input_tokens=attempt.usage.input_tokens if attempt else None,
         output_tokens=attempt.usage.output_tokens if attempt else None,
         stop=attempt.stop if attempt else None,
-        patch=room.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
+        patch=text_budget.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
         patch_error=one_line(attempt.patch_error, 1000) if attempt and attempt.patch_error else None,
-        unapplied=room.take(_unapplied_edits(said), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
+        unapplied=text_budget.take(_unapplied_edits(messages), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
         dropped=tuple(one_line(path, 300) for path in dropped[:MOST_LISTED]),
         failing=tuple(
             FailingTest(
                 one_line(test.id, 500),
                 test.status,
                 _optional(test.exception),
-                room.take(test.message, _TEST_MESSAGE_LIMIT),
+                text_budget.take(test.message, _TEST_MESSAGE_LIMIT),
             )
             for test in failing[:MOST_LISTED]
         ),
         failing_left_out=max(len(failing) - MOST_LISTED, 0),
-        output=room.take(grade.output, _OUTPUT_LIMIT, "tail") if grade else "",
+        output=text_budget.take(grade.output, _OUTPUT_LIMIT, "tail") if grade else "",
         fault=_optional(fault.cause) if fault else None,
         fault_message=one_line(fault.message, 1000) if fault else None,
         fault_retries=fault.retries if fault else None,
@@ -181,7 +197,8 @@ def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: TextBudg
         controlled=grade.controlled if grade else None,
         suspicious=tuple(one_line(sign, 300) for sign in grade.suspicious[:MOST_LISTED]) if grade else (),
         transcript=tuple(
-            TranscriptMessage(message.role, talk.take(_message_text(message), _MESSAGE_LIMIT)) for message in said[:200]
+            TranscriptMessage(message.role, conversation_budget.take(_message_text(message), _MESSAGE_LIMIT))
+            for message in messages[:200]
         ),
     )
 

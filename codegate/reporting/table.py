@@ -126,7 +126,7 @@ def floors(verdict: Verdict) -> Table:
 def matrix(view: ReportView) -> Table:
     """Return every candidate's result on every problem.
 
-    Without a baseline, which has a table of first failures, each result ends with its own.
+    In a report without a baseline, a result includes its first failure; with one, a table of its own has them.
     """
     rows = tuple((Name(row.id), bug(row), *(_result(view, cell) for cell in row.cells)) for row in view.problems)
     return Table("problems", "Problems", ("Problem", "Bug", *(Name(entry.label) for entry in view.candidates)), rows)

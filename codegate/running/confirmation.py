@@ -29,12 +29,12 @@ def open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned candidate, its provider opened for fresh samples.
+    """Return the pinned candidate; open its provider for fresh samples.
 
     The provider is added to ``providers``. Returns None if the gate takes no fresh samples, or if the candidate cannot
-    be called, which is announced with the reason. A baseline file must not decide where an API key is sent. So its own
-    address or key source is used only if a candidate in ``candidates`` that sends an API key has the same. ``keyless``
-    has ``CandidateSpec.key()`` of candidates that send none. Prices in the file are ignored.
+    be called; ``announce`` then gets the reason. A baseline file must not decide where an API key is sent. So an
+    address or a key source in the file is used only if one of ``candidates`` has the same and sends an API key;
+    ``keyless`` has the keys (``CandidateSpec.key()``) of those that send none. Prices in the file are ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)

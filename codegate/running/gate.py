@@ -354,8 +354,8 @@ def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, ver
 def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str] = ()) -> ExitCode:
     """Return the exit code of a run: its worst verdict's.
 
-    Without verdicts it is 4 if an outcome is missing or ended with a fault, else 3 if ``settled`` has a candidate's
-    key, else 0. Outcomes of ``settled`` candidates are not missing.
+    Without verdicts it is 4 if an outcome is missing or ended with a fault, else 3 if any candidate is settled, else 0.
+    ``settled`` has the keys of candidates that need no further outcomes: none of theirs counts as missing.
     """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:

@@ -81,7 +81,7 @@ class PaidAnswers:
     def reused(self, call: ModelCall) -> ModelCall:
         """Return a model call that answers stored turns from disk.
 
-        Other turns are sent by ``call``. Make a new one for each conversation, because it counts the turns.
+        Other turns are sent by ``call``. The returned function counts the turns: make one for each conversation.
         """
         turns = count()
 

@@ -49,7 +49,7 @@ def execute(
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
         CallLimitReached: a limit of ``options`` was reached; jobs that needed no further call were still done, except
             after ``max_minutes``.
-        InfrastructureError: the disk refused the journal, or too many problems are not sound here.
+        InfrastructureError: the journal cannot be written, or too many problems are not sound here.
         UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
     """
     journal = setup.journal

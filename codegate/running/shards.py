@@ -208,7 +208,7 @@ def merge_shards(
 
     Raises:
         UsageError: a shard is missing, given twice, unfinished, broken, of another run, or planned for another gate.
-        InfrastructureError: too many problems were unsound where the shards ran, or the disk refused the write.
+        InfrastructureError: too many problems were unsound where the shards ran, or ``out`` cannot be written.
     """
     parts = _complete([_opened(folder) for folder in folders], run_id)
     whole = whole_manifest([part.journal.manifest for part in parts])

@@ -122,7 +122,7 @@ class Overlays:
         """Return whether this machine mounts overlays with these options.
 
         Raises:
-            SandboxError: the disk refused.
+            SandboxError: the cache's folder cannot be written.
         """
         with temporary_folder(layers_folder()) as folder:
             for name in (*PARTS, "tree/old", "tree/old/er", _WRITABLE):
@@ -138,15 +138,15 @@ class Overlays:
 
 
 _ROOTS: Final = Overlays((), "redirect_dir=on")
-"""Those of the machine's root, which can rename folders of the layer; others get EXDEV for it, as in containers."""
+"""The options for root, who can rename folders of the layer; other users get EXDEV, as in containers."""
 _USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
 
 
 def find_overlays() -> Overlays | None:
-    """Return the overlay options that work here, or None.
+    """Return the options that mount overlays here, or None.
 
     Raises:
-        SandboxError: the disk refused.
+        SandboxError: the cache's folder cannot be written.
     """
     kinds = (_ROOTS, _USERS) if os.geteuid() == 0 else (_USERS,)
     return next((kind for kind in kinds if kind.are_supported()), None)
@@ -315,7 +315,7 @@ class BuildFolder:
     If the build continues ``layer``, they begin with its files.
 
     Raises:
-        SandboxError: the disk refused, or the layer cannot be unpacked.
+        SandboxError: a folder cannot be made, or the layer cannot be unpacked.
     """
 
     def __init__(self, layer: Layer | None, bubblewrap: str) -> None:
@@ -368,7 +368,7 @@ class BuildFolder:
         """Return how many bytes the build has added on disk.
 
         Raises:
-            SandboxError: it cannot be measured.
+            SandboxError: the size cannot be measured.
         """
         # In a sandbox: a process of the build may put a link where a folder was, at any time.
         system = bare_system(self._bubblewrap, "CAP_DAC_OVERRIDE")

@@ -60,10 +60,12 @@ def bubblewrap_version(program: str) -> str:
 
 
 def group_parents() -> control_group.GroupParents | None:
-    """Return the folders for sandboxes' control groups, or None.
+    """Return where to make sandboxes' control groups, or None.
+
+    None: this user can make none, and limits of each process have to do.
 
     Raises:
-        SandboxUnavailable: nothing would bound the number of processes.
+        SandboxUnavailable: root can make none, and no limit of a process binds root.
     """
     parents = control_group.find_parents()
     if parents is not None:

@@ -54,7 +54,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     """Yield a new folder below ``parent``; remove it unless renamed.
 
     Raises:
-        SandboxError: the disk refused.
+        SandboxError: the cache's folder cannot be written.
     """
     folder = own_folder(parent)
     try:
@@ -70,7 +70,7 @@ def own_folder(parent: Path) -> Path:
     ``sweep_folders`` removes it once this process is dead.
 
     Raises:
-        SandboxError: the disk refused.
+        SandboxError: the cache's folder cannot be written.
     """
     with explain_disk_errors(f"make a folder in {parent}"):
         parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def drop_unpacked(sha256: str) -> None:
     The copy is renamed first, so that after an interruption no sandbox uses what is left.
 
     Raises:
-        SandboxError: the disk refused.
+        SandboxError: the cache's folder cannot be written.
     """
     folder = layers_folder() / sha256
     if folder.is_dir():

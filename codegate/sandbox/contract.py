@@ -329,7 +329,7 @@ class BuildSandbox(Sandbox, Protocol):
             archive: a file that does not exist yet.
 
         Raises:
-            SandboxError: the stream broke, or the disk refused.
+            SandboxError: the stream broke, or the archive cannot be written.
         """
         ...
 
@@ -382,7 +382,7 @@ class Backend(Protocol):
         """Start a fresh sandbox.
 
         Raises:
-            SandboxError: the daemon or the kernel refused.
+            SandboxError: the sandbox could not be started.
         """
         ...
 
@@ -396,7 +396,7 @@ class Backend(Protocol):
 
         Raises:
             NotInstalled: a toolchain, package or image is not available; the remedy names it.
-            SandboxError: the daemon or the kernel refused.
+            SandboxError: the sandbox could not be started.
         """
         ...
 

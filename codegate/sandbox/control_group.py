@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 class GroupParents:
     """The existing control groups below which new ones are made.
 
-    ``folders`` has one folder for each controller (cgroup v1), or a single folder by the key ``unified`` (v2).
+    ``folders`` has a folder by each controller's name (cgroup v1), or a single folder by the key ``unified`` (v2).
     """
 
     folders: Mapping[str, Path]
@@ -43,7 +43,7 @@ class ControlGroup:
     """The control group of one sandbox.
 
     Raises:
-        SandboxError: the kernel refused it.
+        SandboxError: the group cannot be made or limited.
     """
 
     def __init__(self, parents: GroupParents, limits: SandboxLimits) -> None:

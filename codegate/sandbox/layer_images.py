@@ -196,9 +196,9 @@ def layer_entries(layer: Layer) -> Iterator[Entry]:
 
 
 def other_build_entries(name: str, layer: Layer) -> Iterator[Entry]:
-    """Yield a further build's files, below ``/opt/codegate/NAME``.
+    """Yield the tar entries of a further build.
 
-    All users may read them.
+    Its files are below ``/opt/codegate/NAME``, readable for all users.
     """
     place = f"{BESIDE}/{name}".lstrip("/")
     for folder in ("opt", BESIDE.lstrip("/"), place):

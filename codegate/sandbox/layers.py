@@ -69,13 +69,13 @@ def freeze(env: Source, tree: Source, tracked: Collection[str], archive: Path) -
         archive: a file that does not exist yet.
 
     Raises:
-        SandboxError: a tar is cut short, or the disk refused.
+        SandboxError: a tar is cut short, or the archive cannot be written.
     """
     written = hashlib.sha256()
     try:
         with archive.open("xb") as file, tempfile.TemporaryFile(dir=archive.parent) as spare:
             try:
-                for block in tar_blocks(_checked(_frozen(env, tree, frozenset(tracked), spare))):
+                for block in tar_blocks(_checked_entries(_frozen(env, tree, frozenset(tracked), spare))):
                     written.update(block)
                     file.write(block)
             except BaseException:
@@ -99,7 +99,7 @@ def read_layer(layer: Layer) -> Iterator[Entry]:
     try:
         with layer.archive.open("rb") as file:
             whole = _HashingReader(file)
-            yield from _checked((_plain(member, member.name), data) for member, data in _members(whole))
+            yield from _checked_entries((_renamed_entry(member, member.name), data) for member, data in _members(whole))
             if whole.sha256.hexdigest() != layer.sha256:
                 raise SandboxError(f"the environment's archive {layer.archive} has changed since it was made.", remedy)
     except OSError as error:
@@ -163,8 +163,8 @@ def _members(source: _HashingReader) -> Iterator[Entry]:
         raise SandboxError(_CUT_SHORT)
 
 
-def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
-    """Return a copy named ``name``, without owner and set-id bits."""
+def _renamed_entry(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
+    """Return ``member`` as ``name``, without owner and set-id bits."""
     entry = tarfile.TarInfo(name)
     entry.type = b"sparse" if member.issparse() else _TYPES.get(member.type, member.type)
     entry.mode = member.mode & 0o777
@@ -174,7 +174,7 @@ def _plain(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
     return entry
 
 
-def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _checked_entries(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield ``entries``; check each one before.
 
     Raises:
@@ -205,10 +205,10 @@ def _checked(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 def _frozen(env: Source, tree: Source, tracked: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     for root, source, left_out in ((_ROOTS[0], env, frozenset(TRANSIENT)), (_ROOTS[1], tree, tracked)):
-        yield from _kept(root, _members(_HashingReader(source)), left_out, spare)
+        yield from _folder_entries(root, _members(_HashingReader(source)), left_out, spare)
 
 
-def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
+def _folder_entries(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: IO[bytes]) -> Iterator[Entry]:
     """Yield the archive's entries of one folder, named below ``root``.
 
     ``members`` are the tar entries of the folder. Entries at or below the paths ``left_out`` are skipped. Their bytes
@@ -220,7 +220,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
     names: dict[str, str] = {}  # of what is kept, or its bytes, by path
     for member, given in members:
         path, data = _relative_path(member.name), given
-        entry = _plain(member, f"{root}/{path}" if path else root)
+        entry = _renamed_entry(member, f"{root}/{path}" if path else root)
         if entry.type not in _TYPES:
             continue
         if path in left_out or any(folder in left_out for folder in _folders(path)):
@@ -236,7 +236,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
                 entry.linkname = names[target]
             elif target in aside:
                 original, place = aside[target]
-                entry = _plain(original, entry.name)
+                entry = _renamed_entry(original, entry.name)
                 data = spare if entry.type == tarfile.REGTYPE else None
                 spare.seek(place)
                 names[target] = entry.name
@@ -249,7 +249,7 @@ def _kept(root: str, members: Iterator[Entry], left_out: frozenset[str], spare: 
             names[path] = entry.name
         yield entry, data
         if not path and root == _ROOTS[0]:
-            temporary = _plain(entry, f"{root}/{TRANSIENT[1]}")
+            temporary = _renamed_entry(entry, f"{root}/{TRANSIENT[1]}")
             temporary.mode = 0o755
             yield temporary, None
 

@@ -72,7 +72,7 @@ class MachineToolchain:
 
 @cache
 def find_interpreter(minor: str) -> Interpreter | None:
-    """Return an interpreter of a minor version (``3.11``), or None."""
+    """Return an installed Python of version ``minor`` (``3.11``), or None."""
     for version, executable, prefix in filter(None, map(_ask_python, _python_candidates(minor))):
         if version.startswith(f"{minor}."):
             return Interpreter(executable, prefix)
@@ -92,7 +92,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
     """Return the wanted toolchains, and one of each other kind.
 
-    Of a kind that is not wanted, the first one on ``PATH`` is returned, if any.
+    The one of a kind that is not wanted is the first on ``PATH``, if any.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.

@@ -100,7 +100,7 @@ def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
 
 @cache
 def _today() -> date:
-    """Return the day of the first call, for all builds."""
+    """Return the current day, the same for the whole process."""
     return datetime.now(UTC).date()
 
 

@@ -107,7 +107,7 @@ def git(
             with suppress(ProcessLookupError):  # it reads its input before it needs either, or has ended
                 resource.prlimit(process.pid, kind, (most, most))
     try:
-        output, errors = _exchanged(process, stdin, began + timeout, limit)
+        output, errors = _communicate(process, stdin, began + timeout, limit)
         process.wait(max(0.0, began + timeout - time.monotonic()))
     except (TimeoutError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.") from error
@@ -131,7 +131,7 @@ class _TooLong(Exception):
     """A process wrote more output than its limit."""
 
 
-def _exchanged(
+def _communicate(
     process: "subprocess.Popen[bytes]", stdin: bytes, deadline: float, limit: int
 ) -> tuple[bytearray, bytearray]:
     """Send ``stdin`` to a process; return its output and errors.

@@ -49,7 +49,7 @@ def is_place_field(field: str) -> bool:
 
 
 def describe_place(place: Mapping[str, str]) -> str:
-    """Return a place for messages: ``docker (python@sha256:…)``."""
+    """Return a place as text for people: ``docker (python@sha256:…)``."""
     images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
     return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
 

@@ -334,7 +334,7 @@ def _tests_json(tests: TestSets) -> bytes:
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper; it quotes texts with U+0085 or U+2028."""
+    """The safe dumper; it double-quotes texts with unprintable characters."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, None if text.isprintable() else '"')

@@ -28,7 +28,7 @@ def _numbers(version: str) -> list[int]:
 
 
 class ClaudeCode(Agent):
-    """Claude Code: one program, from npm's package for the platform."""
+    """Claude Code: a single program in npm's package per platform."""
 
     name = "claude-code"
     registry = "npm"

@@ -157,7 +157,7 @@ class Gateway:
     def close(self) -> None:
         """Send no further request, because the agent has ended.
 
-        Answers under way are not recorded. After a ``failure`` they are, because the attempt's next start can use them.
+        Answers under way are recorded only after a ``failure``: the attempt's next start can use them.
         """
         with self._lock:
             self._closed = True

@@ -210,9 +210,9 @@ class Copies:
         return frozenset(statement for one, statement in places if one == test)
 
     def receipts(self, tests: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-        """Return the tokens of each test's own marks, by id.
+        """Return the tokens that each test's marks sent, by id.
 
-        ``tests`` has the phases of each test, with tokens. Some runners report a token with another test than its own.
+        ``tests`` has each test's phases with their tokens. Some runners report a token with another test than its own.
         """
         left: dict[str | TestKey, set[str]] = {}
         for token in {token for phases in tests.values() for phase in phases for token in phase.receipts}:

@@ -73,7 +73,7 @@ class JavaReader(TypedReader):
                 return list(inner) if inner else self.check(call, checked)
             chain = field(chain, "object")
         if _ASSERTS.fullmatch(call_name(call)):
-            return self.check(call, (text for each in arguments_of(call) for text in self._sides(each)))
+            return self.check(call, (text for each in arguments_of(call) for text in self._recorded_parts(each)))
         return None
 
     @override
@@ -132,11 +132,16 @@ class JavaReader(TypedReader):
             return False
         return any(inner.type == "identifier" for inner in walk(node))
 
-    def _sides(self, node: "Node") -> list[str]:
-        """Return the expressions in an assertion's argument that probes record."""
+    def _recorded_parts(self, node: "Node") -> list[str]:
+        """Return the parts of an assertion's argument that probes record."""
         inner = operand(node)
         if inner.type == "binary_expression":
-            return [text for side in ("left", "right") if (part := field(inner, side)) for text in self._sides(part)]
+            return [
+                text
+                for side in ("left", "right")
+                if (part := field(inner, side))
+                for text in self._recorded_parts(part)
+            ]
         if inner.type == "instanceof_expression":
             return [text_of(field(inner, "left"))]
         asked = [field(inner, "object"), *arguments_of(inner)] if call_name(inner) in _ASKS else []

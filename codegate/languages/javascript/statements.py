@@ -198,7 +198,7 @@ def _request_step(statement: "Node", before: tuple[Step, ...]) -> Step | None:
     """Return the step of a supertest request, or None.
 
     The step assigns the response to a variable; the request loses its ``expect`` calls. The step checks the parts of
-    the response that these calls check. None if there are none. ``before`` are the earlier steps; the number of
+    the response that these calls check. None if they check no part. ``before`` are the earlier steps; the number of
     requests in them becomes part of the variable's name.
     """
     declared = statement.named_children[0] if statement.type in DECLARATIONS else None

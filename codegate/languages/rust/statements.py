@@ -62,7 +62,7 @@ class RustReader(TypedReader):
     def _asserted(self, macro: "Node", name: str) -> Step:
         given = macro_arguments(macro)
         if name.endswith("assert"):
-            texts = _sides(self._expression(given[0])) if given else []
+            texts = _recorded_parts(self._expression(given[0])) if given else []
         else:
             texts = given[:2] if _COMPARES.fullmatch(name) else given[:1]
         return self.check(macro, map(unfailing, filter(self.is_computed, map(self._expression, texts))))
@@ -161,11 +161,11 @@ def unfailing(node: "Node") -> str:
     return edited(node, dict.fromkeys(marks, ".unwrap()")) if marks else statement_text(node)
 
 
-def _sides(node: "Node") -> list[str]:
-    """Return the expressions in a condition that probes record."""
+def _recorded_parts(node: "Node") -> list[str]:
+    """Return the parts of a condition that a probe records."""
     node = operand(node)
     if node.type == "binary_expression":
-        return [text for side in ("left", "right") if (part := field(node, side)) for text in _sides(part)]
+        return [text for side in ("left", "right") if (part := field(node, side)) for text in _recorded_parts(part)]
     if node.type == "macro_invocation" and text_of(field(node, "macro")) == "matches":
         return macro_arguments(node)[:1]
     if node.type == "call_expression" and call_name(node) in _ASKS:

@@ -68,7 +68,8 @@ class Example:
         observed: the value before the fix as its language writes it, or ``raises Error: message``.
         expected: the value after the fix, likewise.
         raising: the statement that raises before the fix, if it is not the last one.
-        given: names that the test framework provides, each with a description; "" names what only surrounds the code.
+        given: names that the test framework provides, each with a description; a test case class that the code does not
+            mention has the name "".
         fence: language of its Markdown code block.
         tests: failing tests that it illustrates, as ``function_of`` names them: the one it was made of, and others
             whose examples have the same shape.

@@ -73,7 +73,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     given, needed = dialect.describe_fixtures(file.source, line), dialect.surroundings(file.source, line)
-    if given is None or needed is None or _is_own_case(file, difference, needed):
+    if given is None or needed is None or _repeats_hidden_call(file, difference, needed):
         return None
     secret = {each for each in own if any(_is_secret(file, line, one) for one in literals_of(dialect, each))}
     secret = {each for each in secret if not appears(each, file.base)}
@@ -105,7 +105,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
 
-def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
+def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether an example would repeat a hidden test's call.
 
     ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals do not
@@ -129,7 +129,7 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
         difference.after[0] == "x" and difference.before != difference.own[0]
     )
     valued = [text for text in call if literals_of(dialect, text)]
-    data = _data(dialect, line.steps)
+    data = _plain_assignments(dialect, line.steps)
     call += data
     if last and set(call) <= set(own) and not (changed and all(appears(text, file.base) for text in valued)):
         return True  # the test's own call; a drawn word that comes back makes one of the base another case
@@ -141,45 +141,47 @@ def _is_own_case(file: TestFile, difference: ProbeDifference, needed: list[str])
 
 
 def _is_secret(file: TestFile, line: Line, literal: str) -> bool:
-    """Return whether an example must not have a literal.
+    """Return whether an example must not show a literal.
 
-    Where others of a row's values are replaced, it may keep those that the base's tests have too.
+    It may show one that the base's tests have too, if a plain value in the line was replaced.
     """
     secret = is_secret(literal, file.literals)
     if secret and literal in literals_of(file.dialect, file.base):
-        secret = set(_data(file.dialect, line.steps)) <= set(_texts(line.own))
+        secret = set(_plain_assignments(file.dialect, line.steps)) <= set(_texts(line.own))
     return secret
 
 
-def _data(dialect: Dialect, steps: Iterable[Step]) -> list[str]:
-    """Return the statements that give names to plain values."""
+def _plain_assignments(dialect: Dialect, steps: Iterable[Step]) -> list[str]:
+    """Return the statements that assign plain values to names."""
     return [step.text for step in steps if dialect.bound(step.text) and not dialect.used(step.text)]
 
 
 def _is_another_error(difference: ProbeDifference) -> bool:
-    """Return whether other literals raise another error before the fix."""
+    """Return whether replaced literals raise another error before the fix."""
     (kind, error), (own_kind, own_error) = difference.before, difference.own[0]
     words, own_words = (_restored(text, difference.line.renamed).split()[:1] for text in (error, own_error))
     return kind == own_kind == "x" and words != own_words
 
 
 def _explained_by_lines(difference: ProbeDifference) -> bool:
-    """Return whether replaced text lines alone explain the changed values.
+    """Return whether the replaced text lines explain the changed values.
 
-    The values that the test's own literals give are compared with those that the replacements give. True if they lose
-    and gain only words that the replaced lines lose and gain, or if no line was replaced.
+    They do if each word in which a value differs from the one of the test's own literals is a word in which a replaced
+    line differs from the original. True if no line was replaced.
     """
     line = difference.line
     if not line.replaced_lines:
         return True
-    lost, gained = _exchanged("\n".join(line.replaced_lines).lower(), "\n".join(line.replaced_lines.values()).lower())
+    lost, gained = _word_changes(
+        "\n".join(line.replaced_lines).lower(), "\n".join(line.replaced_lines.values()).lower()
+    )
     pairs = zip(difference.own, difference.values, strict=True)
-    found = [_exchanged(*(_restored(text, line.renamed) for _, text in pair)) for pair in pairs]
+    found = [_word_changes(*(_restored(text, line.renamed) for _, text in pair)) for pair in pairs]
     return all(before <= lost and after <= gained for before, after in found)
 
 
-def _exchanged(before: str, after: str) -> tuple[set[str], set[str]]:
-    """Return the words and signs that ``after`` lacks and adds."""
+def _word_changes(before: str, after: str) -> tuple[set[str], set[str]]:
+    """Return the words and signs lost and added since ``before``."""
     one, other = (Counter(re.findall(r"\w+|\W", text)) for text in (before, after))
     return set(one - other), set(other - one)
 

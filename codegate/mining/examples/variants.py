@@ -173,7 +173,7 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
         for before in reversed(line.steps[:step]):
             text = before.text
             if everything and not text:
-                acting = (checked for checked in before.checked if _acts(dialect, checked, local))
+                acting = (checked for checked in before.checked if _may_change_variable(dialect, checked, local))
                 text = "\n".join(f"{checked}{dialect.ending}" for checked in acting)
             bound, used = dialect.bound(text), dialect.used(text)
             # What is set on an object of the framework, such as a mock, may act on all that follows.
@@ -195,9 +195,9 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 def _connected(
     dialect: Dialect, steps: tuple[Step, ...], names: frozenset[str], local: frozenset[str]
 ) -> frozenset[str]:
-    """Return ``names`` with all ``local`` names connected to them.
+    """Return ``names`` and all ``local`` names connected to them.
 
-    A step connects all local names that it mentions.
+    Two names are connected if a step mentions both, also through other names.
     """
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:
@@ -205,7 +205,7 @@ def _connected(
     return names
 
 
-def _acts(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
+def _may_change_variable(dialect: Dialect, expression: str, local: frozenset[str]) -> bool:
     """Return whether a call in ``expression`` may change a variable.
 
     It may if its text starts with a name in ``local`` (``items.append(1)``) or takes a reference to one (``&items``).

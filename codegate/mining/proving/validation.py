@@ -124,9 +124,9 @@ class Trial:
     def confirm(self, rounds: int, used: Copies | None = None) -> ValidatedChange | Rejected:
         """Repeat the tests under varied conditions; return outcomes or rejection.
 
-        There are up to ``rounds`` runs before and after the fix. They end early when no fail-to-pass test is left, or a
-        pass-to-fail test turns up. ``used`` are copies of the tests with marks; the first repetition without the fix
-        runs them.
+        Each state (before and after the fix) has up to ``rounds`` runs. They end early when no fail-to-pass test is
+        left, or when a test passes before the fix and fails after it. ``used`` are marked copies of the tests; the
+        first repetition before the fix runs them.
         """
         # Other work was done since the first two runs; it does not count as time of the validation.
         self._started = time.monotonic() - self.seen.seconds
@@ -217,7 +217,7 @@ def try_cut(
         allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: returns the changed test files without the declarations that a compiler's message names; None: all
             are kept.
-        least: least time limit of later runs in seconds; a grade may have to compile what the first run found compiled.
+        least: least time limit of later runs in seconds: a grade may have to compile what was compiled already here.
         may_be_at_fault: returns whether the environment may be why the given tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
 

@@ -67,7 +67,7 @@ def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Ran
 
 
 def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str]) -> dict[str, str]:
-    """Return, by commit, its range's stable `git patch-id`.
+    """Return, by a range's commit, the stable `git patch-id`.
 
     Only changes of ``paths`` count. Equal changes have equal ids, also on other branches. Each commit may be in one
     range only; ranges without a textual change are left out.

@@ -41,7 +41,7 @@ _PATCH_HEADER: Final = re.compile(r"\s*(?:diff --git |index [0-9a-f]{7,64}\.\.|-
 _PATCH_LINE: Final = re.compile(r"[ \t]*[+-](?![ +-])\S")
 _INSIDE_PATCH: Final = re.compile(r"[ \t]+\S|[+\-\\@]|(?:new|deleted) file mode|similarity index|rename ")
 #: Lines that git, forges and templates write, and lines of markup.
-_PLUMBING: Final = re.compile(
+_MACHINE_WRITTEN: Final = re.compile(
     r"\s{0,8}(?:[A-Za-z]{2,30}-(?:[a-z]{1,30}-){0,3}(?:by|id|to|from|author):\s.*"
     r"|(?:CC|Fixes|Closes|Resolves|Refs?)[ \t]{0,8}:\s.*"
     r"|Merge (?:pull request|PR|branch|branches|remote-tracking|tag)\b.*(?:#\d|['\"]| into | of ).*"
@@ -196,14 +196,14 @@ class _Sections:
         self._label_used = False
 
     def begin(self, level: int, heading: str) -> None:
-        """Begin a section."""
+        """Enter the section below a heading of this level."""
         if self._level_left_out is None or level <= self._level_left_out:
             self._level_left_out = level if self._is_left_out(heading) else None
         self._heading = _plain_heading(heading)
         self.end_label()
 
     def end_label(self) -> None:
-        """End the part that the label above names."""
+        """End the part below a label, not its section."""
         self.title, self._label_left_out = self._heading, False
 
     def texts_of(self, paragraph: str, *, in_list: bool) -> list[tuple[str, str]]:
@@ -226,7 +226,7 @@ class _Sections:
                     self._level_left_out = None
                 self.title, self._label_left_out = _plain_heading(name), self._is_left_out(name)
             left_out = bold or self._level_left_out is not None or self._label_left_out
-            shown = "" if left_out else _shown(text, rows)
+            shown = "" if left_out else _prose_of(text, rows)
             if not shown or label or (apart and rows and len(before) < _SHORT_LINE):
                 texts.append((self.title, []))
             if shown:
@@ -246,14 +246,14 @@ def _goes_on(line: str) -> bool:
     return next(filter(str.isalpha, line), "").islower()
 
 
-def _shown(line: str, before: list[str]) -> str:
-    """Return the quoted part of a line, or "".
+def _prose_of(line: str, before: list[str]) -> str:
+    """Return a line's part that is prose, or "".
 
     ``before`` are the lines before it in the same text.
     """
     # A line of references may also end the sentence of the line before.
     apart = not before or before[-1].endswith((".", "!", "?")) or line[:1].isupper()
-    if line.lstrip().startswith("```") or is_plumbing(line) or (apart and is_reference(line)):
+    if line.lstrip().startswith("```") or is_machine_written(line) or (apart and is_reference(line)):
         return ""
     leading = _LEADING.match(line) if apart else None
     return " ".join(_LINKED.sub(_text_of_link, line[leading.end() :] if leading else line).split())
@@ -284,9 +284,9 @@ def is_reference(text: str) -> bool:
     return bare != text and _AROUND.fullmatch(bare) is not None
 
 
-def is_plumbing(line: str) -> bool:
+def is_machine_written(line: str) -> bool:
     """Return whether a program or a template wrote a line."""
-    return _PLUMBING.fullmatch(line) is not None
+    return _MACHINE_WRITTEN.fullmatch(line) is not None
 
 
 def _is_heading(line: str) -> bool:

@@ -13,7 +13,7 @@ from codegate.mining.statements.prose import (
     OMITTED,
     Form,
     has_references,
-    is_plumbing,
+    is_machine_written,
     is_reference,
     normalise,
     paragraphs,
@@ -97,15 +97,15 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
     """Return the first title that may be shown, with source.
 
     Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". ``short``: if no other
-    title is allowed, one of one or two words is returned, or one that ended with an issue number.
+    title may be shown, a title of one or two words may, or one that ended with an issue number.
     """
     few = ("", "")
     for title, source in titles:
         written = " ".join(_without_asides(without_type(normalise(title, _MAX_TITLE).lstrip(_BULLETS))).split())
         text = _AT_ENDS.sub("", written).strip()
         words = len(_WORD.findall(text))
-        plumbing = is_plumbing(written) or is_plumbing(text)
-        if words and not plumbing and not has_references(text) and not refused(text, source):
+        machine_written = is_machine_written(written) or is_machine_written(text)
+        if words and not machine_written and not has_references(text) and not refused(text, source):
             if words >= _MIN_HEADING and _CONNECTS.search(written) is None:
                 return text, source
             few = few if few[0] else (text, source)
@@ -180,7 +180,7 @@ def says_enough(sentences: Collection[str]) -> bool:
 def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
     """Return whether ``text`` is a complete sentence, not an introduction.
 
-    The rules for its ``form`` depend on its source.
+    Each source has rules of its own for the ``form`` of a text.
     """
     bare = CODE.sub("", text)
     prose = source not in {*MESSAGES, "issue"} or _FINISHED.search(text) is not None

@@ -120,7 +120,7 @@ def write_statement(
     if 2 * sum(map(len, rules.exact)) >= len("".join(added_text(cut).split())) > 0:
         return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
-    sources = [words.called_by, *(each.source for each in passages), *(["exception"] if crash else [])]
+    sources = [words.title_source, *(each.source for each in passages), *(["exception"] if crash else [])]
     own = tuple(dict.fromkeys(each for each in (*sources, *([EXAMPLE] if examples else [])) if each))
     return StatementText("sources", text, count_words(text), own, tuple(dict.fromkeys(words.dropped)))
 
@@ -129,12 +129,12 @@ def write_statement(
 class _Words:
     """The title and sentences of people that a statement shows.
 
-    ``called_by`` is the title's source, ``crash`` a sentence on an exception, and ``dropped`` why other texts are not
-    shown.
+    ``title_source`` is the title's source, ``crash`` a sentence on an exception, and ``dropped`` why other texts are
+    not shown.
     """
 
     title: str
-    called_by: str
+    title_source: str
     passages: Sequence[Quotation]
     crash: Sequence[str]
     dropped: Sequence[str]
@@ -162,18 +162,18 @@ def _words(
             dropped.append(f"{source}: {reason}")
         return reason
 
-    title, called_by = first_title(titles, refused, short=not examples)
+    title, title_source = first_title(titles, refused, short=not examples)
     passages = quote_texts(texts, title, refused, template)
     if examples:
-        return _Words(title, called_by, passages, [], dropped)
+        return _Words(title, title_source, passages, [], dropped)
     sentences = sentences_of(passages)
     crash = crash_beside(" ".join([title, *sentences]))
     quoted = [*([title] if is_sentence(title, "") else []), *sentences]
     if title and ((sentences and says_enough(quoted)) or (quoted and crash)):
-        of_messages = {called_by, *(each.source for each in passages)} <= MESSAGES
+        of_messages = {title_source, *(each.source for each in passages)} <= MESSAGES
         if of_messages and rules.names_only_changed_code("\n".join([title, *sentences])):
             return "no example can be shown, and all code that the words name is what the fix changes"
-        return _Words(title, called_by, passages, crash, dropped)
+        return _Words(title, title_source, passages, crash, dropped)
     lacking = "and fewer than two sentences say what is wrong" if title else "and no title says what is wrong"
     return f"no example can be shown, {lacking}"
 

@@ -256,12 +256,12 @@ class LineRelay:
 
     Attributes:
         finished: the framework reported its end.
-        spoken: the reporter sent a line before the end.
+        reported: the reporter sent a line before the end.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:
         self.descriptor, self.opening = descriptor, token.encode("ascii") + b" "
-        self.finished, self.spoken = False, False
+        self.finished, self.reported = False, False
 
     def write(self, data: bytes) -> None:
         while data:
@@ -276,7 +276,7 @@ class LineRelay:
                 if line == self.opening + b'{"kind":"finished"}\n':
                     self.finished = True
                 else:
-                    self.spoken = True
+                    self.reported = True
                     self.write(line)
 
 
@@ -362,7 +362,7 @@ def main() -> None:
     for worker in workers:
         worker.join(5)  # a process that a test left running may hold its output open
     text = tail.kept.decode("utf-8", "replace")
-    if status > 0 and not relay.finished and not relay.spoken:
+    if status > 0 and not relay.finished and not relay.reported:
         facts = crash(text, workspace)
         relay.send(kind="collection_error", id=settings["file"], text=text[-2000:], crash=facts)
         relay.finished = True

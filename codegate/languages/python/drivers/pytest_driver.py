@@ -81,9 +81,9 @@ def run_alone(run: Run, item: Any) -> bool:
             run.channel.process = run.channel.getpid()  # the child reports over the same pipe
             before = item.session.testsfailed
             item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
-            run.leave(int(item.session.testsfailed > before))
+            run.real_exit(int(item.session.testsfailed > before))
         finally:
-            run.leave(3)
+            run.real_exit(3)
     try:
         return os.waitpid(child, 0)[1] == 0
     except BaseException:  # a plugin's timer, set in this process

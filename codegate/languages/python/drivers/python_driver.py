@@ -78,11 +78,11 @@ class Run:
         packages: the first of the environment's folders of packages.
         roots: the command's import roots, which the driver has to add to ``sys.path``.
         vary: by name, the functions of ``variations_driver``; empty if the settings ask for no change.
-        leave: the original ``os._exit``.
+        real_exit: the original ``os._exit``.
     """
 
     def __init__(self) -> None:
-        self.leave = os._exit
+        self.real_exit = os._exit
         self.settings: dict[str, Any] = json.load(sys.stdin)
         self.channel = Channel(int(sys.argv[1]), self.settings["token"])
         self.workspace = sys.argv[2]
@@ -148,7 +148,7 @@ class Run:
         self.finish_watch()
         self.channel.send(kind="end", status=status)
         # What the repository registered to run at exit, or left running in threads, has no say any more.
-        self.leave(status)
+        self.real_exit(status)
 
 
 def enter_environment(settings: dict[str, Any]) -> tuple[str, list[str]]:

@@ -21,10 +21,9 @@ DAY = 86_400
 
 
 class ShiftedFunction:
-    """A function of ``time`` whose result is days ahead.
+    """Calls ``replacement`` in place of a builtin function of ``time``.
 
-    It is an object, not a function: a function becomes a method when it is an attribute of a class, and the builtin
-    does not.
+    It is no Python function, because such a function becomes a method as a class attribute; a builtin does not.
     """
 
     def __init__(self, real: Any, replacement: Callable[..., Any]) -> None:
