@@ -53,6 +53,7 @@ def clone(origin: Path, tmp_path: Path) -> Path:
     return clone
 
 
+@pytest.mark.requirement("P1")
 def test_a_change_is_judged_by_the_rules_of_the_commit(clone: Path) -> None:
     done = codegate("run", "--rules-from", "origin/rules", "--out", "gate", "--json", cwd=clone)
     assert done.code == 1, done.stderr
@@ -101,6 +102,7 @@ def test_what_the_commit_does_not_allow_is_refused(clone: Path, text: str, rules
     assert not (clone / "runs").exists()
 
 
+@pytest.mark.requirement("P1")
 def test_the_page_gates_a_merge_request_and_posts_a_note(clone: Path) -> None:
     [text] = re.findall(r"^```yaml\n(codegate:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     job = yaml.safe_load(text)["codegate"]
@@ -141,6 +143,7 @@ def test_the_page_gates_a_merge_request_and_posts_a_note(clone: Path) -> None:
     assert (same.returncode, len(notes)) == (0, 1), same.stderr
 
 
+@pytest.mark.requirement("P1")
 def test_the_page_gates_in_a_plain_shell(clone: Path) -> None:
     [line] = re.findall(r"^\$ (codegate run .*?) +#", PAGE, re.MULTILINE)
     run_git(clone, "fetch", "--quiet", "origin", "rules")

@@ -64,6 +64,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     server.close()
 
 
+@pytest.mark.requirement("L1")
 def test_what_ends_and_what_is_newer_is_listed_and_one_proposal_is_written(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.requirement("D13")
 @pytest.mark.requirement("D1")
 @pytest.mark.requirement("D2")
 @pytest.mark.requirement("G11")

@@ -84,6 +84,7 @@ def project(page: str, folder: Path) -> None:
     (functions / "suite.yml").write_text(yaml.safe_dump(manifest))
 
 
+@pytest.mark.requirement("F1")
 @pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full] * (page in NIGHTLY)) for page in PAGES])
 def test_every_command_of_a_page_ends_as_the_page_says(page: str, tmp_path: Path) -> None:
     hosts, rates = PAGES[page]

@@ -19,6 +19,7 @@ CANDIDATE = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("F1")
 def test_an_agent_whose_model_has_a_list_price_is_pinned_and_gated(tmp_path: Path) -> None:
     make_suite(tmp_path)
     manifest = yaml.safe_load((tmp_path / "suite" / "suite.yml").read_text())

@@ -66,6 +66,7 @@ def _act(
     return done.code, outputs(files["GITHUB_OUTPUT"].read_bytes()), done.stdout + done.stderr
 
 
+@pytest.mark.requirement("F1")
 def test_the_steps_of_the_readme_end_in_a_verdict(docker_backend: DockerBackend, tmp_path: Path) -> None:
     workspace = tmp_path / "project"
     history = write_history(workspace)

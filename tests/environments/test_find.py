@@ -320,6 +320,7 @@ jobs:
 """
 
 
+@pytest.mark.requirement("M10")
 def test_of_several_test_jobs_the_plainest_one_is_tried_first_and_then_what_files_imply() -> None:
     nightly = workflow("- run: pytest", on="{schedule: [{cron: '0 0 * * *'}]}")
     files = {CI: JOBS, ".github/workflows/a.yml": nightly, "uv.lock": "", "tests/test_a.py": ""}
@@ -749,6 +750,7 @@ REQUIRED = "uv pip install -r {}requirements{}.txt"
 PYTEST = "uv pip install pytest"
 
 
+@pytest.mark.requirement("M10")
 @pytest.mark.parametrize(
     ("paths", "texts", "setup", "tests"),
     [
@@ -805,6 +807,7 @@ def test_a_ci_that_installs_nothing_is_completed_by_the_lock_file() -> None:
     assert found.recipe == Recipe(setup=("uv sync --frozen --all-extras --all-groups",), tests="pytest -q")
 
 
+@pytest.mark.requirement("M10")
 def test_then_comes_the_container_for_developers() -> None:
     container = (
         '{\n// for people\n"image": "python:3.13", "containerEnv": {"A": "1"}, "postCreateCommand": "pip install .",}'

@@ -58,6 +58,7 @@ def needs(program: str) -> None:
         pytest.skip(f"this machine has no {program}")
 
 
+@pytest.mark.requirement("M10")
 def test_postgres_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], World]) -> None:
     needs("initdb")
     world = built(Recipe(services=("postgres",), env={"POSTGRES_USER": "shop", "POSTGRES_DB": "cart"}))
@@ -73,6 +74,7 @@ def test_postgres_serves_the_user_and_the_database_that_the_recipe_names(built: 
         ).ok  # another sandbox begins as the build ended
 
 
+@pytest.mark.requirement("M10")
 @pytest.mark.full
 def test_mysql_serves_the_user_and_the_database_that_the_recipe_names(built: Callable[[Recipe], World]) -> None:
     needs("mariadbd")
@@ -84,6 +86,7 @@ def test_mysql_serves_the_user_and_the_database_that_the_recipe_names(built: Cal
     assert done.stdout.decode().split() == ["7", "shop@localhost"], done.stderr.decode()
 
 
+@pytest.mark.requirement("M10")
 def test_redis_serves(built: Callable[[Recipe], World]) -> None:
     needs("redis-server")
     world = built(Recipe(services=("redis",)))

@@ -46,6 +46,7 @@ def test_a_floor_of_a_cohort_looks_at_its_problems_alone() -> None:
     assert "the 1 problem tagged 'tier:1'" in failing.reason
 
 
+@pytest.mark.requirement("F4")
 @pytest.mark.parametrize("share", [0.75, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 10, 20, 30])
 def test_a_candidate_at_its_floor_is_called_below_it_in_one_of_twenty_runs_at_most(n: int, share: float) -> None:
@@ -82,6 +83,7 @@ def test_a_problem_that_must_pass_decides_without_a_baseline() -> None:
     assert against_floors(solving(20, 20, lost=1), policy).kind == "inconclusive"
 
 
+@pytest.mark.requirement("F4")
 def test_lost_samples_never_make_a_pass() -> None:
     policy = floor("all", 0.95)
     assert against_floors(solving(100, 100, lost=2), policy).kind == "pass"

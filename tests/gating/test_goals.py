@@ -97,6 +97,7 @@ def test_confirmation_keeps_the_promise() -> None:
     assert simulate(World(n=30), Plan(confirm=3), kind="share", suites=500).regressed <= above(0.05, 500)
 
 
+@pytest.mark.requirement("F4")
 @pytest.mark.parametrize("mean", [0.6, 1.0])
 def test_answers_that_time_out_and_are_asked_again_make_no_pass(mean: float) -> None:
     worse = simulate(World(n=30, mean=mean, drop=0.1), Plan(late=0.8), kind="share", suites=1000)

@@ -93,6 +93,7 @@ def test_what_must_pass_and_was_truncated_is_no_regression() -> None:
     assert compare(side(uniform(30, 30, 3)), failing(30, 30), policy).kind == "inconclusive"
 
 
+@pytest.mark.requirement("F4")
 @pytest.mark.parametrize(
     ("cause", "kind"),
     [("provider.timeout", "inconclusive"), ("agent", "inconclusive"), ("provider.overloaded", "pass")],
@@ -135,6 +136,7 @@ def asked_until_they_pass(draw: random.Random, rate: float, cause: str, share: f
     return verdict.kind
 
 
+@pytest.mark.requirement("F4")
 def test_failures_that_end_in_a_fault_and_are_asked_again_until_they_pass_make_no_pass() -> None:
     """The candidate lost ten points. With the faults of one cause forgotten, it passed in 10 of 10 of its gates."""
     draw = random.Random(1)

@@ -97,6 +97,7 @@ def test_a_proposal_sends_no_key_to_a_server_of_its_own(
     home.refused(home.step(base), "base_url")
 
 
+@pytest.mark.requirement("F3")
 @pytest.mark.bwrap
 @pytest.mark.parametrize("mode", ["gate", "plan", "merge", "nightly", "baseline"])
 def test_no_mode_sends_a_key_elsewhere_for_a_proposal(home: Home, quick_sandboxes: None, mode: str) -> None:
@@ -110,6 +111,7 @@ def other(**changes: object) -> dict[str, object]:
     return {name: value for name, value in {**GATEWAY, **changes}.items() if value is not None}
 
 
+@pytest.mark.requirement("F3")
 @pytest.mark.parametrize(
     ("proposed", "fields"),
     [

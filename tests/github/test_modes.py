@@ -311,6 +311,7 @@ def test_a_pull_request_whose_base_pins_nothing_calls_no_model(world: World) -> 
     assert after.outputs["verdict"] == "no baseline", "without a base commit what is checked out counts"
 
 
+@pytest.mark.requirement("F3")
 def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
     world.configure("reference")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
@@ -381,6 +382,7 @@ def pin_by_hand(world: World, spec: dict[str, Any] = GONE, candidate: str = json
     world.commit()
 
 
+@pytest.mark.requirement("F3")
 def test_an_environment_is_taken_only_as_the_base_commits_lock_names_it(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -614,6 +616,7 @@ class TestRuns:
         assert (out.code, out.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), "not begun anew"
         assert "model-2025-02-02" in issue["body"]
 
+    @pytest.mark.requirement("L1")
     @pytest.mark.full
     def test_a_night_names_the_day_on_which_its_model_ends(
         self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -318,6 +318,7 @@ def test_a_lock_that_contradicts_what_it_pins_is_no_baseline(scene: Scene, chang
 # Whose lock it is.
 
 
+@pytest.mark.requirement("F3")
 def test_the_pull_requests_own_lock_does_not_count(scene: Scene) -> None:
     scene.put(holding(OTHER))
     scene.put(GOOD, replace(TRUSTED, id=12))

@@ -49,6 +49,7 @@ def project(workspace: Path, base: str | None, scratch: Path, **inputs: str) -> 
     return project_of(read_inputs({"GITHUB_WORKSPACE": str(workspace), **variables(inputs)}), base, scratch)
 
 
+@pytest.mark.requirement("F3")
 def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, scratch: Path) -> None:
     base = commit(
         workspace,

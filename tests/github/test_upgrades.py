@@ -77,6 +77,7 @@ class Stepper:
         return run_step(self.folder, self.capsys, given, {"github_token": token, "mode": "upgrades", **inputs})
 
 
+@pytest.mark.requirement("L1")
 def test_each_proposal_is_one_pull_request_and_a_second_week_changes_nothing(step: Stepper, github: FakeGitHub) -> None:
     first = step()
     assert (first.code, first.outputs["verdict"]) == (ExitCode.PASS, "pass"), first.log

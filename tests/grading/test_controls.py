@@ -98,6 +98,7 @@ def everything(make_unboxed: MakeWorld) -> World:
     return make_unboxed(hidden={TESTS: EVERYTHING}, expected=tests, known=known)
 
 
+@pytest.mark.requirement("G12")
 def test_every_kind_of_test_passes_beside_its_copies_with_all_of_its_marks(everything: World) -> None:
     separated = run(everything, copied(everything, 2))
     expected = everything.problem.tests.expected
@@ -178,6 +179,7 @@ def validated(make_unboxed: MakeWorld) -> World:
     return make_unboxed(known=EXPECTED[1:]).validated()
 
 
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda name: name.replace(" ", "-"))
 def test_what_passes_by_a_lie_is_tampering(validated: World, cheat: str) -> None:
     result = validated.grade({SOURCE: BUG + CHEATS[cheat]})

@@ -131,6 +131,7 @@ def test_an_answer_that_the_tests_give_does_not_pass(shop: World, name: str) -> 
     assert found.failure == "tampering" or name == "the clock", found.detail
 
 
+@pytest.mark.requirement("G12")
 def test_every_test_and_every_row_of_a_table_has_copies(shop: World) -> None:
     assert (set(shop.audit.flips), shop.audit.unfit) == (set(TARGETS), ())
 

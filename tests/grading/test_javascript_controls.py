@@ -228,6 +228,7 @@ TYPED_TESTS = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("G12")
 def test_every_shape_of_a_test_passes_beside_copies_that_fail(sandboxes: Sandboxes) -> None:
     path = "test/typed.test.ts"
     room = room_of(sandboxes, JAVASCRIPT, runner="vitest", base=PROJECT)

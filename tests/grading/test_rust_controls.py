@@ -91,6 +91,7 @@ def change(total: str) -> Files:
     return {SOURCE: HEAD + total, "src/names.rs": NAMES}
 
 
+@pytest.mark.requirement("G12")
 def test_every_test_that_asserts_has_copies_and_the_fix_passes_with_them(crate: World) -> None:
     assert crate.audit.unfit == ()
     assert {*crate.audit.flips, *crate.audit.alone} == set(TARGETS)

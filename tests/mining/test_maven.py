@@ -162,6 +162,7 @@ def test_a_failed_assertion_is_no_symptom_for_the_statement(mined: tuple[Problem
     assert "Assertion" not in mined[0].statement
 
 
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize(
     ("texts", "failure"),
     [

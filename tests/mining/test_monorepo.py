@@ -89,7 +89,7 @@ def _mined(history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path:
 
 
 @pytest.mark.bwrap
-@pytest.mark.requirement("M3", "M8")
+@pytest.mark.requirement("M3", "M8", "M10")
 def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_above(
     services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
 ) -> None:

@@ -1014,6 +1014,7 @@ class TestExamples:
         assert MARK in report.output
         assert "_codegate.end()" not in report.output
 
+    @pytest.mark.requirement("M11")
     def test_what_is_another_value_in_one_process_of_ten_is_no_example(
         self, shown: Shown, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -103,6 +103,7 @@ def shop(history: HistoryBuilder) -> HistoryBuilder:
     return history
 
 
+@pytest.mark.requirement("M10")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "sandbox",

@@ -71,6 +71,7 @@ def reported(body: str, title: str = "Lost sums of lists") -> str:
 
 
 class TestQuotations:
+    @pytest.mark.requirement("M11")
     def test_words_are_shown_as_the_words_of_those_who_wrote_them(self) -> None:
         found = written()
         assert found.text == (
@@ -320,6 +321,7 @@ class TestHeadings:
 
 
 class TestExamples:
+    @pytest.mark.requirement("M11")
     def test_an_example_shows_its_two_results_before_what_people_wrote(self) -> None:
         found = written("Fix total of nothing\n\nTotals of nothing raise an error.", examples=[EXAMPLE])
         assert found.text == (

@@ -82,6 +82,7 @@ def test_draws_and_turns_are_said_where_there_are_several(name: str) -> None:
     assert "tool loop" not in once
 
 
+@pytest.mark.requirement("D13")
 @pytest.mark.parametrize("render", [*PEOPLE.values(), render_comment], ids=[*PEOPLE, "comment"])
 def test_regressions_are_shown_only_where_the_full_test_suite_was_run(render: Callable[[ReportView], str]) -> None:
     run = looped()

@@ -189,6 +189,7 @@ OF_A_HARNESS = CandidateSpec.model_validate({
 UNDATED = CandidateSpec(provider="openai").model_copy(update={"model": "gpt-6.1-sol"})
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.parametrize(
     ("spec", "changes", "field", "said"),
     [

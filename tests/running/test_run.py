@@ -287,6 +287,7 @@ def test_what_a_model_does_wrong_is_its_own_failure(execute: Execute, server: Mo
     assert not list(tmp_path.rglob("escape.py"))
 
 
+@pytest.mark.requirement("D13")
 def test_own_tests_of_the_tool_loop_are_run_and_change_no_grade(
     own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -314,6 +315,7 @@ def test_own_tests_of_the_tool_loop_are_run_and_change_no_grade(
     assert all("test_own" not in one.attempt.patch for one in run.outcomes if one.attempt)
 
 
+@pytest.mark.requirement("D13")
 def test_answers_that_break_a_test_elsewhere_are_found_where_this_is_wanted(
     own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

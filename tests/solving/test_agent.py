@@ -337,6 +337,7 @@ def test_a_hostile_agent_gets_nothing(both: Sandboxes) -> None:
     }
 
 
+@pytest.mark.requirement("F2")
 def test_what_an_agent_leaves_is_its_answer_to_the_byte_the_mode_and_the_link(both: Sandboxes) -> None:
     leave = r"""
 chmod +x src/pkg/maths.py; chmod -x src/pkg/run.py
@@ -501,6 +502,7 @@ def call_the_model():
 """
 
 
+@pytest.mark.requirement("C12")
 def test_an_own_agent_brings_its_files_and_packages(boxes: Sandboxes) -> None:
     own: dict[str, Any] = {"files": ["main.py", "tools.py"], "file_texts": [OWN, TOOLS], "install": ["colorama==0.4.6"]}
     with ScriptedModel(fixing(FIX)) as model:

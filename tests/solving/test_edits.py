@@ -132,6 +132,7 @@ def test_unsafe_paths_are_left_out_and_remembered(target: str) -> None:
     assert workspace.patches().patch == ""
 
 
+@pytest.mark.requirement("F2")
 def test_a_diff_makes_modes_and_links_and_takes_files_away() -> None:
     diff = (
         "```\ndiff --git a/src/pkg/l.py b/src/pkg/l.py\nnew file mode 120000\n--- /dev/null\n"

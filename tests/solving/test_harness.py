@@ -140,6 +140,7 @@ def sent(model: ScriptedModel, mark: str) -> set[str]:
     return set(re.findall(rf"{mark}-([a-z-]+)", text))
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
     "agent", ["claude-code", *(pytest.param(name, marks=pytest.mark.full) for name in ("codex", "copilot", "opencode"))]
@@ -273,6 +274,7 @@ def test_what_a_server_is_started_from(
     assert found == ([] if expected is None else [expected])
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
     ("agent", "role"), [("claude-code", "subagent"), pytest.param("opencode", "small", marks=pytest.mark.full)]
@@ -301,6 +303,7 @@ def test_an_agent_asks_the_model_that_its_harness_names_for_a_role(
     assert done.patch
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.bwrap
 @pytest.mark.parametrize("agent", [pytest.param(name, marks=pytest.mark.full) for name in SENT] + ["command"])
 @pytest.mark.timeout(900)

@@ -36,6 +36,7 @@ def new_file(name: str, mode: str = "100644", text: str = "x") -> str:
     return f"{head}--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+{text}\n"
 
 
+@pytest.mark.requirement("F2")
 @given(st.data())
 def test_a_patch_brings_back_the_changes_that_it_was_made_of(data: st.DataObject) -> None:
     base = data.draw(trees())

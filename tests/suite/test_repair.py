@@ -144,6 +144,7 @@ def test_names_without_prefixes_are_told_from_those_with_one() -> None:
     assert [*apply_patch(base, "--- /dev/null\n+++ src/new.py\n@@ -0,0 +1 @@\n+x\n")] == ["src/new.py"]
 
 
+@pytest.mark.requirement("F2")
 @pytest.mark.parametrize(
     ("patch", "message"),
     [

@@ -102,6 +102,7 @@ def instructed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
         yield made
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.parametrize(("more", "verdict"), [("Never edit a file.", "regressed"), ("Be brief.", "pass")])
 def test_a_pull_request_that_changes_agents_md_alone_is_gated(
     more: str, verdict: str, instructed: Repository, act: Act, github: FakeGitHub, tmp_path: Path

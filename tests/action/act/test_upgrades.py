@@ -31,6 +31,7 @@ def week(act: Act, team: Repository, version: str, event: str) -> Ran:
         server.close()
 
 
+@pytest.mark.requirement("L1")
 def test_a_newer_release_is_one_pull_request_that_the_next_week_updates(
     act: Act, github: FakeGitHub, tmp_path: Path
 ) -> None:
