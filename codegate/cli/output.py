@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from codegate.candidates import Redactor
 
 
-_WIDTH: Final = 100  # of tables where no terminal shows them
+_WIDTH: Final = 100  # columns of tables outside a terminal
 
 _json_wanted = False
 

@@ -57,7 +57,7 @@ _LINE: Final = 300
 _NOT_THERE: Final = (126, 127)
 """Exit codes of a command whose program is not there."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-# How installers name the package that failed.
+# Installers' messages that name the package that failed.
 _PACKAGES: Final = re.compile(
     r"Failed (?:to build|to download and build|building wheel for|to download|to fetch)(?: installable wheels.*?\()?"
     r"[:\s`'\"]+(?!file:)(?P<pip>[\w.-]+)"
@@ -277,7 +277,7 @@ class _Builder:
             script = f"{_enter(self._recipe.folder)}exec 2>&1\n{line}"
             done = self._run(script, self._set_up, step=True)
             failure = None if done.ok else self._failure(line, done)
-            may_be_left_out = self._found and fresh  # on an earlier build, a failure begins a fresh one
+            may_be_left_out = self._found and fresh  # a failure on an earlier build starts a fresh build
             if failure is not None and fresh and self._newer_may_help(done):
                 words = f"`{failure.step}` {failure.ended} with the packages of {self._origin.day}"
                 for what, before, variables in self._later_packages():

@@ -32,7 +32,7 @@ _TOOL_OF: Final = {
 }  # fmt: skip
 _MANAGERS: Final = ("pnpm", "yarn", "bun")
 _IMAGE: Final = re.compile(r"[!-~]{1,300}")
-_LONGEST: Final = 20_000  # of a step
+_LONGEST: Final = 20_000  # characters of a step
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_JOBS: Final = 3
 

@@ -19,7 +19,7 @@ PACKAGE: Final = f"{ROOT}/package"
 """Where an agent of npm is installed, or the package of an MCP server."""
 BIN: Final = f"{ROOT}/bin"
 CACHE: Final = f"{ROOT}/cache"
-"""What is dropped at the freeze: downloads, and what the build alone is given."""
+"""The folder that a recorded build leaves out: downloads, and files that only the build needs."""
 AUTHORITIES: Final = f"{CACHE}/authorities.pem"
 JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
 CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
@@ -47,7 +47,7 @@ _COMMON: Final = {
     "npm_config_update_notifier": "false",
     "npm_config_store_dir": f"{CACHE}/pnpm",
     "pnpm_config_store_dir": f"{CACHE}/pnpm",
-    "npm_config_manage_package_manager_versions": "false",  # else pnpm downloads another version of itself
+    "npm_config_manage_package_manager_versions": "false",  # otherwise pnpm downloads another version of itself
     "pnpm_config_manage_package_manager_versions": "false",
     "BUN_INSTALL_CACHE_DIR": f"{CACHE}/bun",
     "YARN_GLOBAL_FOLDER": f"{HOME}/.yarn/berry",
@@ -183,7 +183,7 @@ def version_variables(pyproject: bytes) -> dict[str, str]:
     Empty unless ``pyproject`` takes the version from git's tags.
     """
     text = pyproject.decode("utf-8", "replace")
-    if "hatch-vcs" in text:  # it reads only the variable for all projects
+    if "hatch-vcs" in text:  # hatch-vcs reads only the variable for all projects
         return {"SETUPTOOLS_SCM_PRETEND_VERSION": _NO_VERSION}
     name = re.search(r"^\s*name\s*=\s*[\"']([\w.-]+)", text, re.MULTILINE)
     if name is None or not re.search(r"setuptools[-_]scm", text):

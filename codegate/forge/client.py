@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 from codegate.forge.transport import GRAPHQL, JSON, AnswerTooLarge, GitHubError, Reply, Request, Transport
 from codegate.strict import parse_json, printable
 
-MAX_PAGES: Final = 100  # of a hundred items each
+MAX_PAGES: Final = 100  # pages of a hundred items
 
 _DOWNLOAD_SECONDS: Final = 600.0
 _REPOSITORY: Final = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")

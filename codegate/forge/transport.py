@@ -28,13 +28,13 @@ JSON: Final = "application/vnd.github+json"
 GRAPHQL: Final = "graphql"
 _TRIES: Final = 4
 _HOPS: Final = 5
-_TIMEOUTS: Final = (10.0, 30.0)  # to connect, and between two bytes
+_TIMEOUTS: Final = (10.0, 30.0)  # seconds to connect, and between two bytes
 _ANSWER_SECONDS: Final = 90.0
 _SECONDARY_LIMIT_SECONDS: Final = 60.0
 _NUMBER: Final = re.compile(r"\d{1,12}")
 _PERMISSION: Final = re.compile(r"([a-z_]{1,40})=(read|write|admin)")
 _PATH: Final = re.compile(r"(?:(?!\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+(?:/|$))+")
-_PERMISSIONS: Final = (  # which one a path needs where GitHub does not say it; every other path needs `contents`
+_PERMISSIONS: Final = (  # for paths whose permission GitHub does not name; others need `contents`
     (re.compile(r"/issues/comments/|/issues/\d+/comments|/pulls(?:/|$)|/commits/[^/]+/pulls$"), "pull-requests"),
     (re.compile(r"/issues(?:/|$)|/labels(?:/|$)"), "issues"),
     (re.compile(r"/check-(?:runs|suites)(?:/|$)"), "checks"),
@@ -122,7 +122,7 @@ class Transport:
 
     def __init__(self, api_url: str, token: str | None, max_wait_seconds: float, pause_seconds: float) -> None:
         self._api_url = _checked_url(api_url)
-        self._root = re.sub(r"(?<=/api)/v3$", "", self._api_url)  # of an Enterprise server, where GraphQL is beside it
+        self._root = re.sub(r"(?<=/api)/v3$", "", self._api_url)  # GraphQL is beside an Enterprise server's /api/v3
         if token and not re.fullmatch(r"[!-~]{1,4000}", token):
             raise UsageError("the GitHub token has characters that a token cannot have.", "Check how it is set.")
         self._token = token or None
@@ -136,7 +136,7 @@ class Transport:
             {"User-Agent": "codegate", "Accept-Encoding": "identity", "X-GitHub-Api-Version": "2022-11-28"}
         )
         self._waits, self._pause = max_wait_seconds, pause_seconds
-        logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
+        logging.getLogger("urllib3").setLevel(logging.INFO)  # its debug log has signed addresses
 
     def ask(self, request: Request) -> Reply:
         """Return the answer to a request, after retries.
@@ -182,7 +182,7 @@ class Transport:
                 raise GitHubError(
                     f"{request} is not allowed for another {seconds:.0f} s (rate limit).",
                     "Run again then." if self._token else "Run again then; with a token the limit is higher.",
-                    status=429,  # also where GitHub says 403, which is not about the token then
+                    status=429,  # GitHub also sends 403 for a rate limit
                 )
             self._waits -= max(seconds, 0.1)
             time.sleep(seconds)
@@ -258,7 +258,7 @@ class Transport:
 
 
 def _unchanged(request: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    return request  # given as `auth`, or else requests puts in what a .netrc has
+    return request  # without an `auth`, requests takes one from .netrc
 
 
 def _checked_url(api_url: str) -> str:

@@ -22,9 +22,9 @@ Decision = Literal["pass", "regressed", "inconclusive"]
 REACH: Final = 0.9
 """Share of the margin that must be measured before a drop on the suite is a regression."""
 CONFIRMED_REACH: Final = 0.75
-"""The same once fresh samples of the baseline are pooled in."""
+"""The share once fresh samples of the baseline are pooled in."""
 FRESH_REACH: Final = 0.5
-"""The same against those fresh samples alone."""
+"""The share against those fresh samples alone."""
 FEWEST_PROBLEMS: Final = 16
 """Compared problems below which nothing passes; with ten samples ``FEWEST_SAMPLED_WELL``."""
 FEWEST_SAMPLED_WELL: Final = 10

@@ -25,7 +25,7 @@ from codegate.wording import count_of
 
 TYPICAL_RATE: Final = 0.6
 """Pass rate that is assumed of a pinned model before there is a baseline."""
-_TYPICAL_STRENGTH: Final = 0.4  # of the U-shaped Beta distribution of rates, where no problem was repeated
+_TYPICAL_STRENGTH: Final = 0.4  # strength of the U-shaped distribution, if no problem has repeated samples
 _UNSHAPED: Final = 1e4  # strength at which every problem has the same rate
 _POWER: Final = 0.8
 _GATES: Final = 600

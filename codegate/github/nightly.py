@@ -34,7 +34,7 @@ from codegate.wording import count_of
 
 HISTORY: Final = "history.jsonl"
 DASHBOARD: Final = "dashboard/index.html"
-"""In a folder of its own, which a job can publish as it is."""
+"""Path of the dashboard; its folder has nothing else, so a job can publish the folder."""
 _MAX_HISTORY_BYTES: Final = 32 << 20
 _MAX_ARCHIVE_BYTES: Final = 1 << 30
 _NIGHTS_TRIED: Final = 30

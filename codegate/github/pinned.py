@@ -30,7 +30,7 @@ from codegate.strict import printable
 from codegate.wording import count_of
 
 MOST_ASKED: Final = 20
-"""So many artifacts of the default branch are tried, since each one costs requests."""
+"""Most artifacts of the default branch that are tried, because each one costs requests."""
 
 _MOST_MENTIONED: Final = 5
 _OCTETS: Final = "application/octet-stream"

@@ -23,7 +23,7 @@ BOT: Final = "github-actions[bot]"
 
 Conclusion = Literal["success", "failure", "neutral", "skipped", "cancelled"]
 
-_MOST_NAME: Final = 89  # so that the name of a check, which it is part of, is not cut at 100
+_MOST_NAME: Final = 89  # a check's name, which GitHub cuts at 100 characters, contains this name
 _DIGEST: Final = 12
 _KEY: Final = re.compile(r"[A-Za-z0-9](?:[._]|-(?!-)|[A-Za-z0-9]){0,99}")
 _CONCLUSIONS: Final[Mapping[str, Conclusion]] = {

@@ -23,7 +23,7 @@ _BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|a|o)$|\.s
 _METADATA: Final = re.compile(r"[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.IGNORECASE)
 _INSTALLED: Final = re.compile(r".*(^|/)(site|dist)-packages/", re.IGNORECASE)
 _MODULE: Final = re.compile(r"([^/.]+)(?:/__init__)?\.py")
-_SCRATCH: Final = ".codegate-go"  # of the test driver for Go
+_SCRATCH: Final = ".codegate-go"  # the folder of go_driver.py
 _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
 
 _SIGNS: Final = {

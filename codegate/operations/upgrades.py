@@ -32,7 +32,7 @@ from codegate.suite.reader import MAX_YAML_BYTES
 # The registries that agents are installed from.
 _NPM: Final = "https://registry.npmjs.org"
 _PYPI: Final = "https://pypi.org/simple"
-_TIMEOUTS: Final = (10.0, 30.0)  # to connect, and between two bytes
+_TIMEOUTS: Final = (10.0, 30.0)  # seconds to connect, and between two bytes
 _MAX_ANSWER_BYTES: Final = 64 << 20
 _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 

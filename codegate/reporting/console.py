@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _ROWS = 40  # listed before the rest is only counted
-_COLUMNS = 8  # of a table that is printed in one piece; wider ones have a column for each candidate
+_COLUMNS = 8  # wider tables are split, by candidates
 _PIECE = 4  # candidates of such a table side by side
-_IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # for which a terminal has no room; reports do
+_IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # tables that only the report files have
 IMPORTANT_CHARACTERS: Final = 500
 """The most of an important step's line: the cause of a failure may stand at its end."""
 _STEP_SECONDS: Final = 5.0
@@ -71,7 +71,7 @@ def render_console(view: ReportView, *, width: int = 100) -> str:
             console.print(inert(run.unfinished))
     for entry in () if view.verdicts else view.candidates[:_ROWS]:
         console.print(inert(f"{entry.label} solves {figures.share(entry.pass_rate)}; not gated"))
-    for verdict in reversed(worst_first(view.verdicts)):  # what stands last is read first
+    for verdict in reversed(worst_first(view.verdicts)):  # people read the end of the output first
         _verdict(console, view, verdict)
     return _lines(out)
 

@@ -285,7 +285,7 @@ MEASURES: Final = (
             lambda one: one.attempt and (max(one.attempt.tool_calls - one.attempt.tool_errors, 0),
                                          one.attempt.tool_calls)),
 )  # fmt: skip
-"""What is counted of attempts one by one; the rest of ``Measures`` is made of several of them."""
+"""The measures that single attempts give; other fields of ``Measures`` are made of several measures."""
 
 _NO_PROVIDER: Final = frozenset({"predictions", "reference", "empty"})
 

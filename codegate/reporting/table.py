@@ -14,8 +14,8 @@ from codegate.reporting.view import AttemptView, CandidateView, Cell, ReportView
 from codegate.wording import join_first
 
 _EXCERPT: Final = 160  # characters of a failing test's message
-_ENOUGH_SAMPLES: Final = 5  # for one problem to change beyond chance
-_LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
+_ENOUGH_SAMPLES: Final = 5  # with fewer, no single problem changes beyond chance
+_LEAST_PROBLEMS: Final = 5  # smaller cohorts are not shown
 _SENSITIVE: Final = 10  # most sensitive problems that are shown
 
 

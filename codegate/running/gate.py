@@ -199,7 +199,7 @@ def _compared(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str,
     if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
     pinned, pooled = gate.baseline.spec, {one.id for one in gate.baseline.runs}
-    if run.confirmation.manifest.id in pooled:  # its samples are the baseline's own since a refresh
+    if run.confirmation.manifest.id in pooled:  # a refresh has made its samples part of the baseline
         return verdict
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
         return verdict

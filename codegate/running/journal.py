@@ -60,7 +60,7 @@ _PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
 _MADE: Final = (OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, CONFIRMATION)
-"""What a run's folder gets once the run has begun."""
+"""Names in a run's folder that exist once the run has begun."""
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
@@ -154,7 +154,7 @@ class Journal:
         with suppress(UsageError), self.writing():  # not while another process continues it
             for name in (ANSWERS, MANIFEST):
                 (self.folder / name).unlink(missing_ok=True)
-            with suppress(OSError):  # it was there before, with other files
+            with suppress(OSError):  # the folder existed before and has other files
                 self.folder.rmdir()
 
     def append(self, outcome: Outcome) -> None:

@@ -21,7 +21,7 @@ from codegate.durable import append_line
 from codegate.errors import UsageError
 from codegate.solving.attempt import ModelCall
 
-_MOST_USD: Final = 10**9  # of one line; a number with a huge exponent overflows when it is added
+_MOST_USD: Final = 10**9  # per line; adding a number with a huge exponent would overflow
 _PRICE: Final = TypeAdapter(Annotated[Decimal, Field(ge=-_MOST_USD, le=_MOST_USD)])  # refuses NaN and infinity
 
 

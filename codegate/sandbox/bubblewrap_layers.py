@@ -39,7 +39,7 @@ ETC: Final = (
     "alternatives", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "protocols",
     "services", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
-"""What recorded builds see of a machine's ``/etc``."""
+"""Paths in the machine's ``/etc`` that sandboxes of recorded builds see."""
 _SETTINGS: Final = ("pip.conf", "etc/pip.conf", "etc/npmrc")
 _WRITABLE: Final = "writable"
 _ARCHIVE: Final = "/opt/codegate/layer.tar"
@@ -336,7 +336,7 @@ class BuildFolder:
         if layer is not None:
             unpack(layer, self.path, self._bubblewrap)
         for name in ("env", *(f"env/{name}" for name in BUILD_FOLDERS), "tree"):
-            with contextlib.suppress(FileExistsError):  # what the layer has there may be a link to anywhere
+            with contextlib.suppress(FileExistsError):  # the layer may have a link there
                 (self.path / name).mkdir()
         programs = self.path / "env" / "bin"
         if not programs.is_symlink() and not os.path.lexists(programs / "uv"):

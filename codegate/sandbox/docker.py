@@ -154,7 +154,7 @@ class DockerBackend(Backend):
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
-            environment = replace(self.prepare(recipe), layer=None)  # its variables are for the tests that run on it
+            environment = replace(self.prepare(recipe), layer=None)  # the layer's variables are for its tests alone
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, limits, given)
         written, built = partial(self._written, container), partial(container_folders, container)
@@ -222,7 +222,7 @@ class DockerBackend(Backend):
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = self._has_quota is not False
-        limits = replace(limits, cpus=min(limits.cpus, self._processors))  # of more the daemon makes an error
+        limits = replace(limits, cpus=min(limits.cpus, self._processors))  # the daemon refuses more than it has
         configuration = container_configuration(
             self._control,
             environment,

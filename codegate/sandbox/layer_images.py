@@ -41,8 +41,8 @@ RUN install="apt-get install -y --no-install-recommends {names}"; \\
 _LAST_LINES: Final = 10
 _REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-_STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # what the daemon itself says
-_TIME: Final = 1_000_000_000  # of every entry
+_STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # lines of the daemon itself
+_TIME: Final = 1_000_000_000  # modification time of every entry
 
 
 def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str:
@@ -69,7 +69,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
         )  # fmt: skip
         said: deque[str] = deque(maxlen=_LAST_LINES)
         failed: Any = None
-        for line in output:  # to its end, which also frees the connection
+        for line in output:  # reading to the end frees the connection
             text = _COLOUR.sub("", str(line.get("stream") or ""))
             said.extend(part.strip() for part in text.splitlines() if part.strip() and not _STEP.match(part))
             failed = line if "error" in line else failed

@@ -152,14 +152,14 @@ class _HashingReader:
 
 def _members(source: _HashingReader) -> Iterator[Entry]:
     try:
-        file = cast("IO[bytes]", source)  # of which it only reads
+        file = cast("IO[bytes]", source)  # tarfile only reads from it
         with tarfile.open(fileobj=file, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
                 yield member, archive.extractfile(member) if member.isreg() else None
     except tarfile.TarError as error:
         raise SandboxError(f"the archive of a build cannot be read: {error}.") from error
-    if not source.ended():  # for tarfile any rubbish after the first member is the end
+    if not source.ended():  # tarfile takes any rubbish after the first member for the end
         raise SandboxError(_CUT_SHORT)
 
 
@@ -189,7 +189,7 @@ def _checked_entries(entries: Iterable[Entry]) -> Iterator[Entry]:
         elif entry.name in seen:
             fault = "is there twice"
         elif rest and seen.get(entry.name.rpartition("/")[0]) != tarfile.DIRTYPE:
-            fault = "does not come after its folder"  # which else could be a link to anywhere
+            fault = "does not come after its folder"  # that folder could be a link to anywhere
         elif entry.type == tarfile.LNKTYPE and seen.get(entry.linkname, tarfile.DIRTYPE) == tarfile.DIRTYPE:
             fault = "is a hard link to no file before it"
         elif entry.type not in _TYPES or (entry.type == tarfile.SYMTYPE and not entry.linkname):
@@ -217,7 +217,7 @@ def _folder_entries(root: str, members: Iterator[Entry], left_out: frozenset[str
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
     aside: dict[str, tuple[tarfile.TarInfo, int]] = {}
-    names: dict[str, str] = {}  # of what is kept, or its bytes, by path
+    names: dict[str, str] = {}  # by path, the name of a kept entry or of the file with its bytes
     for member, given in members:
         path, data = _relative_path(member.name), given
         entry = _renamed_entry(member, f"{root}/{path}" if path else root)

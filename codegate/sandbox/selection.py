@@ -18,7 +18,7 @@ from codegate.sandbox.contract import Backend, SandboxUnavailable
 from codegate.sandbox.ownership import workflow_job
 
 _PATTERN: Final = r"^[a-z][a-z0-9_-]{0,63}(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"
-"""What a choice looks like. Whoever starts codegate makes it: a suite cannot."""
+"""The form of a choice. The user makes the choice; a suite cannot."""
 
 Choice = Annotated[
     str,

@@ -212,7 +212,7 @@ def _ask_python(program: Path) -> tuple[str, Path, Path] | None:
     try:
         version, base, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", _ASK_PYTHON]).partition("\n")[0])
         return str(version), Path(base).resolve(), Path(prefix).resolve()
-    except (ValueError, TypeError):  # it is no Python, or not one that is known
+    except (ValueError, TypeError):  # the output is not that of a Python
         return None
 
 

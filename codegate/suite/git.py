@@ -104,7 +104,7 @@ def git(
         raise GitError(f"cannot run git in {repository}: {error.strerror or error}.") from error
     for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, processor_seconds)):
         if most is not None:
-            with suppress(ProcessLookupError):  # it reads its input before it needs either, or has ended
+            with suppress(ProcessLookupError):  # git reads its input before it needs this, or has ended
                 resource.prlimit(process.pid, kind, (most, most))
     try:
         output, errors = _communicate(process, stdin, began + timeout, limit)

@@ -23,7 +23,7 @@ EVIDENCE: Final = "statement"
 """The tag of what a mined statement rests on: ``executed`` examples, or ``quoted`` words alone."""
 DROPPED: Final = "dropped in review"
 DROPPED_BEFORE: Final = f"{DROPPED}; quarantined before: "
-"""What the quarantine of a dropped problem begins with, when it was quarantined before."""
+"""Begins the evidence of a dropped problem that had been quarantined before."""
 
 
 @dataclass(frozen=True)

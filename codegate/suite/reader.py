@@ -21,10 +21,10 @@ from codegate.strict import LARGEST, error_line, parse_json, printable, read_tex
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 32
-_MOST_NODES: Final = 100_000  # of a document with each alias written out
+_MOST_NODES: Final = 100_000  # nodes of a document, with each alias expanded
 _MAX_NUMBER: Final = 40
 _MAX_FAULTS: Final = 10
-_MAX_WORDS: Final = 600  # of a sentence of ours, which may quote a stranger's value
+_MAX_WORDS: Final = 600  # characters of an error text, which may quote a value of the file
 _TABLES: Final = frozenset({"model_type", "dict_type", "model_attributes_type"})
 _PLAIN: Final = {
     "missing": "this key is missing",

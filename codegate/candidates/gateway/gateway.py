@@ -34,10 +34,10 @@ _EVENTS: Final = "text/event-stream"
 _BETA: Final = re.compile(r"(?!context-1m-)[a-z0-9][a-z0-9-]{0,63}")
 """A beta passes with the fields that it allows, since fields are checked themselves. One has another price."""
 _MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
-"""Of the requests under way together: each takes several times its size while it is read and checked."""
+"""Limit for all requests in progress together: while one is checked, it takes several times its size."""
 _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
-"""So many different things that were refused are counted by name."""
+"""Most names of refused things that are counted one by one."""
 _OVER: Final = "a call over a limit"
 
 MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None]], Completion]

@@ -84,7 +84,7 @@ def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
                 text = _without_docstring(node)
                 definitions.insert(0, text)
                 wanted -= own
-                wanted |= free_names(parse(text, "python")) - _BUILTINS  # of "f.limit = 3" too: f itself is made before
+                wanted |= free_names(parse(text, "python")) - _BUILTINS  # "f.limit = 3" needs f, too
     if not wanted:
         return definitions
     imports = [node for node in module.named_children if any(one.type == "wildcard_import" for one in node.children)]

@@ -135,7 +135,7 @@ class Django(Pytest):
         given = call.program if call.program.endswith(".py") else ""
         own: dict[str, object] = {"django": True, "script": given if call.program else "manage.py"}
         if not call.program.endswith("runtests.py"):
-            own["options"] = call.options[1:]  # behind `test`
+            own["options"] = call.options[1:]  # the options after `test`
         return self._command("unittest_driver", selection, files[0], token, own)
 
 
@@ -170,7 +170,7 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
     filters: list[str] = []
     python = next((number for number in range(at) if re.fullmatch(r"(.*/)?python[\d.]*", words[number])), at)
     given, rest = list[tuple[str, str]](), list[str]()
-    with suppress(GetoptError):  # of an interpreter with options of its own
+    with suppress(GetoptError):  # another interpreter may have options that Python lacks
         given, rest = getopt(words[python + 1 : at + 1], _OPTIONS, _LONG_OPTIONS)
     for name, value in given:
         if name == "-W":

@@ -40,7 +40,7 @@ _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
 UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
 NO_ERROR: Final = "no error"
-"""What stands for a base's value that differs between two runs, where the fix raises an error."""
+"""Stands for a value before the fix that differs between runs, if the fix raises an error."""
 #: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
 _OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegate\w*\.)?test_codegate_\w+\.<locals>\.")
 #: Calls that give another value on another day.
@@ -94,7 +94,7 @@ class Example:
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
         stable = stable and not any(each.search(f"{self.code}\n{self.expression}") for each in (_CLOCK, _INSIDE))
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
-        written = re.sub(r"\\(.)", r"\1", self.expected)  # as a test that needs no escapes has it
+        written = re.sub(r"\\(.)", r"\1", self.expected)  # the test may have the text without escapes
         return (
             stable
             and short

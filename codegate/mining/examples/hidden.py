@@ -91,7 +91,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
         return None
     if _is_declared_twice(dialect, line):
         return None  # a reader sees no blocks
-    helpers = "\n".join(needed)  # which have their names from the file, and not from the steps
+    helpers = "\n".join(needed)  # these use names of the file, not of the steps
     if (dialect.used(helpers) | dialect.declared(helpers)) & dialect.bound(line.code):
         return None
     context = _shortened(file, needed)

@@ -42,7 +42,7 @@ def shape_of(dialect: Dialect, text: str) -> str:
     root = dialect.parse(text)
     shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
     shape = re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
-    return re.sub(rf"{_LITERAL}(?:[\"'`]?,\s*b?[\"'`]?{_LITERAL})+", _LITERAL, shape)  # as many values as it likes
+    return re.sub(rf"{_LITERAL}(?:[\"'`]?,\s*b?[\"'`]?{_LITERAL})+", _LITERAL, shape)  # several values count as one
 
 
 def probes_of(

@@ -286,7 +286,7 @@ def validate_suite(
     proofs: list[Proof] = []
     faults: dict[str, str] = {}
 
-    begun: dict[str, float] = {}  # by problem under way
+    begun: dict[str, float] = {}  # start time by id of each problem in progress
 
     def task(problem: Problem) -> Proof:
         begun[problem.id] = time.monotonic()

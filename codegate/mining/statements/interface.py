@@ -104,7 +104,7 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
     """
     old: dict[str, set[str]] = {}
     for each in before:
-        old.setdefault(each.qualified, set()).update(each.parameters)  # of all overloads together
+        old.setdefault(each.qualified, set()).update(each.parameters)  # the parameters of all overloads
     new_types = {each.qualified for each in declared if each.kind == "type"} - old.keys()
     # Mentions of a name come last, because its declaration says more.
     for each in sorted(declared, key=lambda each: each.kind == "key"):

@@ -150,7 +150,7 @@ def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragrap
     sections = _Sections(template)
     lists: list[Form] = []
     left_out = level = 0
-    interrupted = False  # by a block that is left out
+    interrupted = False  # whether a block was left out just before
     tokens = _MARKDOWN.parse("\n".join(lines))
     for token, following in zip(tokens, [*(each.type for each in tokens[2:]), "", ""], strict=False):
         if token.type in _BLOCKS:

@@ -293,7 +293,7 @@ def main(wish: str, text: str) -> None:
     elif wish == "spill":
         made = fill_disk(wanted["folder"], wanted["most"], wanted["seconds"])
     else:
-        ballast = touched_memory(wanted["ballast"])  # so that fewer files do
+        ballast = touched_memory(wanted["ballast"])  # fewer files then reach the limit
         made = [*make_files(wanted["folder"], wanted["most"]), len(ballast)]
     print(json.dumps(made))
 

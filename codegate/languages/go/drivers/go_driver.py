@@ -250,7 +250,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
     folder, files = settings["folder"], settings["files"]
     scratch = os.path.join(workspace, SCRATCH)
-    shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
+    shutil.rmtree(scratch, ignore_errors=True)  # the tree may have such a folder
     os.makedirs(scratch)
     variables = {**os.environ, "GOTMPDIR": scratch}
     if "-race" in settings["build_options"]:

@@ -331,7 +331,7 @@ def main() -> None:
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     os.chdir(place)
-    if package_folder(settings["runner"]):  # what our own programs import
+    if package_folder(settings["runner"]):  # our own programs import it
         os.mkdir(os.path.join(folder, "node_modules"))
         os.symlink(package_folder(settings["runner"]), os.path.join(folder, "node_modules", settings["runner"]))
     os.environ["PATH"] = os.pathsep.join(

@@ -224,7 +224,7 @@ class Watcher:
         if not isinstance(host, (str, bytes)) or not host:
             return
         text = event_text(host)
-        if not is_number(text):  # which needs no look-up
+        if not is_number(text):  # an IP address needs no look-up
             self.note("local" if self.is_local(text) else "network", "look up " + text)
 
     def is_local(self, host: str) -> bool:

@@ -58,7 +58,7 @@ def run(argv: list[str], folder: str, variables: dict[str, str], kept: int = KEP
     The output is cut to its last ``kept`` bytes. The program is killed after ``limit`` seconds, and all processes that
     it leaves running are killed at its end.
     """
-    with tempfile.TemporaryFile() as output:  # what it started may hold a pipe open for ever
+    with tempfile.TemporaryFile() as output:  # a process that it leaves running could hold a pipe open
         begun = time.monotonic()
         process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
