@@ -122,7 +122,7 @@ class Project:
             settings.sandbox,
             options=run_options,
             keyless=self.keyless,
-            prices=settings.prices,
+            prices=_known_prices(gate.baseline.spec, self.trusted, settings.prices) if gate is not None else {},
             gate=gate,
             floors=self.floors,
             images=images_of(gate.baseline.samples.conditions) if gate is not None else self.images,
@@ -186,8 +186,7 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
     rules = proposed if base is None else _config(scratch, config, needed=False, harness=None if proposed else here)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None else ()
-    known = {**_priced(trusted), **rules.prices} if rules is not None and base is not None else {}
-    settings = _settings(rules, proposed, candidates, known, foreign=base is not None)
+    settings = _settings(rules, proposed, candidates, foreign=base is not None)
     home = Path(config).parent
 
     def configured(value: str | None, key: str) -> str | None:
@@ -219,7 +218,7 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
         repository=real_path(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=trusted,
-        unpriced=frozenset(_unpriced(settings.candidates, known)) if base is not None else frozenset(),
+        unpriced=frozenset(_unpriced(settings.candidates, rules)) if base is not None else frozenset(),
     )
 
 
@@ -265,29 +264,37 @@ def _settings(
     rules: Config | None,
     proposed: Config | None,
     candidates: tuple[CandidateSpec, ...],
-    known: Mapping[str, Prices],
     *,
     foreign: bool,
 ) -> Config:
     """Return the base's settings, with ``candidates`` and their prices.
 
     ``rules`` is the base commit's configuration (None if it has none), ``proposed`` the work tree's. Prices come from
-    ``known`` (the base's prices, by model), then from ``rules``, then from ``proposed``. ``foreign``: a pull request
-    chose the candidates. Then it can lower neither known prices nor list prices. The candidates also lose their names,
-    which could pass the suite's answers off as a model.
+    ``rules``, then from ``proposed``. ``foreign``: a pull request chose the candidates. Then it can lower neither the
+    prices of ``rules`` nor list prices. The candidates also lose their names, which could pass the suite's answers off
+    as a model.
     """
-    prices = {**(rules.prices if rules else {}), **known}
-    named = with_prices(candidates, {**(proposed.prices if proposed else {}), **prices})
+    table = rules.prices if rules is not None else {}
+    named = with_prices(candidates, {**(proposed.prices if proposed else {}), **table})
     if foreign:
-        named = tuple(_trusted_prices(spec, known).model_copy(update={"name": ""}) for spec in named)
-    if rules is None:
-        return Config(candidates=named, prices=prices)
-    return rules.model_copy(update={"candidates": named, "prices": prices})
+        known = [_known_prices(spec, rules.candidates if rules is not None else (), table) for spec in named]
+        each = zip(named, known, strict=True)
+        named = tuple(_trusted_prices(spec, prices).model_copy(update={"name": ""}) for spec, prices in each)
+    return Config(candidates=named) if rules is None else rules.model_copy(update={"candidates": named})
 
 
-def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
-    declared = [(spec.model, spec.prices) for spec in candidates if spec.prices is not None]
-    return {**{name: one for _, prices in declared for name, one in prices.helpers.items()}, **dict(declared)}
+def _known_prices(
+    spec: CandidateSpec, trusted: Sequence[CandidateSpec], table: Mapping[str, Prices]
+) -> dict[str, Prices]:
+    """Return the prices at the candidate's address, by model.
+
+    Those of the candidates ``trusted`` at this address come before those in ``table``: a model of the same name may
+    cost nothing elsewhere.
+    """
+    there = [one for one in trusted if (one.provider, one.base_url) == (spec.provider, spec.base_url)]
+    declared = [(one.model, one.prices) for one in there if one.prices is not None]
+    helpers = {name: one for _, prices in declared for name, one in prices.helpers.items()}
+    return {**table, **helpers, **dict(declared)}
 
 
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
@@ -303,8 +310,9 @@ def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> Candida
     return spec.model_copy(update={"prices": with_helper_prices(spec, own, known)})
 
 
-def _unpriced(candidates: Sequence[CandidateSpec], known: Mapping[str, Prices]) -> Iterator[str]:
+def _unpriced(candidates: Sequence[CandidateSpec], rules: Config | None) -> Iterator[str]:
     for spec in candidates:
+        known = _known_prices(spec, rules.candidates, rules.prices) if rules is not None else {}
         models = (spec, *spec.helpers) if spec.calls_a_model else ()
         if not all(one.model in known or list_entry(one).prices for one in models):
             yield spec.key()

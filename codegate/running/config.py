@@ -275,10 +275,11 @@ def with_user_prices(
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
 
-    These are the prices of a candidate with the same model, else prices in ``prices``, else list prices. Prices in the
-    baseline file are ignored.
+    These are the prices of a candidate with the same model at the same address, else prices in ``prices``, else list
+    prices. Prices in the baseline file are ignored.
     """
-    same = [one.prices for one in candidates if (one.provider, one.model) == (pinned.provider, pinned.model)]
+    fields = ("provider", "model", "base_url")
+    same = (one.prices for one in candidates if all(getattr(one, name) == getattr(pinned, name) for name in fields))
     known = next((known for known in same if known is not None), None)
     return with_prices((pinned.model_copy(update={"prices": known}),), prices)[0]
 

@@ -11,6 +11,7 @@ from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.github.inputs import read_inputs
 from codegate.operations.rules import Project, Skipped, project_of
+from codegate.running.config import with_user_prices
 from codegate.suite import GitError
 from tests.github.runner import variables
 from tests.kit.repository import commit_all
@@ -194,6 +195,21 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
     config.write_text(f"candidates: [{{{helped % 'm-2025-02-02'}, {cheap % ('m-2025-02-02', 0, 0)}}}]\n")
     with pytest.raises(UsageError, match="there is a budget in dollars, and only the proposal says what"):
         project(workspace, base, scratch).run()
+
+
+def test_a_models_price_is_the_one_that_the_base_declares_for_its_address(workspace: Path, scratch: Path) -> None:
+    at = "{provider: openai, model: gpt-4o-2024-08-06, base_url: 'https://%s.corp.example/v1', %s}"
+    dear, free = at % ("dear", "prices: {input: 2, output: 8}"), at % ("free", "prices: {input: 0, output: 0}")
+    rules = f"suite: suites/own\nbudget_usd: 1\ncandidates: [{dear}, {free}]\n"
+    base = commit(workspace, {"codegate.yml": rules, "suites/own/suite.yml": "own"})
+    proposed = f"candidates: [{dear}, {free}, 'openai:gpt-4o-2024-08-06']\n"
+    (workspace / "codegate.yml").write_text(proposed.replace("output: 8", "output: 0"))
+    asked = project(workspace, base, scratch).run().candidates
+    assert [one.prices and one.prices.output for one in asked] == [8, 0, 10]
+    # A pinned model too has no price of another address.
+    pinned = with_user_prices(asked[2].model_copy(update={"prices": None}), asked[:2], {})
+    assert pinned.prices is not None
+    assert pinned.prices.output == 10
 
 
 def test_no_price_of_a_proposal_alone_counts_for_a_budget(workspace: Path, scratch: Path) -> None:
