@@ -93,9 +93,17 @@ def _judged(journals: Sequence[Journal]) -> dict[str, RecordedJudgements]:
 
 
 def terms_of(settings: Config) -> ReportTerms:
-    """Return the prices, weights and limits of a configuration."""
+    """Return the prices, weights and limits of a configuration.
+
+    A model that a candidate prices itself is left out: a run has that price.
+    """
+    table = settings.prices
+    priced = ((one.model, one.prices.model_dump(exclude={"helpers"})) for one in settings.candidates if one.prices)
+    own = {
+        model for model, prices in priced if model in table and prices != table[model].model_dump(exclude={"helpers"})
+    }
     return ReportTerms(
-        settings.prices,
+        {model: prices for model, prices in table.items() if model not in own},
         settings.sandbox_hour_usd,
         settings.score,
         settings.gate.max_cost_per_resolved,

@@ -29,9 +29,10 @@ from codegate.reporting import (
     render_json,
     render_junit,
     render_markdown,
+    terms_of,
 )
 from codegate.reporting.csv_report import MEASURE_COLUMNS, render_measures_csv
-from codegate.running import Journal, Run
+from codegate.running import Config, Journal, Run
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from tests.reporting.example import altered, example, example_view, pinned_samples, run_of, samples_of
@@ -281,6 +282,15 @@ def test_the_candidates_own_prices_are_used_without_any_terms() -> None:
     )
     (entry,) = build_view([altered(run, candidates=(priced,))]).candidates
     assert entry.measures.costs.total_usd == pytest.approx((1850 + 240) / 1e6)
+
+
+def test_a_price_of_the_table_counts_for_candidates_without_their_own() -> None:
+    cheap, dear = Prices(input=Decimal(1), output=Decimal(1)), Prices(input=Decimal(2), output=Decimal(2))
+    spec = run_of({"a": {"p": [True]}}).manifest.candidates[0]
+    for own, price in ((cheap, None), (dear, dear)):
+        priced = spec.model_copy(update={"model": "m", "prices": own})
+        terms = terms_of(Config(candidates=(priced,), prices={"m": dear}))
+        assert terms.prices.get("m") == price
 
 
 @people
