@@ -130,7 +130,7 @@ class Redactor:
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables whose names match ``SECRET_NAME``.
+    """Return the values, stripped, of variables named like ``SECRET_NAME``.
 
     The headers in ``*_CUSTOM_HEADERS`` are secrets too, without a scheme such as Bearer.
     """
@@ -138,7 +138,8 @@ def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
         line for name, value in environment.items() if name.endswith("_CUSTOM_HEADERS") for line in value.splitlines()
     ]
     sent = (word for line in lines for word in line.partition(":")[2].split()[-1:] if len(word) >= SHORTEST)
-    return (*(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip()), *sent)
+    values = (value.strip() for name, value in environment.items() if SECRET_NAME.search(name))
+    return (*filter(None, values), *sent)
 
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
@@ -146,7 +147,7 @@ def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
     asking = [candidate for candidate in candidates if candidate.calls_a_model]
     named = [name for c in asking for name in (model_provider(c.provider).key_variable, c.api_key_env)]
     keys = [os.environ.get(name, "").strip() for name in named if name]
-    return Redactor(*keys, *(value.strip() for value in environment_secrets(os.environ)))
+    return Redactor(*keys, *environment_secrets(os.environ))
 
 
 def _forms(key: str) -> Iterator[str]:

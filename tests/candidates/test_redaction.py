@@ -93,7 +93,7 @@ def test_keys_with_signs_of_markup_and_shell() -> None:
 
 
 def test_secrets_of_the_environment_go_by_their_names() -> None:
-    environment = {"A_KEY": "1", "x_token": "2", "MY_SECRET": "3", "db_password": "4", "KEYS": "5", "EMPTY_KEY": " "}
+    environment = {"A_KEY": "1", "x_token": "2\n", "MY_SECRET": "3", "db_password": "4", "KEYS": "5", "EMPTY_KEY": " "}
     assert environment_secrets(environment) == ("1", "2", "3", "4")
 
 
