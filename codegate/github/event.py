@@ -53,7 +53,9 @@ _BY_MEMBERS: Final = frozenset(
 """Events that only members with write access can start."""
 _BY_PROPOSAL: Final = frozenset({"pull_request", "pull_request_review", "pull_request_review_comment"})
 """Events that GitHub itself gives neither secrets nor a writing token when the head is foreign."""
-
+_REMARKS: Final = {"pull_request_review": "review", "pull_request_review_comment": "comment"}
+"""Key of the payload by event, of events that anybody can start on a public repository's own pull requests."""
+_MEMBERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 _FOREIGN: Final[Mapping[str, str]] = {
     "pull_request_target": "Run the suite on pull_request, and comment on workflow_run.",
@@ -92,6 +94,10 @@ class WorkflowRun(Lenient):
 
 class _MergeGroup(Lenient):
     base_sha: Commit
+
+
+class _Remark(Lenient):
+    author_association: str = ""
 
 
 class _Repository(Lenient):
@@ -140,6 +146,7 @@ class Event:
         server_url: address of GitHub's web pages, or of an Enterprise server's.
         api_url: address of its API.
         workflow_path: path of this workflow's file in the repository.
+        by_member: whether a member or collaborator started the run; False only for reviews and their comments.
     """
 
     name: str
@@ -156,6 +163,7 @@ class Event:
     run_id: int
     run_attempt: int
     workflow_path: str
+    by_member: bool = True
 
     @property
     def fork(self) -> bool:
@@ -212,6 +220,7 @@ def read_event(environment: Mapping[str, str]) -> Event:
         run_id=given.GITHUB_RUN_ID,
         run_attempt=given.GITHUB_RUN_ATTEMPT,
         workflow_path=given.workflow_path,
+        by_member=name not in _REMARKS or part(_Remark, _REMARKS[name]).author_association in _MEMBERS,
     )
 
 
@@ -250,6 +259,11 @@ def with_merged_base(event: Event, repository: Path) -> Event:
 
 def refusal(event: Event) -> str | None:
     """Return why this event must not run suites, or None."""
+    if not event.by_member and not event.fork:  # GitHub gives a fork's run no secrets
+        return (
+            f"who wrote this {_REMARKS[event.name]} is no member or collaborator of the repository as far as GitHub "
+            "says, and the run holds its secrets, so no suite is run in it. Run the suite on pull_request."
+        )
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run
         if run is not None and run.event not in _BY_MEMBERS:

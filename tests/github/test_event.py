@@ -100,14 +100,21 @@ def test_without_our_own_id_everything_is_foreign(tmp_path: Path) -> None:
     assert not event_of(tmp_path, "pull_request", payload, GITHUB_REPOSITORY_ID="1000").fork
 
 
+def remark(name: str, association: str, head: object = HOME) -> dict[str, Any]:
+    return pull_payload(head) | {name: {"author_association": association}}
+
+
 QUEUE = {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}
 RUNS: dict[bool, list[tuple[str, dict[str, Any]]]] = {
     True: [
         ("pull_request_target", pull_payload(HOME)), ("workflow_run", run_payload(HOME, event="push")),
         ("push", {}), ("schedule", {}), ("workflow_dispatch", {}), ("merge_group", QUEUE),
+        ("pull_request_review", remark("review", "MEMBER")), ("pull_request_review", remark("review", "NONE", FORK)),
     ],
     False: [
         *(("workflow_run", run_payload(head)) for head in (HOME, FORK, None)),
+        ("pull_request_review", remark("review", "CONTRIBUTOR")),
+        ("pull_request_review_comment", remark("comment", "NONE")),
         *((name, {}) for name in ("issue_comment", "issues", "discussion_comment", "fork", "watch", "something_new")),
     ],
 }  # fmt: skip
@@ -157,7 +164,7 @@ class Merged:
         return commit
 
     def base(self, name: str = "pull_request", ref: str = "refs/pull/7/merge", sha: str = "", base: str = "") -> str:
-        payload = pull_payload()
+        payload = remark("review", "OWNER")
         payload["pull_request"]["base"]["sha"] = base or self.old
         payload["pull_request"]["head"]["sha"] = self.head
         event = event_of(self.folder, name, payload, GITHUB_SHA=sha or self.merge, GITHUB_REF=ref)
