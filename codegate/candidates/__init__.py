@@ -26,7 +26,7 @@ from codegate.candidates.endpoint import check_base_url, nothing_listens
 from codegate.candidates.listed import list_entry, price_words, with_helper_prices
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
-from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
+from codegate.candidates.redaction import Redactor, answer_redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import has_key, model_shutdowns, open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import ForwardedAnswer
@@ -59,6 +59,7 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "Usage",
+    "answer_redactor",
     "answers_in_file",
     "check_base_url",
     "check_snapshot",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from codegate.candidates.conversation import NO_USAGE, ProviderError, ProviderFault, Usage
 from codegate.candidates.declined import FAULT_OF_KIND, error_parts, fault_of_status, setting_named, stop_named
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.redaction import Redactor
+from codegate.candidates.redaction import Redactor, answer_redactor
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, MAX_ANSWER_BYTES, AnswerTooLargeError
 
@@ -39,7 +39,7 @@ class FaultConverter:
         self._where = f"{spec.provider} ({spec.model} at {endpoint.base_url})"
         self._variable = endpoint.key_variable
         self._sdk, self._base = sdk, base
-        self._redactor = Redactor(endpoint.key)
+        self._redactor, self._of_answers = Redactor(endpoint.key), answer_redactor((), endpoint.key)
         self._charges_declined = charges_declined
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
@@ -99,11 +99,11 @@ class FaultConverter:
 
     def has_key(self, text: str) -> bool:
         """Return whether a text holds the key."""
-        return self._redactor.redact_whole(text) != text
+        return self._of_answers.redact_whole(text) != text
 
     def visible(self, text: str) -> str:
         """Return a model's text without the key and lone surrogates."""
-        return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return self._of_answers.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     def _of_status(self, error: Exception) -> ProviderError:
         response: Any = getattr(error, "response", None)

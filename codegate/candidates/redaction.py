@@ -21,6 +21,7 @@ WINDOW: Final = 8
 """Consecutive characters of a key or its encoding that are redacted."""
 SHORTEST: Final = len(MARK)
 """Least length of a secret: shorter values are words such as ``none`` or ``test``, which code needs."""
+_LONGEST_WORD: Final = 19
 
 # Separators within a split key: blanks, line ends, invisible characters, and the zeros of UTF-16.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
@@ -144,10 +145,24 @@ def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
     """Return a redactor for secrets of the environment and candidates."""
+    return Redactor(*_keys_of(candidates), *environment_secrets(os.environ))
+
+
+def answer_redactor(candidates: Iterable[CandidateSpec] = (), *keys: str) -> Redactor:
+    """Return a redactor for what models write: of keys alone.
+
+    A server may echo a key. Other secrets of the environment it never had: where an answer has one, it is a word that
+    the repository's code has too, such as the password of a test's database. So is a short key without a digit, such as
+    ``placeholder``, which a local server takes for a key.
+    """
+    given = (*_keys_of(candidates), *keys)
+    return Redactor(*(key for key in given if len(key) > _LONGEST_WORD or any(map(str.isdigit, key))))
+
+
+def _keys_of(candidates: Iterable[CandidateSpec]) -> list[str]:
     asking = [candidate for candidate in candidates if candidate.calls_a_model]
     named = [name for c in asking for name in (model_provider(c.provider).key_variable, c.api_key_env)]
-    keys = [os.environ.get(name, "").strip() for name in named if name]
-    return Redactor(*keys, *environment_secrets(os.environ))
+    return [os.environ.get(name, "").strip() for name in named if name]
 
 
 def _forms(key: str) -> Iterator[str]:

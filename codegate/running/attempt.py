@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from codegate.candidates import Provider, redactor_for
+from codegate.candidates import Provider, answer_redactor, redactor_for
 from codegate.candidates.gateway import check_dollars_left
 from codegate.grading import (
     Grade,
@@ -196,6 +196,7 @@ class Attempts:
         self._engine, self._stop, self._doing = engine, stop, doing
         self._slots = threading.Semaphore(options.jobs)
         self._redactor = redactor_for(setup.journal.manifest.candidates)
+        self._of_answers = answer_redactor(setup.journal.manifest.candidates)
         self._known: set[str] = set()
         self._passing: SharedCache[str, frozenset[str] | Fault] = SharedCache()
         self.base = base_trees(setup.suite, options.repository, options.models + options.jobs)
@@ -265,7 +266,19 @@ class Attempts:
             found = self._regressions(problem, attempt.patch)
             field = "regressions_fault" if isinstance(found, Fault) else "regressions"
             outcome = outcome.model_copy(update={field: found})
-        return self._redactor.clean_model(outcome)
+        cleaned = self._redactor.clean_model(outcome)
+        summary = cleaned.attempt and attempt and cleaned.attempt.model_copy(update={"patch": attempt.patch})
+        return cleaned.model_copy(update={"attempt": summary})
+
+    def _without_keys(self, attempt: Attempt) -> Attempt:
+        """Return the attempt without keys.
+
+        From what the model wrote, which is graded, only those of its provider are removed.
+        """
+        cleaned, written = self._redactor.clean_model(attempt), self._of_answers.clean_model(attempt)
+        said = zip(cleaned.messages, written.messages, strict=True)
+        messages = tuple(answer if answer.role == "assistant" else message for message, answer in said)
+        return cleaned.model_copy(update={"patch": written.patch, "tests": written.tests, "messages": messages})
 
     def _write_problem(self, problem: Problem) -> None:
         # A report is often made where the suite is not.
@@ -287,9 +300,7 @@ class Attempts:
             return kept
         reused = cache.take(job) if cache is not None else None
         # Before it is written, graded or shown: tool results may hold a key.
-        attempt = self._redactor.clean_model(
-            reused or self._solve(job, lost).model_copy(update={"lost": tuple(sorted(lost))})
-        )
+        attempt = self._without_keys(reused or self._solve(job, lost).model_copy(update={"lost": tuple(sorted(lost))}))
         journal.write_attempt(attempt)
         if cache is not None and reused is None:
             cache.keep(job, attempt)
@@ -302,10 +313,10 @@ class Attempts:
         if job.candidate.agent is None:
             call: ModelCall = make
             if job.candidate.solver == "tool_loop":
-                call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
+                call = self._setup.journal.paid_answers(*job.key, self._of_answers).reused(call)
             return solve(*what, partial(self._public_tests, job.problem), call, self._show)
         # It is not started again when its sandbox fails: its calls are paid.
-        paid = self._setup.journal.paid_answers(*job.key, self._redactor)
+        paid = self._setup.journal.paid_answers(*job.key, self._of_answers)
         if paid.empty:
             with_retries(partial(check_dollars_left, job.candidate, paid), self._stop)
         python = self._sandboxes.agent_python(job.problem.environment)

@@ -52,8 +52,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
     ``label`` renames the only candidate; raises UsageError if there are several.
     """
-    redactor = redactor_for()
-    predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
+    predictions = list(predictions_for(suite, path))
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
     if label is not None:
         if len(models) > 1:

@@ -70,6 +70,18 @@ def test_an_answer_that_recites_the_canary_is_marked(suite: Suite, server: Model
     }
 
 
+def test_a_word_of_the_code_is_graded_though_a_variable_for_a_secret_holds_it(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", "calc/double.py")
+    monkeypatch.setenv("OPENAI_API_KEY", "calc/half.py")
+    run = run_here(suite, tmp_path / "r", server.spec(), REFERENCE)
+    assert [outcome.grade and outcome.grade.failure for outcome in run.outcomes] == [None] * 6
+    patches = [json.loads(path.read_text())["patch"] for path in (tmp_path / "r/transcripts").rglob("*.json")]
+    assert len(patches) == 6
+    assert not any("[redacted]" in patch for patch in patches), "which a resumed run grades"
+
+
 def test_a_server_is_needed_only_where_a_call_is_left(suite: Suite, tmp_path: Path) -> None:
     out, cache = tmp_path / "r", tmp_path / "cache"
     with serving() as server:
