@@ -31,7 +31,7 @@ class HistoryBuilder:
     def git(self, *arguments: str) -> str:
         moment = f"2025-03-{1 + self._hours // 24:02d}T{self._hours % 24:02d}:00:00+00:00"
         done = subprocess.run(
-            ["git", "-c", "protocol.file.allow=always", *arguments],
+            ["git", "-c", "protocol.file.allow=always", "-c", "maintenance.auto=false", *arguments],
             cwd=self.folder,
             env={**_ENVIRONMENT, "GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment},
             capture_output=True,

@@ -27,7 +27,7 @@ _READY: Final = """
 import contextlib, functools, gc, json, os, signal, sys, sysconfig, time
 packages = sysconfig.get_paths()["purelib"]
 sys.path.append(packages)
-import pytest, unittest.mock, _pytest.config
+import faulthandler, pdb, pytest, unittest.mock, _pytest._argcomplete, _pytest.config
 for name in _pytest.config.default_plugins:
     __import__("_pytest." + name)
 sys.path.remove(packages)
