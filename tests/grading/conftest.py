@@ -11,10 +11,19 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from tests.grading.worlds import World
 from tests.kit.environment import PLAIN, WITH_GO, sandboxes_of
+from tests.kit.remembered import remember
 from tests.kit.unboxed import Unboxed, UnboxedSandboxes
 
 MakeWorld = Callable[..., World]
 SandboxesWith = Callable[..., Sandboxes]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_look() -> Iterator[None]:
+    """Look once in a session at what each of these sandboxes holds; ``test_sandboxes`` looks each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        remember(patch.setattr)
+        yield
 
 
 @pytest.fixture(scope="module")

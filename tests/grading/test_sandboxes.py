@@ -39,10 +39,16 @@ from codegate.suite import Base, ProblemLimits
 from tests.grading.worlds import EXPECTED, FIX, SOURCE, TEST, TESTS, World
 from tests.kit.environment import PLAIN, PYTHON, recorded, sandboxes_of
 from tests.kit.recorded import Recorded
+from tests.kit.remembered import FOUND
 
 pytestmark = pytest.mark.bwrap
 
 OTHER = recorded("other", "touch made", python=PYTHON)
+
+
+@pytest.fixture(autouse=True)
+def _look_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOUND, str(tmp_path))
 
 
 def test_what_an_agent_is_installed_from_is_told_by_its_versions_not_by_its_recipe(

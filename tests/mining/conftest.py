@@ -8,11 +8,9 @@ from codegate.mining.examples import steady
 from codegate.mining.proving.validation import OpenSandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.kit.environment import PLAIN, sandboxes_of
+from tests.kit.remembered import remember
 from tests.kit.repository import HistoryBuilder
 from tests.kit.unboxed import Unboxed
-from tests.running.conftest import one_look
-
-__all__ = ["one_look"]
 
 TIMES = steady._TIMES
 
@@ -23,10 +21,11 @@ def history(tmp_path: Path) -> HistoryBuilder:
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _two_times() -> Iterator[None]:
-    """Run what is shown two times in each state and not ten, each a process: it takes most of the time of mining."""
+def _quick_mining() -> Iterator[None]:
+    """Look at a sandbox once, and run what is shown two times in each state and not ten, each a process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steady, "_TIMES", 2)
+        remember(patch.setattr)
         yield
 
 
