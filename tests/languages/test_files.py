@@ -189,7 +189,7 @@ def configures_nothing(file: TreeFile, name: str) -> bool:
     return test and PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
 
 
-@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "pytest.toml"])
+@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "setup.cfg"])
 @pytest.mark.parametrize(
     "data",
     [

@@ -1,5 +1,3 @@
-import pytest
-
 from codegate.languages import PathClassifier
 from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_by_paths
 from codegate.mining.sources.history import MergedChange, read_merged_changes
@@ -79,33 +77,37 @@ def test_the_runners_own_configuration_decides_what_is_a_test(history: HistoryBu
     assert set(parts.fix) == {"pkg/sums.py", "pkg/test_bench.py"}
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (FIX, "no_test"),
-        (FIX | {"tests/test_sums.py": None}, "no_test"),
-        (FIX | {"tests/data/old.bin": b"\0new"}, "no_test"),
-        (TEST, "tests_only"),
-        ({"README.md": "x\n"}, "docs_only"),
-        ({".github/workflows/ci.yml": "on: pull_request\n"}, "ci_only"),
-        ({"requirements.txt": "y\n"}, "deps_only"),
-        ({"requirements.txt": "y\n", "README.md": "x\n"}, "no_src"),
-        (TEST | {"requirements.txt": "y\n"}, "tests_only"),
-        (TEST | {"pkg/sums.py": "# total\ndef total( xs ):\n  return xs[0]+sum(xs[1:])\n"}, "format_only"),
-        (TEST | {"pkg/sums.py": None, "pkg/totals.py": BASE["pkg/sums.py"]}, "rename_only"),
-        (FIX | TEST | {"pkg/table.dat": b"\0\1"}, "binary_src"),
-        (TEST | {"pkg/sums.rb": "x\n"}, "unsupported_language"),
-        ({"lib/sums.rb": "x\n"}, "unsupported_language"),
-        (TEST | {"lib/sums.js": "x\n"}, "no_test"),
-        (FIX | TEST | {"pkg/big.py": "x = 1\n" * (MAX_SOURCE_LINES + 1)}, "too_large"),
-        ({}, "no_src"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_cut_says_why(
-    history: HistoryBuilder, change: dict[str, str | bytes | None], reason: Reason
-) -> None:
-    (unit,) = _units(history, change)
-    assert _judge(history, unit) == reason
+REFUSED: list[tuple[dict[str, str | bytes | None], Reason]] = [
+    (FIX, "no_test"),
+    (FIX | {"tests/test_sums.py": None}, "no_test"),
+    (FIX | {"tests/data/old.bin": b"\0new"}, "no_test"),
+    (TEST, "tests_only"),
+    ({"README.md": "x\n"}, "docs_only"),
+    ({".github/workflows/ci.yml": "on: pull_request\n"}, "ci_only"),
+    ({"requirements.txt": "y\n"}, "deps_only"),
+    ({"requirements.txt": "y\n", "README.md": "x\n"}, "no_src"),
+    (TEST | {"requirements.txt": "y\n"}, "tests_only"),
+    (TEST | {"pkg/sums.py": "# total\ndef total( xs ):\n  return xs[0]+sum(xs[1:])\n"}, "format_only"),
+    (TEST | {"pkg/sums.py": None, "pkg/totals.py": BASE["pkg/sums.py"]}, "rename_only"),
+    (FIX | TEST | {"pkg/table.dat": b"\0\1"}, "binary_src"),
+    (TEST | {"pkg/sums.rb": "x\n"}, "unsupported_language"),
+    ({"lib/sums.rb": "x\n"}, "unsupported_language"),
+    (TEST | {"lib/sums.js": "x\n"}, "no_test"),
+    (FIX | TEST | {"pkg/big.py": "x = 1\n" * (MAX_SOURCE_LINES + 1)}, "too_large"),
+    ({}, "no_src"),
+]
+
+
+def test_what_cannot_be_cut_says_why(history: HistoryBuilder) -> None:
+    """Each change is made to the base and taken back."""
+    history.commit("begin", BASE)
+    for number, (change, _) in enumerate(REFUSED):
+        history.commit(f"change {number}", change)
+        history.commit("undo", {**dict.fromkeys(change), **{path: BASE[path] for path in change if path in BASE}})
+    units = [unit for unit in read_merged_changes(history.folder) if unit.title != "undo"]
+    head = PathClassifier.of(read_commit(history.folder, "HEAD"))
+    found = [reject_by_paths(unit, head) or _cut(history, unit) for unit in reversed(units)]
+    assert found == [reason for _, reason in REFUSED]
 
 
 def test_symbolic_links_are_refused(history: HistoryBuilder) -> None:

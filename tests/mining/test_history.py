@@ -28,41 +28,40 @@ def test_direct_commits_come_newest_first_and_the_root_is_no_unit(history: Histo
     assert {(c.path, c.status) for c in newest.changes} == {("a.py", "D"), ("b.py", "A")}
 
 
-@pytest.mark.parametrize(
-    ("message", "number", "title"),
-    [
-        ("Merge pull request #12 from ada/fix-sum\n\nSum up empty lists", 12, "Sum up empty lists"),
-        ("Merge branch 'fix-sum' into 'main'\n\nSum up empty lists\n\nSee merge request team/sum!34", 34,
-         "Sum up empty lists"),
-        ("Merged in fix-sum (pull request #56)\n\nSum up empty lists", 56, "Sum up empty lists"),
-        ("Merge #78\n\n78: Sum up empty lists r=bob a=ada\n\nText.", 78, "Sum up empty lists"),
-        ("Auto merge of #90 - ada:fix-sum, r=bob\n\nSum up empty lists", 90, "Sum up empty lists"),
-        ("Merge pull request 'Sum up empty lists' (#11) from ada/fix-sum into main", 11, "Sum up empty lists"),
-        ("Merged PR 21: Sum up empty lists", 21, "Sum up empty lists"),
-        ("Merge pull request #12 from ada/fix-sum", 12, "sum: start at 0"),
-        ("Merge branch 'fix-sum'", None, "sum: start at 0"),
-        ("Merge commit from fork\n\n* Sum up empty lists", None, "Sum up empty lists"),
-        ("Merge commit from fork", None, "sum: start at 0"),
-        ("Merge commit from fork\n\nThe sums of lists are lost, and\nso are those of texts.", None, "sum: start at 0"),
-    ],
-)  # fmt: skip
-def test_merges_of_every_forge(history: HistoryBuilder, message: str, number: int | None, title: str) -> None:
-    base = history.commit("begin", {"a.py": "1\n"})
-    history.branch("fix-sum")
-    history.commit("sum: start at 0", {"a.py": "2\n"})
-    history.git("checkout", "--quiet", "main")
-    parent = history.commit("elsewhere", {"b.py": "1\n"})
-    merge = history.merge("fix-sum", message)
+MERGES = [
+    ("Merge pull request #12 from ada/fix-sum\n\nSum up empty lists", 12, "Sum up empty lists"),
+    ("Merge branch 'fix-sum' into 'main'\n\nSum up empty lists\n\nSee merge request team/sum!34", 34,
+     "Sum up empty lists"),
+    ("Merged in fix-sum (pull request #56)\n\nSum up empty lists", 56, "Sum up empty lists"),
+    ("Merge #78\n\n78: Sum up empty lists r=bob a=ada\n\nText.", 78, "Sum up empty lists"),
+    ("Auto merge of #90 - ada:fix-sum, r=bob\n\nSum up empty lists", 90, "Sum up empty lists"),
+    ("Merge pull request 'Sum up empty lists' (#11) from ada/fix-sum into main", 11, "Sum up empty lists"),
+    ("Merged PR 21: Sum up empty lists", 21, "Sum up empty lists"),
+    ("Merge pull request #12 from ada/fix-sum", 12, "sum: start at 0"),
+    ("Merge branch 'fix-sum'", None, "sum: start at 0"),
+    ("Merge commit from fork\n\n* Sum up empty lists", None, "Sum up empty lists"),
+    ("Merge commit from fork", None, "sum: start at 0"),
+    ("Merge commit from fork\n\nThe sums of lists are lost, and\nso are those of texts.", None, "sum: start at 0"),
+]  # fmt: skip
 
-    unit = read_merged_changes(history.folder)[0]
 
-    assert (unit.commit, unit.base, unit.kind) == (merge, parent, "merge")
-    assert unit.base != base
-    assert unit.pull_request == number
-    assert unit.title == title
-    assert not unit.merges_forward
-    assert "* sum: start at 0" in unit.message
-    assert [change.path for change in unit.changes] == ["a.py"]
+def test_merges_of_every_forge(history: HistoryBuilder) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    expected: dict[str, tuple[str, int | None, str]] = {}
+    for place, (message, number, title) in enumerate(MERGES):
+        history.branch(f"fix-{place}")
+        history.commit("sum: start at 0", {"a.py": f"{place}\n"})
+        history.git("checkout", "--quiet", "main")
+        parent = history.commit("elsewhere", {"b.py": f"{place}\n"})
+        expected[history.merge(f"fix-{place}", message)] = parent, number, title
+
+    units = [unit for unit in read_merged_changes(history.folder) if unit.kind == "merge"]
+
+    assert {unit.commit: (unit.base, unit.pull_request, unit.title) for unit in units} == expected
+    for unit in units:
+        assert not unit.merges_forward
+        assert "* sum: start at 0" in unit.message
+        assert [change.path for change in unit.changes] == ["a.py"]
 
 
 def test_a_merge_of_several_commits_has_the_title_of_the_fix(history: HistoryBuilder) -> None:
@@ -76,24 +75,20 @@ def test_a_merge_of_several_commits_has_the_title_of_the_fix(history: HistoryBui
     assert read_merged_changes(history.folder)[0].title == "fix: panic without functions"
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_merges_of_long_lived_branches_are_told_apart(history: HistoryBuilder) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    for number, message in enumerate((
         "Merge branch 'main' into feature",
         "Merge branch 'master' of github.com:ada/sum",
         "Merge remote-tracking branch 'upstream/fix'",
         "Merge branch 'release/1.2'",
         "Merge tag 'v1.2'",
         "Merge branch '2.x-line'",
-    ],
-)
-def test_merges_of_long_lived_branches_are_told_apart(history: HistoryBuilder, message: str) -> None:
-    history.commit("begin", {"a.py": "1\n"})
-    history.branch("other")
-    history.commit("work", {"a.py": "2\n"})
-    history.merge("other", message)
-
-    assert read_merged_changes(history.folder)[0].merges_forward
+    )):  # fmt: skip
+        history.branch(f"other-{number}")
+        history.commit("work", {"a.py": f"{number}\n"})
+        history.merge(f"other-{number}", message)
+        assert read_merged_changes(history.folder)[0].merges_forward, message
 
 
 @pytest.mark.parametrize(("subject", "number"), [("Sum up empty lists (#7)", 7), ("Sum up empty lists (!8)", 8)])

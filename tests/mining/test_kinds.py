@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
@@ -18,6 +18,7 @@ from codegate.mining.sources.history import MergedChange, read_merged_changes
 from codegate.mining.units import BUG_LIKE
 from codegate.suite import read_commit
 from tests.kit.repository import HistoryBuilder
+from tests.mining.statement_world import unit_of
 
 Files = Mapping[str, str | bytes | None]
 
@@ -46,6 +47,12 @@ def change(
     return unit, parts
 
 
+@pytest.fixture(scope="module")
+def swapped(tmp_path_factory: pytest.TempPathFactory) -> tuple[MergedChange, Cut]:
+    """A small fix whose words tell nothing."""
+    return change(HistoryBuilder(tmp_path_factory.mktemp("swapped")), "Swapped bounds")
+
+
 def fails(*tests: str, kind: TestKind = "assertion", message: str = "", exception: str | None = None) -> TestOutcomes:
     results = {test: TestResult(id=test, status="failed", message=message, exception=exception) for test in tests}
     return TestOutcomes(tests, (), (), (), False, dict.fromkeys(tests, kind), results)
@@ -55,9 +62,9 @@ def names_of(found: KindScore) -> set[str]:
     return {line.partition(" ")[2].partition(": ")[0] for line in found.evidence}
 
 
-def said(unit: MergedChange, title: str, **others: Any) -> set[str]:
+def said(title: str, **others: Any) -> set[str]:
     """Return what the words of a change tell, such as ``+2.0 title``."""
-    return {line.partition(": ")[0] for line in score_change(replace(unit, title=title, **others)).evidence}
+    return {line.partition(": ")[0] for line in score_change(replace(unit_of(title), **others)).evidence}
 
 
 def test_a_small_change_that_says_fix_is_a_bug_fix_and_shows_why(history: HistoryBuilder) -> None:
@@ -103,8 +110,8 @@ def test_a_new_parameter_is_a_features_if_tests_pass_it(history: HistoryBuilder,
     assert (found.kind, "-3.0 tested new name: clamp().strict" in found.evidence) == (kind, kind == "feature")
 
 
-def test_size_and_failures_count(history: HistoryBuilder) -> None:
-    unit, parts = change(history, "Swapped bounds")
+def test_size_and_failures_count(swapped: tuple[MergedChange, Cut]) -> None:
+    unit, parts = swapped
 
     def told(outcomes: TestOutcomes, lines: int = 1) -> set[str]:
         return names_of(classify_kind(unit, replace(parts, source_lines=lines), outcomes))
@@ -116,8 +123,8 @@ def test_size_and_failures_count(history: HistoryBuilder) -> None:
     assert told(fails(SWAP_TEST, kind="collection"), 20) == {"not importable", "few tests"}
 
 
-def test_labels_and_issues_of_a_forge_decide_where_words_do_not(history: HistoryBuilder) -> None:
-    unit, parts = change(history, "Swapped bounds")
+def test_labels_and_issues_of_a_forge_decide_where_words_do_not(swapped: tuple[MergedChange, Cut]) -> None:
+    unit, parts = swapped
     outcomes = fails(SWAP_TEST)
 
     def asked(*labels: str, issue: str = "Bounds") -> KindScore:
@@ -170,10 +177,9 @@ def test_a_title_that_begins_with_merge_is_judged_as_it_is(history: HistoryBuild
         ("Swapped bounds", "feature"),
     ],
 )
-def test_each_kind_has_its_words(history: HistoryBuilder, title: str, kind: str) -> None:
-    unit, parts = change(history, title)
-    large = replace(parts, source_lines=20 if kind in {"bugfix", "security"} else 40)
-    assert classify_kind(unit, large, fails(SWAP_TEST)).kind == kind
+def test_each_kind_has_its_words(swapped: tuple[MergedChange, Cut], title: str, kind: str) -> None:
+    large = replace(swapped[1], source_lines=20 if kind in {"bugfix", "security"} else 40)
+    assert classify_kind(unit_of(title), large, fails(SWAP_TEST)).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -233,15 +239,13 @@ def test_other_languages_declare_names_too(
         ("", set()),
     ],
 )
-def test_the_first_telling_word_of_a_title_counts(history: HistoryBuilder, title: str, expected: set[str]) -> None:
-    unit, _ = change(history, "Bounds")
-    assert said(unit, title) == expected
+def test_the_first_telling_word_of_a_title_counts(title: str, expected: set[str]) -> None:
+    assert said(title) == expected
 
 
-def test_a_branch_speaks_for_a_title_that_says_nothing(history: HistoryBuilder) -> None:
-    unit, _ = change(history, "Bounds")
-    assert said(unit, "Bounds", branch="ada/fix/bounds") == {"+1.0 branch"}
-    assert said(unit, "Add bounds", branch="ada/fix/bounds") == {"-2.0 title"}
+def test_a_branch_speaks_for_a_title_that_says_nothing() -> None:
+    assert said("Bounds", branch="ada/fix/bounds") == {"+1.0 branch"}
+    assert said("Add bounds", branch="ada/fix/bounds") == {"-2.0 title"}
 
 
 @pytest.mark.parametrize(
@@ -252,13 +256,9 @@ def test_types_of_commits_are_cut_off(title: str, rest: str) -> None:
     assert without_type(title) == rest
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=600), st.text(max_size=200))
 def test_no_text_breaks_it(title: str, label: str) -> None:
-    unit = MergedChange(
-        "a", "b", "direct", None, label, False, title, title, "", "", datetime(2025, 1, 1, tzinfo=UTC), ()
-    )
-    assert score_change(unit, Enrichment(label, title, (label, title), ())).score < 100
+    assert score_change(replace(unit_of(title), branch=label), Enrichment(label, title, (label, title), ())).score < 100
 
 
 def test_broken_and_binary_files_are_no_obstacle(history: HistoryBuilder) -> None:

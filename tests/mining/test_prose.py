@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.mining.statements.prose import has_references, paragraphs
@@ -161,7 +161,6 @@ def test_a_reference_is_known(text: str, found: bool) -> None:
         max_size=40,
     )
 )  # fmt: skip
-@settings(max_examples=150)
 def test_a_sentence_is_quoted_whole_and_without_references(pieces: list[str]) -> None:
     text = "".join(pieces)
     seen = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)  # nobody sees a comment

@@ -230,16 +230,15 @@ class TestFetching:
         assert not (tmp_path / "ran").exists()
 
     @pytest.mark.parametrize(
-        "setting",
+        ("setting", "included"),
         [
-            "credential.helper",
-            "credential.http://127.0.0.1:1.helper",
-            "core.sshCommand",
-            "core.askPass",
-            "core.gitProxy",
+            ("credential.helper", False),
+            ("credential.http://127.0.0.1:1.helper", True),
+            ("core.sshCommand", False),
+            ("core.askPass", False),
+            ("core.gitProxy", False),
         ],
     )
-    @pytest.mark.parametrize("included", [False, True])
     def test_a_program_that_the_repository_names_is_not_run(
         self, history: HistoryBuilder, tmp_path: Path, setting: str, included: bool
     ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -83,7 +83,6 @@ def test_what_a_later_problem_takes_back_is_no_problem() -> None:
         assert corrected_by(late, [early]) == ""
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 900)), min_size=1, max_size=40),
     st.integers(1, 40),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
@@ -618,7 +618,6 @@ class TestGates:
             max_size=8,
         )
     )
-    @settings(max_examples=60)
     def test_no_disguise_gets_a_line_or_a_name_of_the_fix_through(
         self, pieces: list[tuple[str, dict[str, bool], str, bool]]
     ) -> None:
