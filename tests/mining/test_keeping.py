@@ -15,8 +15,8 @@ from codegate.operations.suites import mine_commit
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder
+from tests.mining.shell_world import COMMAND, RUN
 from tests.mining.statement_world import BODY
-from tests.mining.test_junit import COMMAND, RUN
 from tests.running.world import codegate
 
 SUMS = "total() {\n  echo $(($1 + $2))\n}\n\nmean() {\n  echo $(($1 + $2))\n}\n"
@@ -229,6 +229,11 @@ def test_one_commit_becomes_a_problem_and_the_others_stay(history: HistoryBuilde
     (first,) = made.document["problems"]
     before = load_suite(out)
     assert (before.manifest.problems, before.manifest.scanned) == ((first,), None)
+    proved = before.problems[0].manifest
+    assert (proved.language, proved.runner, proved.command) == ("junit", "junit", COMMAND)
+    assert before.problems[0].tests.FAIL_TO_PASS == ("tests/sums_test.sh::test_nothing",)
+    assert before.problems[0].tests.PASS_TO_PASS == ("tests/sums_test.sh::test_total",)
+    assert proved.controls is not None
     report = mine_commit(history.folder, out, more, MineRequest(rounds=1, sandbox="bwrap"), lambda _event: None)
     assert len(report.problems) == 2, report.results
     assert load_suite(out).problems[0].digest == before.problems[0].digest

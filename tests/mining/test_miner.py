@@ -10,7 +10,6 @@ import pytest
 
 from codegate.environments import Recipe
 from codegate.errors import ExitCode, Interrupted, UsageError
-from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineReport, MineRequest, mine_repository
 from codegate.mining.report import ChangeResult
 from codegate.mining.sources.history import path_from
@@ -18,7 +17,7 @@ from codegate.mining.units import Reason
 from codegate.operations.suites import mining_words
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
-from codegate.suite import load_base, load_suite, make_patch
+from codegate.suite import load_base, load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
@@ -60,8 +59,7 @@ def _build(history: HistoryBuilder) -> dict[str, str]:
     history.commit(
         "begin",
         {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "pkg/text.py": TEXT, "tests/test_sums.py": TEST_SUMS,
-         "tests/test_text.py": TEST_TEXT, "tests/data/naïve.bin": b"\0\1", "README.md": "x\n",
-         "pyproject.toml": "[project]\nname = 'pkg'\nversion = '1'\n"},
+         "tests/test_text.py": TEST_TEXT, "tests/data/naïve.bin": b"\0\1", "README.md": "x\n"},
     )  # fmt: skip
     commits["docs"] = history.commit("Say more", {"README.md": "more\n"})
     history.branch("ada/fix-nothing")
@@ -151,6 +149,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert merge.statement.startswith("# Sum up nothing\n\nThe commit that fixed it says:\n\n> The total of an empty")
     assert merge.manifest.statement.sources == ("commit",)
     assert flaky.manifest.statement.mode == "sources"
+    assert load_base(suite, merge) == load_base(suite, merge, history.folder)
     assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")
     assert merge.manifest.provenance.kind == "merge"
     assert merge.manifest.provenance.pull_request == 2
@@ -203,20 +202,6 @@ def test_planted_order_and_seed_dependence_is_quarantined_with_evidence(mined: M
         "test_needs_seed",
     }
     assert all(entry.quarantine.reason == "flaky" for entry in flaky.tests.QUARANTINED)
-
-
-@pytest.mark.requirement("M3")
-def test_the_fix_resolves_and_the_tests_alone_do_not(mined: Mined, bwrap_backend: BubblewrapBackend) -> None:
-    history, _, report, _ = mined
-    assert report.suite is not None
-    sandboxes = Sandboxes.of(report.suite, bwrap_backend, repository=history.folder)
-    problem = report.suite.problems[0]
-    base = load_base(report.suite, problem)
-    assert base == load_base(report.suite, problem, history.folder)
-    assert grade(problem, base, make_patch(base, problem.fix), sandboxes).resolved
-    wrong = make_patch(base, {"pkg/sums.py": type(base["pkg/sums.py"])(b"def total(items):\n    return 1\n")})
-    assert not grade(problem, base, wrong, sandboxes).resolved
-    sandboxes.close()
 
 
 def test_the_funnel_is_written_beside_the_suite_and_told_as_it_goes(mined: Mined) -> None:

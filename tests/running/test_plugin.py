@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 from codegate.plugins import load_plugin
 from codegate.suite import Suite, load_suite
 from tests.kit.repository import HistoryBuilder
-from tests.mining.test_junit import ADD, FIX, MORE, RUN, TEST
+from tests.mining.shell_world import ADD, FIX, MORE, RUN, TEST
 
 pytestmark = pytest.mark.sandbox  # a package is installed
 
