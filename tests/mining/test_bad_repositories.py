@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.mining import MineReport, MineRequest, mine_repository
 from codegate.mining.cut import cut
@@ -29,7 +30,8 @@ class TestMining:
     """Nothing here comes as far as a sandbox."""
 
     def _mine(self, repository: Path, out: Path, backend: BubblewrapBackend) -> MineReport:
-        return mine_repository(repository, out, MineRequest(name="bad"), backend, lambda event: None)
+        request = MineRequest(name="bad", recipe=Recipe(tests="python -m unittest"))
+        return mine_repository(repository, out, request, backend, lambda event: None)
 
     def test_empty(self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend) -> None:
         with pytest.raises(UsageError, match="its history is empty"):
@@ -42,7 +44,8 @@ class TestMining:
     def test_bare_with_submodules_and_names_that_are_no_text(
         self, history: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
     ) -> None:
-        commit = history.commit("begin", {"a.py": "1\n", "test_b.py": "def test_b(): ...\n"})
+        test = "import unittest\n\nclass TestB(unittest.TestCase):\n    def test_b(self): ...\n"
+        commit = history.commit("begin", {"a.py": "1\n", "test_b.py": test})
         history.git("update-index", "--add", "--cacheinfo", f"160000,{commit},vendor")
         history.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "-m", "Fix vendor")
         odd = os.fsdecode(b"test_caf\xe9.py")
@@ -122,17 +125,6 @@ class TestOtherForms:
 
         assert len(unit.commit) == len(unit.base) == 64
 
-    def test_replaced_and_grafted_objects_count_as_they_were(self, history: HistoryBuilder) -> None:
-        first = history.commit("begin", {"a.py": "1\n"})
-        second = history.commit("Fix a", {"a.py": "2\n"})
-        third = history.commit("Fix more", {"a.py": "3\n"})
-        before = read_merged_changes(history.folder)
-        history.git("replace", "--graft", third, first)
-        (history.folder / ".git" / "info").mkdir(exist_ok=True)
-        (history.folder / ".git" / "info" / "grafts").write_text(f"{second}\n")
-
-        assert read_merged_changes(history.folder) == before
-
 
 class TestMessages:
     def test_long_and_odd_messages(self, history: HistoryBuilder) -> None:
@@ -182,18 +174,3 @@ def _commit(mark: int, second: int, message: bytes, *parents: int) -> bytes:
     )
     head = b"commit refs/heads/main\nmark :%d\ncommitter A <a@b> %d +0000\ndata %d\n%s\n"
     return head % (mark, second, len(message), message) + above + b"M 100644 inline a.py\ndata 6\n%05d\n\n" % mark
-
-
-@pytest.mark.full
-def test_fifty_thousand_commits(tmp_path: Path) -> None:
-    repository = tmp_path / "large"
-    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(repository)], check=True)
-    stream = bytearray(b"".join(_commit(mark, mark, b"Fix", *([mark - 1] if mark > 1 else [])) for mark in range(1, 3)))
-    for number in range(3, 50_001):
-        stream += b"commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata 9\nFix %05d\n" % (number, number)
-        stream += (
-            b"M 100644 inline pkg/mod_%d.py\ndata 6\n%05d\n\n" % (number % 97, number) if number % 50 == 0 else b""
-        )
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=repository, input=bytes(stream), check=True)
-
-    assert len(read_merged_changes(repository)) == 49_999

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading.drivers import driver_source
@@ -190,11 +190,19 @@ FIXES: dict[str, Callable[[str], tuple[str, Content]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("after", [AFTER, LARGE, LESS], ids=["one short line", "long lines", "a deletion"])
-@pytest.mark.parametrize("plant", FIXES.values(), ids=FIXES.keys())
-def test_the_fix_is_found_wherever_it_is(
-    tmp_path: Path, plant: Callable[[str], tuple[str, Content]], after: str
-) -> None:
+AFTERS = {"one short line": AFTER, "long lines": LARGE, "a deletion": LESS}
+#: Each kind of fix is looked for in places that are read as they are, in others only the hardest to recognise.
+PLAIN = (
+    "a released copy", "a copy in another layout", "a build folder", "another indentation and quoting", "a patch",
+    "a text with the code in it",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"), [(kind, fix) for kind in FIXES for fix in AFTERS if kind in PLAIN or fix == "one short line"]
+)
+def test_the_fix_is_found_wherever_it_is(tmp_path: Path, kind: str, fix: str) -> None:
+    plant, after = FIXES[kind], AFTERS[fix]
     for text, clean in ((BEFORE, True), (after, False)):
         place, content = plant(text)
         if text == BEFORE and content == patch(text):
@@ -370,7 +378,7 @@ def test_the_problems_of_a_real_history_are_clean(tmp_path: Path) -> None:
     checked = 0
     for line in subprocess.run(log, cwd=repository, check=True, capture_output=True, text=True).stdout.splitlines():
         commit, *parents = line.split()
-        if not parents or checked == 24:
+        if not parents or checked == 10:
             continue
         base, fixed = read_commit(repository, parents[0]), read_commit(repository, commit)
         changed = {path: file for path, file in fixed.items() if base.get(path) != file and path in base}
@@ -380,7 +388,7 @@ def test_the_problems_of_a_real_history_are_clean(tmp_path: Path) -> None:
             checked += 1
             found = search(tmp_path / commit, base, hidden, fix)
             assert found.clean, (commit, found)
-    assert checked >= 20
+    assert checked == 10
 
 
 def test_a_tree_carries_no_part_of_its_repository(tmp_path: Path) -> None:
@@ -409,7 +417,6 @@ def test_a_tree_carries_no_part_of_its_repository(tmp_path: Path) -> None:
     assert {path: file.data.decode() for path, file in tree.items()} == {"names.py": BEFORE}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.binary(max_size=600),
     st.sampled_from([b"PK\3\4", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0", b"x\x9c", b"\0" * 257 + b"ustar"]),
