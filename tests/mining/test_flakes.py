@@ -10,16 +10,14 @@ import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection
 from codegate.grading.grade import TestStatus
-from codegate.mining.cut import Cut
 from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, VariedRun, find_causes, varied_runs
 from codegate.mining.proving.outcomes import TestOutcomes
-from codegate.mining.proving.validation import ValidatedChange
+from codegate.mining.proving.validation import OpenSandbox, ValidatedChange
 from codegate.sandbox import Command, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits, RunnerName, read_commit
+from codegate.suite import ProblemLimits, RunnerName
 from tests.kit.environment import PLAIN, sandboxes_of
-from tests.kit.repository import HistoryBuilder
-from tests.mining.statement_world import validate_cut
+from tests.mining.statement_world import cut_of, validate_cut
 
 SOON = datetime.now(UTC) + timedelta(days=200)
 
@@ -132,10 +130,7 @@ def race(work, patience):
     return result
 
 def test_race_short():
-    assert race(0.04, 0.1)
-
-def test_race_longer():
-    assert race(0.08, 0.2) and pkg.answer() == 42
+    assert race(0.04, 0.1) and pkg.answer() == 42
 
 def test_race_against_the_clock():
     start = time.monotonic()
@@ -329,15 +324,9 @@ class TestExplain:
 
 @pytest.mark.bwrap
 @pytest.mark.requirement("G7")
-def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, history: HistoryBuilder) -> None:
-    history.commit("begin", {"pkg.py": "def answer():\n    return 41\n"})
-    first = read_commit(history.folder, history.git("rev-parse", "HEAD"))
-    history.commit(
-        "fix", {"pkg.py": "def answer():\n    return 42\n", "test_flaky.py": world.seeded(), "test_honest.py": HONEST}
-    )
-    fixed = read_commit(history.folder, history.git("rev-parse", "HEAD"))
-    tests = ("test_flaky.py", "test_honest.py")
-    parts = Cut(first, {name: fixed[name] for name in tests}, {"pkg.py": fixed["pkg.py"]}, fixed, tests, (), 1)
+def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World) -> None:
+    before, after = ({"pkg.py": f"def answer():\n    return {number}\n"} for number in (41, 42))
+    parts = cut_of(before, after, {"test_flaky.py": world.seeded(), "test_honest.py": HONEST})
 
     for _ in range(3):
         found = validate_cut(parts, world.open, 3)
@@ -372,26 +361,21 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     assert found.command_clean
 
 
-@pytest.mark.bwrap
-def test_what_sometimes_passes_without_the_fix_is_set_aside(world: _World, history: HistoryBuilder) -> None:
-    history.commit("begin", {"pkg.py": "import random\n\ndef answer():\n    return random.choice([41, 42, 42])\n"})
-    first = read_commit(history.folder, history.git("rev-parse", "HEAD"))
+@pytest.mark.sandbox
+def test_what_sometimes_passes_without_the_fix_is_set_aside(unboxed: OpenSandbox) -> None:
+    lucky = "import random\n\ndef answer():\n    return random.choice([41, 42, 42])\n"
     tests = """\
 import pytest
 import pkg
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(3))
 def test_lucky(number):
     assert pkg.answer() == 42
 
 def test_always():
     assert {pkg.answer() for _ in range(99)} == {42}
 """
-    history.commit("fix", {"pkg.py": "def answer():\n    return 42\n", "test_pkg.py": tests})
-    fixed = read_commit(history.folder, history.git("rev-parse", "HEAD"))
-    parts = Cut(
-        first, {"test_pkg.py": fixed["test_pkg.py"]}, {"pkg.py": fixed["pkg.py"]}, fixed, ("test_pkg.py",), (), 1
-    )
-    found = validate_cut(parts, world.open, 3)
+    parts = cut_of({"pkg.py": lucky}, {"pkg.py": "def answer():\n    return 42\n"}, {"test_pkg.py": tests})
+    found = validate_cut(parts, unboxed, 3)
     assert isinstance(found, ValidatedChange), found
     assert found.outcomes.fail_to_pass == ("test_pkg.py::test_always",)

@@ -283,6 +283,12 @@ class TestExecution:
         assert (trial.marked is None) == reads
         assert opener.opened == runs
 
+    def test_tests_without_those_of_new_names_have_to_show_the_bug(self, opener: _Opener) -> None:
+        parts = _cut("x = 1", "y = 2", "from pkg import y\ndef test_it(): pass")
+        settings, less = RunnerSettings("pytest"), {"test_pkg.py": TreeFile(b"def test_other(): pass\n")}
+        found = try_cut(parts, opener, TODAY, False, settings, ProblemLimits(), lambda *_: less)
+        assert found == Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
+
     def test_new_modules_can_be_asked_for(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "y = 2", "from pkg import y\ndef test_it(): pass")
         found = self._validate(parts, opener, rounds=1, new=True)
