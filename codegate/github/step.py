@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates import redactor_for
 from codegate.errors import CodegateError, ExitCode
 from codegate.forge import GitHub
 from codegate.gating import Verdict, worst_first
@@ -177,6 +178,7 @@ def bug_result(step: StepLog, trace: str) -> Result:
 
 
 def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
+    text = redactor_for().redact_whole(text)  # GitHub hides secrets in the log, and in no comment
     return Result(code, {"verdict": kind}, fault_summary(kind, text), ((level, f"codegate: {kind}", text),))
 
 
