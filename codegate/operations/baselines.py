@@ -1,7 +1,6 @@
 """Pin finished runs as a baseline; append them to histories."""
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -15,9 +14,9 @@ from codegate.gating.baseline import write_baseline, write_lock
 from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.trend import STALE_DAYS, WatchResult, history_alarms
-from codegate.host_program import run_program
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
+from codegate.suite.git import user_setting
 from codegate.wording import count_of
 
 _SECONDS: Final = 10.0
@@ -129,14 +128,7 @@ def _git_user() -> str | None:
     # The repository's own setting, else the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
-    # Not sealed: the user's own settings, which no repository can change.
-    needed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
-    environment = {name: os.environ[name] for name in needed if name in os.environ}
-    try:
-        done = run_program(["git", "config", "--global", "--get", "user.name"], env=environment, seconds=_SECONDS)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return _text(done.stdout.decode("utf-8", "replace"))
+    return _text(user_setting("user.name"))
 
 
 def _text(value: str | None) -> str | None:

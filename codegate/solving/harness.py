@@ -4,6 +4,7 @@ A pull request writes all of the repository. So a link is followed only to files
 that a problem's fix or hidden tests change.
 """
 
+import contextlib
 import os
 import posixpath
 from bisect import bisect_left
@@ -19,6 +20,7 @@ from codegate.languages import PathClassifier
 from codegate.solving.prompts import check_named_file
 from codegate.strict import printable
 from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path, parent_folders
+from codegate.suite.git import user_setting
 
 MAX_HARNESS_BYTES: Final = 1 << 20
 """Of all files together: every run and baseline of the candidate holds them."""
@@ -34,7 +36,8 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     top = folder / harness.folder
     check_named_file(folder, posixpath.normpath(posixpath.join(harness.folder, "x")), "harness")
     try:
-        listing = git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split(b"\0")
+        listed = "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_own_ignores()
+        listing = git(top, *listed).split(b"\0")
     except (GitError, OSError) as error:
         raise UsageError(f"candidate {candidate.label}: `harness` is read from git, and {top} is in no repository.",
                          "Run `git init` there.") from error  # fmt: skip
@@ -64,6 +67,18 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
         laid.append(HarnessFile.of(path, data, program=program))
     found = tuple(sorted(laid, key=lambda file: file.path))
     return candidate.model_copy(update={"harness": harness.model_copy(update={"laid": found})})
+
+
+def _own_ignores() -> tuple[str, ...]:
+    """Return git's option for the user's own ignored files.
+
+    Agents name their personal settings there, which may hold keys. Nothing else of the user's configuration counts.
+    """
+    usual = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
+    with contextlib.suppress(RuntimeError):  # no home
+        place = Path(user_setting("core.excludesFile", "--type=path") or usual).expanduser()
+        return (f"--exclude-from={place}",) if place.is_file() else ()
+    return ()
 
 
 def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Final, Literal, cast
 
 from codegate.errors import UsageError
+from codegate.host_program import run_program
 from codegate.suite.tree import FileMode, Tree, TreeFile, is_plain_path
 
 _LOG: Final = logging.getLogger(__name__)
@@ -187,6 +188,20 @@ def _sealed_environment() -> Mapping[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_OPTIONAL_LOCKS": "0",
     }
+
+
+def user_setting(name: str, *options: str) -> str:
+    """Return a setting of the user's own git, or "".
+
+    No repository can change it. ``options`` are those of ``git config``.
+    """
+    needed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
+    environment = {each: os.environ[each] for each in needed if each in os.environ}
+    try:
+        done = run_program(["git", "config", "--global", *options, "--get", name], env=environment, seconds=10.0)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return os.fsdecode(done.stdout).removesuffix("\n")
 
 
 def find_commit(repository: Path, name: str) -> str:

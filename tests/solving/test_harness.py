@@ -380,6 +380,25 @@ def test_what_git_ignores_is_no_part_of_a_harness_and_what_is_new_is(tmp_path: P
     assert paths(read_harness(spec_of("."), here)) == [".claude/skills/new/SKILL.md", "CLAUDE.md", "src/CLAUDE.md"]
 
 
+def test_what_the_users_own_git_ignores_is_no_part_of_a_harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code names its personal settings there, which may hold keys."""
+    here, home = repository(tmp_path / "r", {"CLAUDE.md": "x"}), tmp_path / "home"
+    (here / ".claude").mkdir()
+    for name in ("settings.local.json", "settings.json"):
+        (here / ".claude" / name).write_text("{}")
+    (home / ".config/git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert ".claude/settings.local.json" in paths(read_harness(spec_of("."), here))
+    (home / ".config/git/ignore").write_text("**/.claude/settings.local.json\n")
+    assert paths(read_harness(spec_of("."), here)) == [".claude/settings.json", "CLAUDE.md"]
+    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignored\n")
+    (home / "ignored").write_text(".claude/\n")
+    assert paths(read_harness(spec_of("."), here)) == ["CLAUDE.md"]
+
+
 def test_a_harness_is_told_apart_by_paths_and_bytes_alone(tmp_path: Path) -> None:
     here = repository(tmp_path / "r", {"CLAUDE.md": "one\n", "other/CLAUDE.md": "one\n"})
     first = read_harness(spec_of({"files": ["CLAUDE.md"]}), here)
