@@ -128,6 +128,7 @@ PROVIDER: Final = ModelProvider(
     example="claude-sonnet-5-5",
     connect=AnthropicProvider,
     protocols=("messages",),
+    address_variable="ANTHROPIC_BASE_URL",
     not_keys={
         "CLAUDE_CODE_OAUTH_TOKEN": "a subscription's token is for requests of Claude Code alone, and the gateway "
         "writes each request anew",

@@ -86,4 +86,5 @@ PROVIDER: Final = ModelProvider(
     own_key=_secret_key,
     snapshot_of=_snapshot_of,
     telemetry_name="aws.bedrock",
+    address_variable="ANTHROPIC_BEDROCK_BASE_URL",
 )

@@ -150,9 +150,12 @@ def resolve_endpoint(
     ``command`` runs its ``api_key_command``, if it has one. A ``keyless`` endpoint has no key.
 
     Raises:
-        UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.
+        UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set;
+            or the environment has another address for the provider.
     """
     base_url = spec.base_url
+    if base_url is None and not keyless:
+        _check_address_variable(spec)
     loopback = check_base_url(base_url, allow_http=spec.allow_http) if base_url is not None else False
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
     if base_url is not None and direct and not loopback:
@@ -185,6 +188,21 @@ def resolve_endpoint(
         keyless=keyless,
         source=source,
     )
+
+
+def _check_address_variable(spec: "CandidateSpec") -> None:
+    """Raise UsageError if the provider's SDK would take another address.
+
+    The key is then probably that address's own, and a candidate without a ``base_url`` would send it to the provider.
+    """
+    variable = model_provider(spec.provider).address_variable
+    named = os.environ.get(variable, "").strip() if variable else ""
+    if named and not is_own_address(spec.model_copy(update={"base_url": named})):
+        raise UsageError(
+            f"candidate {spec.label}: {variable} is set, and no address is taken from the environment: the key would "
+            f"go to {spec.provider} itself.",
+            f"Set `base_url` of the candidate in codegate.yml to that address, or unset {variable}.",
+        )
 
 
 def _check_resolved(url: str) -> None:

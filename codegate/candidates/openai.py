@@ -123,4 +123,5 @@ PROVIDER: Final = ModelProvider(
     example=EXAMPLE_CANDIDATE.partition(":")[2],
     connect=OpenAIProvider,
     protocols=("chat", "responses"),
+    address_variable="OPENAI_BASE_URL",
 )

@@ -50,6 +50,7 @@ class ModelProvider:
         snapshot_of: returns the name that answers give to a model, if it differs from the name in requests.
         not_keys: variables that people set by mistake instead of a key, each with the reason.
         telemetry_name: its name in OpenTelemetry's GenAI conventions, if it differs.
+        address_variable: environment variable in which its SDK looks for another address, if there is one.
     """
 
     address: str | Callable[[], str]
@@ -63,6 +64,7 @@ class ModelProvider:
     snapshot_of: Callable[[str], str] = str
     not_keys: Mapping[str, str] = field(default_factory=dict)
     telemetry_name: str | None = None
+    address_variable: str = ""
 
 
 def provider_names() -> tuple[str, ...]:

@@ -98,4 +98,5 @@ PROVIDER: Final = ModelProvider(
     own_key=_token,
     snapshot_of=lambda model: model.replace("@", "-"),
     telemetry_name="gcp.vertex_ai",
+    address_variable="ANTHROPIC_VERTEX_BASE_URL",
 )

@@ -305,6 +305,22 @@ def test_a_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.Mon
         open_provider(CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"), keyless=True)
 
 
+@BOTH
+def test_a_key_for_the_address_in_the_sdks_variable_does_not_go_to_the_provider(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable, spec = f"{provider.upper()}_BASE_URL", CandidateSpec(provider=provider, model="m-2025-01-01")
+    monkeypatch.setenv(variable, "https://bob:pass@models.corp.example/v1")
+    with pytest.raises(UsageError, match=f"{variable} is set") as caught:
+        open_provider(spec)
+    assert "bob" not in str(caught.value)
+    for own in ("", f"https://api.{provider}.com", f"https://api.{provider}.com/v1/"):
+        monkeypatch.setenv(variable, own)
+        opened_at = open_provider(spec)
+        assert opened_at is not None
+        opened_at.close()
+
+
 @pytest.mark.parametrize("way", ["pieces", "escapes", "arguments"])
 def test_an_agent_gets_no_answer_that_holds_the_key_once_decoded(way: str) -> None:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in CANARY)
