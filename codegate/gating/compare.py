@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from codegate.errors import UsageError
@@ -30,13 +31,14 @@ from codegate.gating.decision import (
     Terms,
     compare_counts,
     decide,
+    decide_counts,
     detectable_drop,
     judge_limits,
     limits_words,
     lost_warning,
     lost_words,
+    matched_with_losses,
     shortage_verdict,
-    survives_losses,
     too_few,
 )
 from codegate.gating.drop_tests import population_test
@@ -177,7 +179,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     matched = match_problems(baseline, candidate)
     pairs = tuple(matched.pairs.values())
     result = compare_counts(pairs, terms)
-    if lost := lost_warning(candidate, matched, terms):
+    if lost := lost_warning(candidate, matched, partial(_decide_demands, sides)):
         warnings.append(lost)
     warnings += [
         f"No compared problem carries the tag {tag!r}, which has a floor{meant}"
@@ -189,15 +191,15 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
     exhausted = candidate is not sides.candidate
 
     decision, conclusion = decide(result, pairs, terms), None
-    if decision == "pass" and not survives_losses(sides.baseline, sides.candidate, matched, terms):
+    pending = terms.pending and not exhausted
+    if demanded := _demands(decision, sides, matched.pairs.keys(), groups, unsolved, pending=pending):
+        decision, conclusion = demanded
+    elif decision == "pass" and not _survives_losses(sides, matched):
         words, raised = lost_words(sides.candidate), limits_words(sides.candidate, CUT)
         decision, conclusion = (
             "inconclusive",
             f"with the lost samples counted as failures it would not pass{words}. {raised}".rstrip(),
         )
-    pending = terms.pending and not exhausted
-    if demanded := _demands(decision, sides, matched.pairs.keys(), groups, unsolved, pending=pending):
-        decision, conclusion = demanded
     going_on = pending and blocked is None
     reason = reason_of(decision, result, pairs, terms, detectable, conclusion, pending=going_on)
     regressions, improvements = changed_problems(matched)
@@ -230,6 +232,18 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         regressions=regressions,
         improvements=improvements,
     )
+
+
+def _survives_losses(sides: _Comparison, matched: MatchedProblems) -> bool:
+    held = matched_with_losses(sides.baseline, sides.candidate, matched, sides.terms)
+    return held == matched.pairs or _decide_demands(sides, held) == "pass"
+
+
+def _decide_demands(sides: _Comparison, pairs: Mapping[str, Pair]) -> Decision:
+    """Decide from counts by problem, with floors and ``must_pass``."""
+    terms, policy = sides.terms, sides.terms.policy
+    broken = broken_floors(cohort_results(pairs, sides.tags, policy, terms.level_regressed))
+    return "regressed" if broken or never_solved(policy, pairs) else decide_counts(pairs, terms)
 
 
 def _blocked(sides: _Comparison) -> str | None:

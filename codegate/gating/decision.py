@@ -207,22 +207,19 @@ def _counts(samples: CandidateSamples, problem: str) -> int:
     return tally(samples.samples.get(problem, ()))[1]
 
 
-def survives_losses(
-    baseline: CandidateSamples,
-    candidate: CandidateSamples,
-    matched: MatchedProblems,
-    terms: Terms,
-) -> bool:
-    """Return whether a pass holds with lost samples as failures.
+def matched_with_losses(
+    baseline: CandidateSamples, candidate: CandidateSamples, matched: MatchedProblems, terms: Terms
+) -> dict[str, Pair]:
+    """Return the counts of ``matched``, with lost samples as failures.
 
-    A baseline problem without a graded sample of the candidate counts as failed, too. ``matched`` has the counts.
+    A baseline problem without a graded sample of the candidate counts as failed, too.
     """
     pairs = with_losses(candidate, matched.pairs)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
         passed, n = tally(baseline.samples.get(name, ()))
         if n:
             pairs[name] = Pair(passed, n, 0, max(terms.samples, 1))
-    return pairs == matched.pairs or _decision(pairs, terms) == "pass"
+    return pairs
 
 
 def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
@@ -236,10 +233,12 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
     return _with_failures(candidate, pairs, every=every)
 
 
-def lost_warning(candidate: CandidateSamples, matched: MatchedProblems, terms: Terms) -> str | None:
+def lost_warning(
+    candidate: CandidateSamples, matched: MatchedProblems, decided: Callable[[Mapping[str, Pair]], Decision]
+) -> str | None:
     """Return a warning if many samples were lost, else None.
 
-    The warning names the verdict with the lost samples counted as failed.
+    The warning names the verdict with the lost samples counted as failed; ``decided`` returns it.
     """
     share = _share_lost(candidate, matched.pairs)
     if share <= _WARN_ABOVE:
@@ -247,7 +246,7 @@ def lost_warning(candidate: CandidateSamples, matched: MatchedProblems, terms: T
     return (
         f"{share:.0%} of the candidate's samples were lost to infrastructure faults{lost_words(candidate)}; counted as "
         f"failures they would make the verdict "
-        f"{_decision(_with_failures(candidate, matched.pairs, every=True), terms)}."
+        f"{decided(_with_failures(candidate, matched.pairs, every=True))}."
     )
 
 
@@ -288,7 +287,8 @@ def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, ev
     return {name: held(name, pair) for name, pair in pairs.items()}
 
 
-def _decision(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
+def decide_counts(pairs: Mapping[str, Pair], terms: Terms) -> Decision:
+    """Decide one planned comparison from counts by problem."""
     counts = tuple(pairs.values())
     return decide(compare_counts(counts, terms), counts, terms)
 

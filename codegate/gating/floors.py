@@ -12,7 +12,15 @@ from codegate.gating.cohorts import (
 )
 from codegate.gating.comparability import check_samples
 from codegate.gating.compare import check_must_pass, never_solved
-from codegate.gating.decision import NEAR, judge_limits, thin_samples_reason, with_losses
+from codegate.gating.decision import (
+    CUT,
+    NEAR,
+    judge_limits,
+    limits_words,
+    lost_words,
+    thin_samples_reason,
+    with_losses,
+)
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.statistics import Pair, mean
@@ -100,6 +108,11 @@ def _decided(
     if policy.min_problems is not None and len(pairs) < policy.min_problems:
         return "inconclusive", f"{count_of(len(pairs), 'graded problem')}; a pass takes at least {policy.min_problems}."
     found, held = {group.tag: group for group in groups}, with_losses(candidate, pairs)
+    if lost_passes := never_solved(policy, held):
+        return "inconclusive", (
+            f"With the lost samples counted as failures, no sample solves a problem of `gate.must_pass`: "
+            f"{join_first(lost_passes)}{lost_words(candidate)}. {limits_words(candidate, CUT)}".rstrip()
+        )
     reached = []
     for tag, floor in policy.critical_floors.items():
         if (group := found.get(tag)) is None:

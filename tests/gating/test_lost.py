@@ -155,3 +155,40 @@ def test_an_equal_candidate_passes_although_some_of_its_answers_are_lost_at_rand
 @given(st.integers(0, 30), st.sampled_from(["pass", "incomparable", "infrastructure"]))
 def test_other_verdicts_stand(cut: int, kind: str) -> None:
     assert judge_limits(failing(30, cut), kind, "So.", otherwise) == (kind, "So.")  # type: ignore[arg-type]  # of the list above
+
+
+def asked_twice(made: CandidateSamples, problems: set[str]) -> CandidateSamples:
+    """Return samples of which those of ``problems`` lost their first answer to a time limit."""
+    lost = {"provider.timeout": 1}
+    samples = {
+        name: tuple(entry.model_copy(update={"lost": lost}) if name in problems else entry for entry in entries)
+        for name, entries in made.samples.items()
+    }
+    return made.model_copy(update={"samples": samples})
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [{"must_pass": ["p000"]}, {"cohorts": {"tier:1": {"floor": 0.9, "tier": "critical"}}}],
+)
+def test_what_a_policy_demands_must_hold_with_lost_answers_as_failures_too(demand: dict[str, object]) -> None:
+    """The candidate is better than the baseline, but solves what is demanded only when it is asked a second time."""
+    policy = GatePolicy.model_validate(demand)
+    few = {f"p{i:03}" for i in range(4)}
+    baseline = side(uniform(48, 30, 10)).model_copy(update={"tags": dict.fromkeys(few, ("tier:1",))})
+    made = asked_twice(side(uniform(48, 48, 5), label="new"), few)
+    assert compare(baseline, made, POLICY).kind == "pass"
+    verdict = compare(baseline, made, policy)
+    assert verdict.kind == "inconclusive"
+    assert "with the lost samples counted as failures it would not pass (provider.timeout 20)" in verdict.reason
+    [warning] = [warning for warning in verdict.warnings if "lost to infrastructure" in warning]
+    assert warning.endswith("counted as failures they would make the verdict regressed.")
+
+
+def test_floors_alone_want_must_pass_solved_without_a_lost_answer() -> None:
+    policy = GatePolicy(must_pass=("p000",), cohorts={"all": CohortPolicy(floor=0.5, tier="critical")})
+    made = side(uniform(30, 30, 3), label="new")
+    assert against_floors(made, policy).kind == "pass"
+    verdict = against_floors(asked_twice(made, {"p000"}), policy)
+    assert verdict.kind == "inconclusive"
+    assert "no sample solves a problem of `gate.must_pass`: p000 (provider.timeout 3)" in verdict.reason
