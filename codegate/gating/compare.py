@@ -40,6 +40,7 @@ from codegate.gating.decision import (
     matched_with_losses,
     shortage_verdict,
     too_few,
+    with_baseline_losses,
 )
 from codegate.gating.drop_tests import population_test
 from codegate.gating.policy import GatePolicy
@@ -199,6 +200,14 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         decision, conclusion = (
             "inconclusive",
             f"with the lost samples counted as failures it would not pass{words}. {raised}".rstrip(),
+        )
+    elif decision == "regressed" and (
+        decide_counts(with_baseline_losses(sides.baseline, matched.pairs), terms) != "regressed"
+    ):
+        decision, conclusion = (
+            "inconclusive",
+            f"with the baseline's lost answers counted as failures it would not be worse{lost_words(sides.baseline)}. "
+            "Pin a baseline that loses fewer.",
         )
     going_on = pending and blocked is None
     reason = reason_of(decision, result, pairs, terms, detectable, conclusion, pending=going_on)

@@ -233,6 +233,19 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
     return _with_failures(candidate, pairs, every=every)
 
 
+def with_baseline_losses(baseline: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
+    """Return the counts, with the baseline's lost answers as failures.
+
+    A sample counts as failed if it lost an answer before the one that was graded.
+    """
+
+    def held(name: str, pair: Pair) -> Pair:
+        passed, _ = tally([sample for sample in baseline.samples[name] if sample.lost])
+        return pair._replace(baseline_passed=max(pair.baseline_passed - passed, 0))
+
+    return {name: held(name, pair) for name, pair in pairs.items()}
+
+
 def lost_warning(
     candidate: CandidateSamples, matched: MatchedProblems, decided: Callable[[Mapping[str, Pair]], Decision]
 ) -> str | None:

@@ -192,3 +192,29 @@ def test_floors_alone_want_must_pass_solved_without_a_lost_answer() -> None:
     verdict = against_floors(asked_twice(made, {"p000"}), policy)
     assert verdict.kind == "inconclusive"
     assert "no sample solves a problem of `gate.must_pass`: p000 (provider.timeout 3)" in verdict.reason
+
+
+def failing_from(made: CandidateSamples, first: int) -> CandidateSamples:
+    """Return samples of which those from number ``first`` on have failed."""
+    samples = {
+        name: tuple(entry.model_copy(update={"passed": entry.index < first}) for entry in entries)
+        for name, entries in made.samples.items()
+    }
+    return made.model_copy(update={"samples": samples})
+
+
+def test_no_regression_rests_on_answers_that_the_baseline_lost() -> None:
+    """What the pinned model gets wrong takes too long, so that it was asked until it was right."""
+    honest, made, worse = (side(uniform(30, 30, 10), label=label) for label in ("x", "new", "worse"))
+    made, worse = (failing_from(one, first) for one, first in ((made, 8), (worse, 5)))
+    entries = [
+        Sample(index=index, passed=True, lost={"provider.timeout": 1} if index > 7 else {}) for index in range(10)
+    ]
+    lucky = honest.model_copy(update={"samples": dict.fromkeys(honest.samples, tuple(entries))})
+    verdict = compare(lucky, made, POLICY)
+    assert verdict.kind == "inconclusive"
+    assert "with the baseline's lost answers counted as failures it would not be worse (provider.timeout 60)" in (
+        verdict.reason
+    )
+    assert compare(lucky, worse, POLICY).kind == "regressed"
+    assert compare(lucky, worse, GatePolicy(must_pass=("p000",))).kind == "regressed"
