@@ -81,7 +81,7 @@ def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
         return "authentication"
     if status == 404:
         return "not_found"
-    if status == 408:
+    if status in {408, 504, 524}:  # a server or proxy gave up waiting for the answer
         return "timeout"
     if status == 429:
         return "rate_limit"

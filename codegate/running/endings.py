@@ -86,7 +86,10 @@ def _advice(ending: str, candidate: CandidateSpec, made: Sequence[Outcome]) -> s
             "prompt and answer share the context, or take a model with a larger one."
         )
     seconds = candidate.timeout_seconds
-    return f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}."
+    return (
+        f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}, or the limit of the server or proxy "
+        "that ended the request (status 408, 504 or 524)."
+    )
 
 
 def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -> str:

@@ -67,7 +67,7 @@ LOW = error_body("Your credit balance is too low to access the API.", "invalid_r
         *((status, "authentication") for status in (401, 403)),
         (402, "quota"),
         (404, "not_found"),
-        (408, "timeout"),
+        *((status, "timeout") for status in (408, 504, 524)),
         (429, "rate_limit"),
         *((status, "overloaded") for status in (409, 500, 502, 503, 529)),
     ],
