@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 from codegate.gating.baseline import Baseline
@@ -35,6 +35,8 @@ WARN_LEVEL: Final = 0.05
 """One-sided p of a night below which it is a bad one; two in a row warn."""
 TOLERATED_LOSSES: Final = 0.10
 """Largest share of a run's samples that infrastructure faults may take; one sample they always may."""
+_CLOCKS: Final = timedelta(days=1)
+"""How far the clocks of two machines may be apart."""
 STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
 _SHOWN: Final = 14  # nights that are judged
@@ -158,11 +160,17 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
 
 
 def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> int | None:
-    """Return how many whole days ago the newest run finished."""
-    if not entries:
-        return None
-    newest = max(datetime.fromisoformat(entry.at) for entry in entries)
-    return max(((now or datetime.now(UTC)) - newest).days, 0)
+    """Return how many whole days ago the newest run finished.
+
+    Runs that are dated in the future do not count. None without another one.
+    """
+    now = now or datetime.now(UTC)
+    past = [datetime.fromisoformat(entry.at) for entry in entries if not _is_future(entry, now)]
+    return max((now - max(past)).days, 0) if past else None
+
+
+def _is_future(entry: HistoryEntry, now: datetime) -> bool:
+    return datetime.fromisoformat(entry.at) > now + _CLOCKS
 
 
 @dataclass(frozen=True)
@@ -215,14 +223,14 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
     """Compare the pinned candidate's nightly runs with its baseline.
 
     Runs under other conditions, with another model or with too many lost samples are left out, with the reason. So are
-    runs of the pinned model with other settings.
+    runs of the pinned model with other settings, and runs that are dated in the future.
     """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
-    reason = ""
+    reason, now = "", datetime.now(UTC)
     for entry in entries:
         if entry.run in pinned or entry.at < since:
             continue
@@ -230,6 +238,9 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
         if entry.candidate != baseline.samples.candidate:
             if all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL):
                 left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
+            continue
+        if _is_future(entry, now):  # it would be the last night for as long
+            left_out.append((entry.run, "dated in the future: check the clock of the machine that made it"))
             continue
         latest = entry
         reason = f"made under other conditions: {_named(differing)}" if differing else _lost_too_many(entry)

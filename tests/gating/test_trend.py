@@ -159,6 +159,23 @@ def test_a_watch_that_compares_nothing_is_an_alarm() -> None:
     assert (alarm.kind, "dated in the future" in alarm.text) == ("unwatched", True)
 
 
+def test_a_run_dated_in_the_future_hides_no_later_one() -> None:
+    """It was the last night for as long, so that no snapshot, no drop and no silence was noticed any more."""
+    draw = random.Random(8)
+    rates = [0.5] * 16
+    baseline = baseline_of(draw, rates)
+    ahead = run_of(draw, rates, "ahead", 1, 40_000)
+    other = run_of(draw, rates, "other", 1, 2).model_copy(update={"model": "another"})
+    good = run_of(draw, rates, "good", 1, 1)
+    found = watch(baseline, [good, other, ahead])
+    assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("snapshot", "page")]
+    assert ("ahead", "dated in the future: check the clock of the machine that made it") in found.left_out
+    assert watch(baseline, [ahead]).unwatched
+    later = NOON + timedelta(days=30)
+    assert [alarm.kind for alarm in history_alarms([good, ahead], later)] == ["stale"]
+    assert history_alarms([ahead], later) == ()
+
+
 def test_an_outage_is_no_other_snapshot() -> None:
     baseline = baseline_of(random.Random(6), [0.9] * 16)
     none: dict[str, list[bool | None]] = {f"p{i}": [None] for i in range(16)}
