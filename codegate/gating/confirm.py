@@ -5,13 +5,13 @@ limit counts against the candidate. Fresh samples reduce the first and reveal th
 regression, so a candidate that passes costs nothing more.
 """
 
-from codegate.gating.cohorts import broken_floors
+from codegate.gating.cohorts import below_floor, broken_floors
 from codegate.gating.comparability import changed_model_warning, without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
 from codegate.gating.policy import CohortPolicy, GatePolicy
-from codegate.gating.samples import CandidateSamples
+from codegate.gating.samples import CandidateSamples, tally
 from codegate.gating.sentence import probability, round_without_crossing
 from codegate.gating.verdict import Drift, Verdict
 from codegate.wording import count_of, join_first
@@ -45,8 +45,10 @@ def confirm(
         return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
     drift = drift_between(stored, fresh)
     # Samples of other settings (a newer prompt) are not pooled; today's are those that the candidate has, too.
-    against = fresh if drift.drifted or fresh.settings != stored.settings else pooled(stored, fresh)
-    demands, warnings = _without_missed_demands(policy, own)
+    alone = drift.drifted or fresh.settings != stored.settings
+    # A problem that has become unsound here has no fresh samples, so it cannot confirm anything.
+    against = fresh if alone else pooled(*without_quarantined(stored, fresh)[:2])
+    demands, warnings = _without_missed_demands(policy, own, fresh)
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
     unconfirmed = _unconfirmed_alone(fresh, candidate, second, demands)
     confirmed = second.kind == "regressed" and unconfirmed is None
@@ -101,23 +103,24 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
     return stored.model_copy(update=both).renumbered()
 
 
-def _without_missed_demands(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
+def _without_missed_demands(policy: GatePolicy, own: Verdict, fresh: CandidateSamples) -> tuple[GatePolicy, list[str]]:
     """Return the policy without demands that the pinned model misses.
 
-    These are floors and ``must_pass`` problems. ``own`` is the verdict on the pinned model's fresh samples. The second
-    item has a warning for each kind of missed demand.
+    These are floors and ``must_pass`` problems; without a graded sample they are missed, too. ``own`` is the verdict on
+    the pinned model's ``fresh`` samples. The second item has a warning for each kind of missed demand.
     """
     warnings: list[str] = []
-    unsolved = set(own.must_pass_failed)
+    unsolved = {name for name in policy.must_pass if not tally(fresh.samples.get(name, ()))[0]}
     if unsolved:
         warnings.append(
             f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: "
             f"{join_first(sorted(unsolved))}."
         )
-    broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
+    broken = policy.critical_floors.keys() - {one.tag for one in own.cohorts if not below_floor(one)}
     if broken:
         warnings.append(
-            f"The pinned model is below the critical floor in its fresh samples too: {join_first(sorted(broken))}."
+            f"The pinned model does not reach the critical floor in its fresh samples either: "
+            f"{join_first(sorted(broken))}."
         )
     cohorts = {
         tag: CohortPolicy(floor=rule.floor, tier="supporting") if tag in broken else rule

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.gating import CandidateSamples, GatePolicy, compare, confirm
+from codegate.gating.comparability import QUARANTINED, without_problems
 from codegate.gating.confirm import drift_between, pooled
 from codegate.gating.policy import CohortPolicy
 from tests.gating.sampling import SETTINGS, side, uniform
@@ -113,6 +114,26 @@ def test_a_demand_counts_only_where_the_pinned_model_meets_it_today() -> None:
     assert verdict.kind == "inconclusive"
     assert [warning for warning in verdict.warnings if "p000" in warning and "`gate.must_pass` either" in warning]
     assert [warning for warning in verdict.warnings if "critical floor in its fresh samples" in warning]
+
+
+@pytest.mark.parametrize("excluded", [True, False])
+def test_what_the_pinned_model_could_not_do_again_confirms_nothing(excluded: bool) -> None:
+    """Since the run four problems have become unsound on this machine, or their fresh samples were lost."""
+    gone = {f"p{i:03}" for i in range(4)}
+    tags = {"tags": dict.fromkeys(gone, ("slow",))}
+    stored = side(uniform(40, 40, 10)).model_copy(update=tags)
+    candidate = side(results(40, 3, 4)).model_copy(update=tags)
+    fresh = side({name: [None if name in gone else True] * 3 for name in uniform(40, 40)}).model_copy(update=tags)
+    if excluded:
+        reasons = dict.fromkeys(gone, f"{QUARANTINED}the reference fix does not pass here")
+        fresh = without_problems(fresh, reasons)
+    for demand in ({"must_pass": ["p000"]}, {"cohorts": {"slow": {"floor": 0.9, "tier": "critical"}}}):
+        policy = GatePolicy.model_validate(demand)
+        assert compare(stored, candidate, policy).kind == "regressed"
+        verdict = confirm(stored, fresh, candidate, policy)
+        assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
+        assert verdict.problems == (36 if excluded else 40)
+        assert [warning for warning in verdict.warnings if "fresh samples" in warning and "either" in warning]
 
 
 counts = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=12)
