@@ -81,7 +81,7 @@ def command(
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:
             slug = repository_slug(named, None)
-        predictions, faults = run_predictions([journal.load() for journal in journals], named, slug)
+        predictions, faults = run_predictions(journals, named, slug)
         written[PREDICTIONS] = out / "predictions.jsonl"
         write_predictions(written[PREDICTIONS], predictions)
         if faults:

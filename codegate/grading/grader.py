@@ -49,8 +49,6 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     Raises:
         SandboxError: the sandbox or its daemon failed, so there is no grade.
     """
-    if problem.manifest.answer is not None:  # a question: predictions have only a patch, and no text
-        return grade_answer(problem, patch, contains_code=bool(patch.strip()))
     total = len(problem.tests.expected)
     if not patch.strip():
         return _failed(total, "no_patch", "the answer changes nothing")

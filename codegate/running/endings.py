@@ -37,8 +37,12 @@ def grade_question(problem: Problem, attempt: Attempt) -> Grade:
 
     A truncated or refused answer counts as empty.
     """
-    text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
-    return grade_answer(problem, text, contains_code=attempt.contains_code)
+    return grade_answer(problem, answer_text(attempt), contains_code=attempt.contains_code)
+
+
+def answer_text(attempt: Attempt) -> str:
+    """Return an answer's text, "" if truncated or refused."""
+    return "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:

@@ -18,14 +18,15 @@ from typing import Final
 from codegate.candidates import CandidateSpec, Message, redactor_for
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.grading import Grade, Sandboxes, grade
+from codegate.grading import Grade, Sandboxes, grade, grade_answer
 from codegate.running.bases import check_bases
+from codegate.running.endings import answer_text
 from codegate.running.faults import FinalFault, with_retries
 from codegate.running.journal import ANSWERS, Journal
-from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome, Run
+from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome
 from codegate.running.readiness import check_images, check_installed, prepare_environments
 from codegate.sandbox import Backend
-from codegate.solving import Attempt, AttemptSummary, prompt_version_of
+from codegate.solving import Attempt, AttemptSummary, contains_code, prompt_version_of
 from codegate.suite import Problem, Suite, load_base
 from codegate.suite.exchange import Prediction, instance_ids, predictions_for
 from codegate.wording import count_of, join_first
@@ -117,8 +118,10 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
         announce(f"not used, because the suite leaves these problems out: {join_first(unused)}")
 
 
-def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) -> tuple[tuple[Prediction, ...], int]:
-    """Return the patches of runs as predictions.
+def run_predictions(
+    journals: Sequence[Journal], suite: Suite | None, slug: str | None
+) -> tuple[tuple[Prediction, ...], int]:
+    """Return the patches and answers of runs as predictions.
 
     The second value is the number of samples that have no patch because of a fault. With ``suite``, predictions have
     the ids of the exported suite (``slug`` is the repository as ``owner/name``); without it the problems' ids.
@@ -127,7 +130,8 @@ def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) 
     labels: dict[str, str] = {}
     found: list[Prediction] = []
     faults = 0
-    for run in runs:
+    for journal in journals:
+        run = journal.load()
         outcomes = {outcome.key: outcome for outcome in run.outcomes}
         for candidate in run.manifest.candidates:
             key = candidate.key()
@@ -143,9 +147,16 @@ def run_predictions(runs: Sequence[Run], suite: Suite | None, slug: str | None) 
                         f"the run's problem {problem} is not in suite {suite.name}.", "Give the suite of the run."
                     )
                 instance = ids[problem] if ids is not None else problem
-                patch = outcome.attempt.patch or None
+                patch = outcome.attempt.patch or _text_of(journal, outcome) or None
                 found.append(Prediction(instance_id=instance, model_name_or_path=name[:500], model_patch=patch))
     return tuple(found), faults
+
+
+def _text_of(journal: Journal, outcome: Outcome) -> str:
+    """Return the answer to a question; "" for other problems."""
+    question = outcome.grade is not None and any(test.id.startswith("answer::") for test in outcome.grade.tests)
+    attempt = journal.read_attempt(*outcome.key) if question else None
+    return answer_text(attempt) if attempt is not None else ""
 
 
 def _patches_by_problem(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:
@@ -168,7 +179,7 @@ def _attempt(candidate: CandidateSpec, problem: str, sample: int, patch: str) ->
         solver="external",
         prompt_version=prompt_version_of(candidate),
         patch=patch,
-        contains_code=bool(patch.strip()),
+        contains_code=contains_code(patch),
         iterations=0,
         models=(candidate.label,),
         messages=(Message(role="assistant", text=patch),) if patch.strip() else (),
@@ -222,6 +233,8 @@ def grade_predictions(
         return redactor.clean_model(outcome)
 
     def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
+        if problem.manifest.answer is not None:  # a question: the text is its answer
+            return grade_answer(problem, patch, contains_code=contains_code(patch)), None
         if problem.environment.id in broken:
             return None, broken[problem.environment.id]
         try:

@@ -1,6 +1,7 @@
 """The suite ``answers``: whether code is in an answer is detected, reported and gated; nothing is run for it."""
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,9 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
 from codegate.operations.suites import validate
-from codegate.running import Run, gate_run
+from codegate.running import Journal, Run, gate_run, load_run
+from codegate.running.predictions import grade_predictions, run_predictions
+from codegate.sandbox import select_backend
 from codegate.solving import contains_code
 from codegate.suite import Suite, load_suite
 from tests.kit.http import Reply, Request, Server, as_json
@@ -47,7 +50,7 @@ def test_a_question_whose_answer_is_wrong_is_quarantined(suite: Suite, tmp_path:
 
 
 @pytest.fixture(scope="module")
-def run(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def folder(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three models answer: one as is right, one always with code, one never."""
 
     def reply(request: Request) -> Reply:
@@ -64,10 +67,17 @@ def run(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Run:
         CandidateSpec(provider="openai", model=model, base_url=f"{server.url}/v1", solver=solver)
         for model, solver in ((SENSIBLE, "tool_loop"), (ALWAYS_CODE, "single_shot"), (NEVER_CODE, "single_shot"))
     ]
+    out = tmp_path_factory.mktemp("answers") / "run"
     try:
-        return run_here(suite, tmp_path_factory.mktemp("answers") / "run", *specs, precheck=True)
+        run_here(suite, out, *specs, precheck=True)
     finally:
         server.close()
+    return out
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    return load_run(folder)
 
 
 @pytest.mark.bwrap
@@ -92,3 +102,21 @@ def test_cohorts_that_should_hold_no_code_are_gated(run: Run) -> None:
         "regressed",
         "pass",
     ]
+
+
+@pytest.mark.bwrap
+def test_predictions_of_questions_are_their_answers_in_words(folder: Path, suite: Suite) -> None:
+    """Any text was code: nonsense solved each question for code, and nothing one for prose."""
+    (predictions, _) = run_predictions([Journal.open(folder)], None, None)
+    backend = select_backend("bwrap", "questions")
+    try:
+        stop = threading.Event()
+        graded = grade_predictions(suite, predictions, backend, sandboxes=1, repository=None, stop=stop)
+        again = [one.grade.failure if one.grade else "" for one in graded]
+    finally:
+        backend.close()
+    run = load_run(folder)
+    made = {outcome.key: outcome.grade for outcome in run.outcomes}
+    ordered = (made[spec.key(), name, 0] for spec in run.manifest.candidates for name in run.manifest.problems)
+    assert again == [grade.failure if grade else "" for grade in ordered]
+    assert len({*again}) == 3
