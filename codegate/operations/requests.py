@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.operations.rules import STAND_IN, Project
+from codegate.operations.rules import STAND_IN, Project, check_same_tags
 from codegate.running import CONFIG_NAME, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_file, load_config, parent_config_hint, with_prices
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
@@ -173,7 +173,10 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
     The run's folder is untrusted: a candidate that sends a key to an address of its own must also be named by the user,
     or by the base commit's configuration. Prices and time limits are the project's.
     """
-    planned = Journal.open(resume).manifest.candidates
+    manifest = Journal.open(resume).manifest
+    if request.rules_from is not None:
+        check_same_tags(manifest, load_suite(project.suite))
+    planned = manifest.candidates
     named = named_candidates(request.candidates, "--candidate")
     if strange := {one.key() for one in named} - {one.key() for one in planned}:
         label = next(one.label for one in named if one.key() in strange)

@@ -19,9 +19,10 @@ from codegate.operations.pinned import PinnedBaseline, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
 from codegate.running.config import candidate_files, load_config, with_prices
 from codegate.running.outcome import RunManifest
-from codegate.running.plan import check_resumable
+from codegate.running.plan import check_resumable, tags_of
 from codegate.strict import Strict, printable
-from codegate.suite import GitError, git, images_of, load_suite, read_commit, read_yaml
+from codegate.suite import GitError, Suite, git, images_of, load_suite, read_commit, read_yaml
+from codegate.wording import join_first
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)
 """Candidates of a configuration that is read for its other keys."""
@@ -151,13 +152,27 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
 def check_same_rules(manifest: RunManifest, project: Project) -> None:
     """Raise UsageError unless the run has the project's rules.
 
-    Suite, grader, prompts and problems must be equal.
+    Suite, grader, prompts, problems and their tags must be equal.
     """
     suite = load_suite(project.suite)
     check_resumable(manifest, suite)
     if manifest.problems.keys() != {problem.id for problem in suite.active}:
         raise UsageError(
             f"run {manifest.id} is on other problems than the suite of the base commit has.",
+            "Run it with --rules-from.",
+        )
+    check_same_tags(manifest, suite)
+
+
+def check_same_tags(manifest: RunManifest, suite: Suite) -> None:
+    """Raise UsageError unless the run's problems have the suite's tags.
+
+    Floors and ``newer_than`` depend on tags, which no digest covers.
+    """
+    problems = (problem for problem in suite.active if problem.id in manifest.problems)
+    if changed := [one.id for one in problems if manifest.tags.get(one.id) != tags_of(one.manifest)]:
+        raise UsageError(
+            f"run {manifest.id} has other tags or dates than the suite of the base commit: {join_first(changed)}.",
             "Run it with --rules-from.",
         )
 

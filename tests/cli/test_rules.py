@@ -85,6 +85,18 @@ def test_a_run_on_fewer_problems_than_the_commits_is_refused(clone: Path) -> Non
     )
 
 
+def test_a_run_with_other_tags_than_the_commits_is_refused(clone: Path) -> None:
+    """Floors go by tags, which no digest covers: without that of the failing problem the run passed."""
+    run_git(clone, "checkout", "--quiet", "HEAD~1", "--", ".")
+    problem = clone / "suites/own/problems/calc-half/problem.yml"
+    problem.write_text(re.sub(r"(?m)^tags:.*$|\Z", "tags: {owner: nobody}\n", problem.read_text(), count=1))
+    assert codegate("run", "--no-gate", "--repository", ".", "--out", "gate", cwd=clone).code == 0
+    for command in (("gate", "gate"), ("run", "--resume", "gate")):
+        refused = codegate(*command, "--rules-from", "origin/rules", cwd=clone)
+        assert refused.code == 2
+        assert "has other tags or dates than the suite of the base commit: calc-half. Run it" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "rules", "words"),
     [
