@@ -11,28 +11,24 @@ from pathlib import Path
 import pytest
 
 from codegate.sandbox.docker import DockerBackend
+from tests.running import world
 
 ROOT = Path(__file__).resolve().parents[2]
-# The demo with one of its problems, each example of which runs twice in each state and not ten times.
+# The demo with one of its problems, set up as its project says; that a recipe is found is what other minings show.
 SHORT = """
-import sys
 from functools import partial
 from codegate.cli import demo
-from codegate.cli.main import run
-from codegate.mining.examples import steady
+from codegate.environments import Recipe
 from codegate.suite import git
 
-steady._TIMES = 2
-
-unpack = demo._unpack
+unpack, recipe = demo._unpack, Recipe(setup=("uv pip install pytest",), tests="python -m pytest")
 
 def shortened(repository):
     unpack(repository)
     commit = git(repository, "rev-parse", "main~67").decode().strip()
-    demo.MineRequest = partial(demo.MineRequest, only=commit)
+    demo.MineRequest = partial(demo.MineRequest, only=commit, recipe=recipe)
 
 demo._unpack = shortened
-run(sys.argv[1:])
 """
 
 
@@ -40,7 +36,7 @@ run(sys.argv[1:])
 class Demo:
     """A finished ``codegate demo``."""
 
-    code: int
+    code: int | None
     out: str
     errors: str
     folder: Path
@@ -48,10 +44,7 @@ class Demo:
 
 def codegate(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     """Run the installed command."""
-    return _ended(str(Path(sys.executable).with_name("codegate")), *words, cwd=cwd)
-
-
-def _ended(*command: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    command = (str(Path(sys.executable).with_name("codegate")), *words)
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=1500)
 
 
@@ -62,8 +55,8 @@ _DEMO = ("demo", "--out", "demo", "--sandbox", "bwrap")  # with Docker it takes 
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """The demo of one of its problems, in a fresh folder."""
     home = tmp_path_factory.mktemp("demo")
-    done = _ended(sys.executable, "-c", SHORT, *_DEMO, cwd=home)
-    return Demo(done.returncode, done.stdout, done.stderr, home / "demo")
+    done = world.codegate(*_DEMO, cwd=home, before=SHORT)
+    return Demo(done.code, done.stdout, done.stderr, home / "demo")
 
 
 @pytest.fixture(scope="session")

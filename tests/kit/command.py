@@ -5,6 +5,7 @@ process group of its own. As a script this module is the process that forks; it 
 once at what all commands would look at (``remembered``).
 """
 
+import gc
 import json
 import os
 import resource
@@ -24,7 +25,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _SLOW: Final = (
-    "anthropic", "codegate.candidates.openai", "codegate.github.entry", "codegate.languages.python.runners",
+    "codegate.candidates.openai", "codegate.github.entry", "codegate.languages.python.runners",
     "codegate.sandbox.bubblewrap", "docker", "genai_prices.data_snapshot", "jinja2", "junit_xml",
     "openai.resources.chat", "rich.console", "rich.table",
 )  # fmt: skip
@@ -60,8 +61,12 @@ class Forker:
         seconds: float = 1800,
         file_bytes: int | None = None,
         memory_bytes: int | None = None,
+        before: str = "",
     ) -> Done:
-        """Run a command with these words and nothing but this environment, and return how it ended."""
+        """Run a command with these words and nothing but this environment, and return how it ended.
+
+        ``before`` is a program that its process carries out first.
+        """
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__],
@@ -77,7 +82,7 @@ class Forker:
             order = {
                 "words": [str(word) for word in words], "cwd": str(cwd), "environment": dict(environment),
                 "streams": [str(path) for path in streams], "seconds": seconds,
-                "limits": {resource.RLIMIT_FSIZE: file_bytes, resource.RLIMIT_AS: memory_bytes},
+                "before": before, "limits": {resource.RLIMIT_FSIZE: file_bytes, resource.RLIMIT_AS: memory_bytes},
             }  # fmt: skip
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
@@ -101,12 +106,23 @@ def _serve() -> None:
         import_module("openai").OpenAI(api_key="none").close()  # it loads what sends requests
     import_module("codegate.reporting.html").__dict__["_template"]()
     import_module("codegate.reporting.markdown").markdown_template("report.md.j2")
-    # Mining runs each example in ten processes in each state, which takes most of its time.
+    # Mining runs each example in ten processes in each state and each proof three times, and hundreds of gates are
+    # simulated to say what one finds: that takes most of the time of these commands.
+    import_module("codegate.gating.power").__dict__.update(_GATES=60, _FEWEST_GATES=60)
     import_module("codegate.mining.examples.steady").__dict__["_TIMES"] = 2
+    trial, proof = (
+        import_module("codegate.mining.proving.validation").Trial,
+        import_module("codegate.mining.proving.proof"),
+    )
+    confirm, prove = trial.confirm, proof.prove
+    trial.confirm = lambda self, rounds, *more: confirm(self, 1, *more)
+    proof.__dict__["prove"] = lambda problem, base, sandboxes, rounds, *more: prove(problem, base, sandboxes, 1, *more)
     remembered = import_module("tests.kit.remembered")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault(remembered.FOUND, folder)  # not set outside of pytest
         remembered.remember()
+        gc.collect()
+        gc.freeze()  # else each fork's collections would copy what all of them share
         _carry_out()
 
 
@@ -150,6 +166,7 @@ def _become(order: dict[str, Any]) -> None:
             resource.setrlimit(int(kind), (most, most))
     code = 70
     try:
+        exec(order["before"], {})
         run(order["words"])
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1

@@ -16,7 +16,7 @@ from typing import Any
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
 from codegate.running import Gate, Progress, Run, RunOptions, RunSpec, run_suite
-from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, write_suite
+from codegate.suite import Base, Environment, EnvironmentManifest, Problem, Suite, load_suite, write_suite
 from tests.kit.command import FORKER, ROOT, Done
 from tests.kit.environment import PLAIN
 from tests.kit.http import Reply, Request, Server, as_json
@@ -55,6 +55,13 @@ def make_suite(folder: Path, environment: Environment = PLAIN) -> Suite:
         environments=[environment],
         problems=[_problem(name, commit, environment.manifest) for name in NAMES],
     )
+
+
+def only(suite: Suite, *names: str) -> Suite:
+    """Return a suite of which these bugs alone are left; its folder is written to."""
+    manifest = suite.folder / "suite.yml"
+    manifest.write_text(re.sub(r"(- calc-\w+\n)+", "".join(f"- calc-{name}\n" for name in names), manifest.read_text()))
+    return load_suite(suite.folder)
 
 
 def write_recipe(suite: Path, text: str) -> None:
@@ -201,7 +208,7 @@ class ModelServer:
 
 
 #: The command, with what tests look at but once.
-_REMEMBERING = (
+REMEMBERING = (
     "import sys, tests.kit.remembered as r; r.remember(); from codegate.cli.main import run; run(sys.argv[1:])"
 )
 
@@ -210,7 +217,7 @@ def start(
     *arguments: object, cwd: Path, environment: Mapping[str, str] | None = None, remembering: bool = False
 ) -> "subprocess.Popen[str]":
     """Start the command in a session of its own; ``remembering`` what other runs of the tests found."""
-    program = ["-c", _REMEMBERING] if remembering else ["-m", "codegate"]
+    program = ["-c", REMEMBERING] if remembering else ["-m", "codegate"]
     return subprocess.Popen(
         [sys.executable, *program, *(str(argument) for argument in arguments)],
         cwd=cwd,
@@ -224,10 +231,14 @@ def start(
 
 
 def codegate(
-    *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
+    *arguments: object,
+    cwd: Path,
+    file_bytes: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    before: str = "",
 ) -> Done:
-    """Run the command to its end; no way for a user to go wrong gives a traceback."""
-    done = FORKER.run(*arguments, cwd=cwd, environment=_environment(environment), file_bytes=file_bytes)
+    """Run the command to its end, after the program ``before``; no way for a user to go wrong gives a traceback."""
+    done = FORKER.run(*arguments, cwd=cwd, environment=_environment(environment), file_bytes=file_bytes, before=before)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
