@@ -7,10 +7,10 @@ import pytest
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite
 from tests.kit.command import Done
-from tests.running.conftest import own_suite, running_server, server, suite
+from tests.running.conftest import one_look, own_suite, running_server, server, suite
 from tests.running.world import codegate
 
-__all__ = ["own_suite", "running_server", "server", "suite"]
+__all__ = ["one_look", "own_suite", "running_server", "server", "suite"]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codegate.gating.baseline import Lock
+from codegate.operations.affected import affected
 from tests.kit.repository import HistoryBuilder, run_git
 from tests.running.world import codegate
 
@@ -20,12 +21,9 @@ def config(**more: object) -> str:
     return json.dumps({"suite": "evals/ours", "baseline": "ci/gate.lock", "candidates": [MODEL], **more})
 
 
-def named(base: str, head: str, *more: str, cwd: Path) -> dict[str, str]:
+def named(base: str, head: str, config: str = "codegate.yml", *, cwd: Path) -> dict[str, str]:
     """Return the changed files that matter, and what each is."""
-    done = codegate("affected", base, head, *more, "--json", cwd=cwd)
-    assert done.code == 0, done.stderr
-    assert done.document["gate"] is bool(done.document["files"])
-    return {entry["path"]: entry["reason"] for entry in done.document["files"]}
+    return dict(affected(cwd, base, head, config, ()).files)
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ def test_all_that_the_configuration_names_matters_and_nothing_else(history: Hist
     history.branch("change")
     everything = [path for path in history.git("ls-files", "-z").split("\0") if path]
     history.commit("all", {path: (history.folder / path).read_text() + " " for path in everything})
-    assert named("main", "change", "--config", "gate/codegate.yml", cwd=history.folder) == {
+    assert named("main", "change", "gate/codegate.yml", cwd=history.folder) == {
         "answers.jsonl": "a candidate's recorded answers",
         "ci/gate.lock": "the lock of the baseline",
         "ci/old/pinned.json": "the baseline",
@@ -61,6 +59,9 @@ def test_all_that_the_configuration_names_matters_and_nothing_else(history: Hist
     done = codegate("affected", "main", "change", "--also", "src", cwd=history.folder / "evals")
     assert (done.code, done.stdout) == (0, "gate=true\n")
     assert "src/a.py changed: named by --also\n" in done.stderr
+    document = codegate("affected", "main", "change", "--json", cwd=history.folder).document
+    assert (document["schema"], document["gate"]) == ("codegate.affected/1", True)
+    assert {"path": "codegate.yml", "reason": "the configuration"} in document["files"]
 
 
 def test_a_pull_request_cannot_un_name_what_the_base_names(history: HistoryBuilder) -> None:
@@ -116,22 +117,24 @@ def test_a_harness_in_a_linked_folder_makes_every_change_matter(
     assert all("symbolic link" in reason for reason in found.values())
 
 
-@pytest.mark.parametrize("target", ["/etc/hosts", "src/../real", "../../outside", "missing/../../real"])
-def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: HistoryBuilder, target: str) -> None:
+def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: HistoryBuilder) -> None:
+    targets = ["/etc/hosts", "src/../real", "../../outside", "missing/../../real"]
     (history.folder / "docs").mkdir()
-    (history.folder / "docs/fixture").symlink_to(target)
+    for number, target in enumerate(targets):
+        (history.folder / f"docs/{number}").symlink_to(target)
     claude = {**CLAUDE, "version": "2.1.330", "harness": "."}
     history.commit("agents", {"codegate.yml": config(candidates=[claude]), "CLAUDE.md": "", "real/style.md": "Short."})
     history.branch("change")
     history.commit("source", {"src/a.py": "x = 2\n"})
     assert named("main", "change", cwd=history.folder) == {}
-    (history.folder / "CLAUDE.md").unlink()
-    (history.folder / "CLAUDE.md").symlink_to(target)
-    history.commit("its instructions", {"src/a.py": "x = 3\n"})
-    reason = "the gate reads over the symbolic link CLAUDE.md"
-    assert named("main", "change", cwd=history.folder) == {
-        "CLAUDE.md": "a file of a candidate's harness", "src/a.py": reason
-    }  # fmt: skip
+    for target in targets:
+        (history.folder / "CLAUDE.md").unlink()
+        (history.folder / "CLAUDE.md").symlink_to(target)
+        history.commit("its instructions", {"src/a.py": f"x = {target!r}\n"})
+        assert named("main", "change", cwd=history.folder) == {
+            "CLAUDE.md": "a file of a candidate's harness",
+            "src/a.py": "the gate reads over the symbolic link CLAUDE.md",
+        }, target
 
 
 def test_with_too_many_paths_through_links_every_change_matters(history: HistoryBuilder) -> None:
@@ -167,14 +170,13 @@ def test_the_work_tree_is_not_looked_at(history: HistoryBuilder) -> None:
     assert named("HEAD", "HEAD", cwd=history.folder / "src") == {}
 
 
-@pytest.mark.parametrize("broken", ["candidates: [nobody]", "a: &a [*a]", "- " * 200, "x" * 2_000_000, "\udcff"])
-def test_where_a_configuration_cannot_be_read_every_change_matters(history: HistoryBuilder, broken: str) -> None:
-    history.commit("broken", {"codegate.yml": broken.encode("utf-8", "surrogateescape")})
-    history.branch("change")
-    history.commit("source", {"src/a.py": "x = 2\n"})
-    [(path, reason)] = named("main", "change", cwd=history.folder).items()
-    assert path == "src/a.py"
-    assert reason.startswith("what the gate reads is not known at ")
+def test_where_a_configuration_cannot_be_read_every_change_matters(history: HistoryBuilder) -> None:
+    for number, broken in enumerate(["candidates: [nobody]", "a: &a [*a]", "- " * 200, "x" * 2_000_000, "\udcff"]):
+        base = history.commit("broken", {"codegate.yml": broken.encode("utf-8", "surrogateescape")})
+        history.commit("source", {"src/a.py": f"x = {number}\n"})
+        [(path, reason)] = named(base, "HEAD", cwd=history.folder).items()
+        assert path == "src/a.py"
+        assert reason.startswith("what the gate reads is not known at "), broken[:20]
 
 
 def test_without_a_configuration_the_first_one_matters(history: HistoryBuilder) -> None:

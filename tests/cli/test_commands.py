@@ -285,15 +285,14 @@ def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None
 
 
 @pytest.mark.bwrap
-def test_validate_proves_what_holds_and_quarantines_the_rest(own_suite: Suite, tmp_path: Path) -> None:
+def test_validate_quarantines_what_does_not_hold(own_suite: Suite, tmp_path: Path) -> None:
     validate = ("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json")
     fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"
     fix.write_text("def half(n):\n    return None\n")
     manifest = own_suite.folder / "suite.yml"
-    manifest.write_text(manifest.read_text().replace("- calc-double\n", ""))
+    manifest.write_text(re.sub("- calc-(double|square)\n", "", manifest.read_text()))
     done = codegate(*validate, cwd=tmp_path)
-    assert (done.code, done.document["quarantined"]) == (3, ["calc-half"])
-    assert done.document["proven"] == ["calc-square"]
+    assert (done.code, done.document["quarantined"], done.document["proven"]) == (3, ["calc-half"], [])
     assert re.search("calc-half: quarantined: oracle_fails: .*tests/test_half.py::", done.stderr)
 
 
@@ -414,10 +413,8 @@ def test_a_bug_is_not_a_regression(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        (("gate", "run"), 3),
         (("gate", "run", "--json"), 3),
-        (("report", "run", "--out", "r", "--json"), 0),
-        (("grade", "--help"), 4),
+        (("gate", "run"), 3),
         (("--version",), 4),
     ],
 )

@@ -10,8 +10,7 @@ import pytest
 
 from codegate.suite import Suite
 from tests.cli.run_folders import write_run
-from tests.kit.remembered import FOUND
-from tests.running.world import ModelServer, codegate
+from tests.running.world import ModelServer, Said, answer, codegate
 
 SHELLS = {"bash": "complete -p codegate", "zsh": "whence -w _codegate_completion", "fish": "complete -c codegate"}
 
@@ -22,7 +21,8 @@ def test_quiet_prints_results_and_errors_and_verbose_a_log(suite: Suite, server:
     quiet = codegate("-q", *run, "--out", "quiet", cwd=tmp_path)
     assert (quiet.code, quiet.stderr) == (0, "")
     assert "Correctness: pass@1" in quiet.stdout
-    own = {"OPENAI_API_KEY": "sk-key-of-some-length", FOUND: str(tmp_path)}  # it grades anew
+    server.script = lambda name, turn, request: Said(answer(name).replace("n * 2", "n + n"))  # which is graded anew
+    own = {"OPENAI_API_KEY": "sk-key-of-some-length"}
     loud = codegate(*run, "-v", "--out", "loud", cwd=tmp_path, environment=own)
     for words in ("suite.git: git cat-file in .*: exit 0, ", "sandbox.session: .*: exit ", "running.calls: model call"):
         assert re.search(rf"^[\d:]+ {words}", loud.stderr, re.MULTILINE), loud.stderr

@@ -43,7 +43,7 @@ def test_answers_made_elsewhere_are_a_run_like_any_other(
 ) -> None:
     monkeypatch.delenv("CI", raising=False)  # in CI no run in the checkout is used again
     tests_too = patch("double") + "--- /dev/null\n+++ b/tests/test_mine.py\n@@ -0,0 +1 @@\n+assert False\n"
-    rows = [row("half", patch("half")), row("double", tests_too), row("half", patch("half", "n >> 1")),
+    rows = [row("half", patch("half")), row("double", tests_too), row("half", patch("half")),
             row("double", None), row("square", patch("square")), row("square", patch("square", "n ** 4"))]  # fmt: skip
     write(tmp_path / "answers.jsonl", rows)
     (tmp_path / "codegate.yml").write_text(
@@ -80,12 +80,9 @@ def test_answers_made_elsewhere_are_a_run_like_any_other(
     written = codegate("report", "ours", *out, cwd=tmp_path)
     assert (written.code, written.document["reports"]) == (0, {"predictions": "again/predictions.jsonl"})
     assert [path.name for path in (tmp_path / "again").iterdir()] == ["predictions.jsonl"]
-    again = codegate(
-        "run", suite.folder, "--sandbox", "bwrap", "--no-gate", "--out", "b", "--predictions",
-        "again/predictions.jsonl", cwd=tmp_path,
-    )  # fmt: skip
-    assert again.code == 0, again.stderr
-    assert results(tmp_path / "b") == results(tmp_path / "ours")
+    again = [json.loads(line) for line in (tmp_path / "again" / "predictions.jsonl").read_text().splitlines()]
+    kept = [(sample, problem, line["attempt"]["patch"]) for (problem, sample), line in by_key.items()]
+    assert [(entry["instance_id"], entry["model_patch"] or "") for entry in again] == [one[1:] for one in sorted(kept)]
 
 
 def test_a_line_that_is_there_twice_is_no_failure_of_the_other_problems(suite: Suite, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import yaml
 from tests.kit.command import ROOT
 from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.repository import commit_all, run_git
-from tests.running.world import codegate, make_suite
+from tests.running.world import REMEMBERING, codegate, make_suite
 
 pytestmark = pytest.mark.bwrap
 
@@ -125,13 +125,18 @@ def test_the_page_gates_a_merge_request_and_posts_a_note(clone: Path) -> None:
         return as_json({"id": 1}, 201)
 
     server = Server(gitlab)
+    program = clone.parent / "bin" / "codegate"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\n{REMEMBERING}\n")
+    program.chmod(0o755)
     given = {
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "rules",
         "CI_API_V4_URL": f"{server.url}/api/v4",
         "CI_PROJECT_ID": "9",
         "CI_MERGE_REQUEST_IID": "7",
         "CODEGATE_GITLAB_TOKEN": "glpat-canary",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
     }
     script = "\n".join(job["script"])
 
