@@ -1,10 +1,10 @@
 """Runs of agents: their calls are bounded by the run's budget, and a run that was killed pays for none twice."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -20,7 +20,7 @@ from codegate.running import faults
 from codegate.running.calls import CallLimitReached
 from codegate.suite import Suite
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, Use
-from tests.running.world import NAMES, knowing, lines, results, run_here, start
+from tests.running.world import NAMES, knowing, lines, only, results, run_here, start, wait_until
 
 pytestmark = pytest.mark.bwrap
 MODEL = "scripted-2026-01-01"
@@ -42,16 +42,16 @@ def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
 
 
 def test_what_an_agent_sent_is_recorded_once_and_without_keys(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "canary-Zq7Lw2Xv9Rt4Bn8Kp1"
     monkeypatch.setenv("OTHER_TOKEN", secret)
     said = f'{{"role": "system", "content": bytes({list(secret.encode())}).decode() + "\\nBe brief."}}'
     with ScriptedModel(play) as model:
         candidate = spec(model, command=["{python}", "-c", AGENT.replace('[{"role"', f'[{said}, {{"role"', 1)])
-        run = run_here(suite, tmp_path / "run", candidate)
+        run = run_here(only(own_suite, "double", "half"), tmp_path / "run", candidate)
     prompt = run.agents[candidate.key()]
-    assert prompt.attempts == len(NAMES)
+    assert prompt.attempts == 2
     assert prompt.parts["system prompt"] == ("[redacted]", "Be brief.")
     assert prompt.parts.keys() == {"system prompt", "tool bash"}
     assert all(secret not in path.read_text() for path in (tmp_path / "run").glob("[at]*/**/*.json"))
@@ -63,15 +63,15 @@ def test_agents_solve_the_suite_and_together_never_exceed_a_budget(suite: Suite,
     prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))
     with ScriptedModel(play) as model:
         candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
-        with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):  # noqa: PT012 - what came instead is told
-            run = run_here(suite, tmp_path / "run", candidate, samples=2, budget_usd=Decimal("0.20"), models=8, jobs=4)
+        with pytest.raises(CallLimitReached, match=r"budget of \$0\.10"):  # noqa: PT012 - what came instead is told
+            run = run_here(suite, tmp_path / "run", candidate, budget_usd=Decimal("0.10"), models=8, jobs=4)
             pytest.fail(f"{model.answered} calls: {[outcome.fault or outcome.attempt for outcome in run.outcomes]}")
         paid = model.answered
-        assert paid * Decimal("0.01") <= Decimal("0.20")
-        run = run_here(suite, tmp_path / "run", candidate, samples=2, budget_usd=Decimal(5), models=8, jobs=4)
-    assert results(tmp_path / "run") == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
+        assert paid * Decimal("0.01") <= Decimal("0.10")
+        run = run_here(suite, tmp_path / "run", candidate, budget_usd=Decimal(5), models=8, jobs=4)
+    assert results(tmp_path / "run") == {(f"calc-{name}", 0): True for name in NAMES}
     assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
-    assert model.answered == 4 * 6, "what an attempt had paid for before the budget ended it was not paid again"
+    assert model.answered == 4 * 3, "what an attempt had paid for before the budget ended it was not paid again"
     assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
 
 
@@ -104,7 +104,10 @@ def test_an_attempt_whose_dollars_are_used_up_is_resumed_without_a_sandbox(
 
 @pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.full)])
 @pytest.mark.timeout(1200)
-def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Path, kills: int) -> None:
+def test_a_run_that_is_killed_pays_for_no_call_twice(own_suite: Suite, tmp_path: Path, kills: int) -> None:
+    names = NAMES if kills > 1 else NAMES[:1]
+    suite, calls = only(own_suite, *names), 4 * len(names)
+
     def slowly(turn: Turn) -> Say | Run | Use:
         time.sleep(0.05)
         return play(turn)
@@ -120,23 +123,22 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
             config.write_text(json.dumps({"candidates": [candidate], "samples": 1}))
             while True:
                 process = _start(suite, out, config, remembering=kills == 1)
-                timer = threading.Timer(0.8 + (killed * 37 % 100) / 40, _kill, [process])
                 if killed < kills:
-                    timer.start()
+                    call = len(model.requests) + 1 + (killed * 37 + 2) % calls
+                    _kill_in(process, model, call, pause=killed * 13 % 10 / 20)
                 process.communicate()
                 code = process.returncode
-                timer.cancel()
                 if code == 0:
                     break
                 assert code == -signal.SIGKILL
                 killed += 1
-            assert results(out) == {(f"calc-{name}", 0): True for name in NAMES}
+            assert results(out) == {(f"calc-{name}", 0): True for name in names}
             bodies = [json.dumps(request.body, sort_keys=True) for request in model.requests[mark:]]
             # A call that was under way when its run was killed may have been answered.
-            under_way = len(bodies) - 12
-            assert 0 <= under_way <= 4 * killed
+            under_way = len(bodies) - calls
+            assert 0 <= under_way <= len(names) * killed
             assert max(bodies.count(body) for body in bodies) <= 1 + killed
-    assert len(lines(out)) == 3
+    assert len(lines(out)) == len(names)
 
 
 def _start(suite: Suite, out: Path, config: Path, *, remembering: bool) -> "subprocess.Popen[str]":
@@ -145,5 +147,9 @@ def _start(suite: Suite, out: Path, config: Path, *, remembering: bool) -> "subp
     return start("run", suite.folder, *options, cwd=out.parent, remembering=remembering)
 
 
-def _kill(process: "subprocess.Popen[str]") -> None:
-    os.killpg(process.pid, signal.SIGKILL)
+def _kill_in(process: "subprocess.Popen[str]", model: ScriptedModel, call: int, pause: float) -> None:
+    """Kill ``process`` in the call of this number or a pause after it; it may be over before."""
+    wait_until(lambda: len(model.requests) >= call or process.poll() is not None, 120)
+    time.sleep(pause)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

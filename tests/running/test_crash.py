@@ -111,7 +111,7 @@ def kill_at_some_moment(
     limit = time.monotonic() + (chance.uniform(0, whole) if kind == "any" else 60)
     before = {"call": len(asked), "attempt": len(attempts(out)), "outcome": len(whole_lines(out))}
     while time.monotonic() < limit and child.poll() is None:
-        time.sleep(0.002)
+        time.sleep(0.01)
         now = {"call": len(asked), "attempt": len(attempts(out)), "outcome": len(whole_lines(out))}
         if kind != "any" and now[kind] > before[kind]:
             break

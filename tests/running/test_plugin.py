@@ -14,6 +14,7 @@ from codegate.plugins import load_plugin
 from codegate.suite import Suite, load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.shell_world import ADD, FIX, MORE, RUN, TEST
+from tests.running.world import REMEMBERING
 
 pytestmark = pytest.mark.sandbox  # a package is installed
 
@@ -35,7 +36,7 @@ def history(tmp_path: Path) -> HistoryBuilder:
 
 def codegate(installed: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{Path(__file__).parents[2]}", **variables}
-    command = [sys.executable, "-m", "codegate", *arguments]
+    command = [sys.executable, "-c", REMEMBERING, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
 
 

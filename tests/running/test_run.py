@@ -18,7 +18,7 @@ from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.grading import Grade, OwnTests, Regressions, Sandboxes, grade, run_full_test_suite
 from codegate.reporting import build_view, render_console
-from codegate.running import Progress, Run, run_exit_code, session
+from codegate.running import Progress, Run, readiness, run_exit_code, session
 from codegate.running.calls import CallLimitReached, TimeLimit
 from codegate.sandbox import NotInstalled, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -26,7 +26,6 @@ from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
 from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_suite, update_problem
-from tests.kit.remembered import FOUND
 from tests.running.world import (
     NAMES,
     Execute,
@@ -34,6 +33,7 @@ from tests.running.world import (
     Said,
     answer,
     lines,
+    only,
     results,
     run_here,
     serving,
@@ -224,7 +224,7 @@ def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
 def test_a_slow_answer_is_no_silence(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(FOUND, str(tmp_path))  # it looks anew whether the problems are sound
+    monkeypatch.setattr(readiness, "_check", lambda *_, **__: None)
     shown = threading.Event()
     doing: list[str] = []
 
@@ -333,7 +333,7 @@ def test_answers_that_break_a_test_elsewhere_are_found_where_this_is_wanted(
 ) -> None:
     breaking = "calc/half.py\n<<<<<<< SEARCH\n    return n // 3\n=======\n    return 1\n>>>>>>> REPLACE\n"
     server.script = lambda name, turn, request: Said(
-        {"double": answer(name) + breaking, "half": answer(name), "square": "No idea."}[name]
+        "No idea." if name == "square" else answer(name) + ("" if turn else breaking)
     )
     proved: list[str] = []
 
@@ -342,13 +342,14 @@ def test_answers_that_break_a_test_elsewhere_are_found_where_this_is_wanted(
         return run_full_test_suite(problem, base, sandboxes)
 
     monkeypatch.setattr("codegate.running.attempt.run_full_test_suite", counted)
-    run = run_here(own_suite, tmp_path / "r", server.spec(), samples=2, full_test_suite=True)
+    suite = only(own_suite, "double", "square")
+    run = run_here(suite, tmp_path / "r", server.spec(), samples=2, full_test_suite=True)
     assert {(one.problem, one.grade and one.grade.resolved, one.regressions) for one in run.outcomes} == {
         ("calc-double", True, Regressions(compared=1, failing=1, first=("tests/test_public.py::test_zero",))),
-        ("calc-half", True, Regressions(compared=1, failing=0)),
+        ("calc-double", True, Regressions(compared=1, failing=0)),
         ("calc-square", False, None),
     }
-    assert sorted(proved) == ["calc-double", "calc-half"], "once for both samples"
+    assert proved == ["calc-double"], "once for both samples"
 
 
 def test_a_fault_of_the_full_test_suite_is_remembered(
@@ -413,32 +414,32 @@ def test_the_wait_for_a_sandbox_is_in_no_attempts_time(execute: Execute, monkeyp
 def test_the_tool_loop_runs_the_public_tests_in_a_real_sandbox(
     own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
-    told: dict[str, str] = {}
+    told: list[str] = []
     service = Service(expects=(Expectation(method="GET", path="/", at_most=0),))
-    for problem in own_suite.problems:
-        manifest = problem.manifest.model_copy(update={"service": service})
-        tests = problem.tests.model_copy(update={"PASS_TO_PASS": service.tests})
-        suite = update_problem(own_suite, replace(problem, manifest=manifest, tests=tests))
+    (problem,) = only(own_suite, "half").problems
+    manifest = problem.manifest.model_copy(update={"service": service})
+    tests = problem.tests.model_copy(update={"PASS_TO_PASS": service.tests})
+    suite = update_problem(only(own_suite, "half"), replace(problem, manifest=manifest, tests=tests))
 
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
         if turn == 0:
             return Said(tool_calls=[use("run_tests")])
         if turn == 1:
-            told[name] = request["messages"][-1]["content"]
-            right = answer(name).split("=======\n")[1].split("\n>>>")[0]
-            return Said(tool_calls=[use("write_file", path=f"calc/{name}.py", content=f"def {name}(n):\n{right}\n")])
+            told.append(request["messages"][-1]["content"])
+            return Said(tool_calls=[use("write_file", path=f"calc/{name}.py", content=source(name, fixed=True))])
         return Said("Done.")
 
     server.script = script
     with pytest.raises(CallLimitReached):
         run_here(suite, tmp_path / "r", server.spec(solver="tool_loop"), max_model_calls=2, models=1)
     run = run_here(suite, tmp_path / "r")
-    assert len(server.asked) == 3 * 3, "a turn that is paid for is not paid again"
-    assert all(o.grade and o.grade.resolved for o in run.outcomes)
-    assert {o.attempt.iterations for o in run.outcomes if o.attempt} == {3}
-    assert set(told) == set(NAMES)
-    assert all(text.startswith("1 passed\n") for text in told.values()), "what is expected of calls is not shown"
-    assert {o.grade.tests_total for o in run.outcomes if o.grade} == {2}
+    assert len(server.asked) == 3, "a turn that is paid for is not paid again"
+    (outcome,) = run.outcomes
+    assert outcome.grade is not None
+    assert (outcome.grade.resolved, outcome.grade.tests_total) == (True, 2)
+    assert outcome.attempt is not None
+    assert outcome.attempt.iterations == 3
+    assert [text.startswith("1 passed\n") for text in told] == [True], "what is expected of calls is not shown"
 
 
 def use(name: str, **arguments: Any) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def test_a_run_sends_at_its_end_and_no_answer_of_the_collector_changes_how_it_en
         collector.close()
     collector.status = status or 200
     environment = collector.environment | {"OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
-    asked = ("run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--no-gate", "--out", "r")
+    asked = ("run", suite.folder, "--candidate", "empty", "--sandbox", "bwrap", "--no-precheck", "--out", "r")
     done = codegate(*asked, cwd=tmp_path, environment=environment)
     assert (done.code, words in done.stdout) == (0, True), done
     assert SECRET not in done.stdout + done.stderr
