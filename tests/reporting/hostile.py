@@ -48,3 +48,10 @@ PAYLOADS = {
     "rich markup": "[bold red]x[/] [link=https://evil.example]y[/link] :boom:",
     "format": "%s %d {0} {x!r} ${HOME}",
 }
+
+_NAMES = list(PAYLOADS)
+HOSTILE = {
+    ", ".join(some): "".join(PAYLOADS[name] for name in some)
+    for some in (_NAMES[n : n + 3] for n in range(0, len(_NAMES), 3))
+}
+"""The same, three in each text: whole reports are made of these."""

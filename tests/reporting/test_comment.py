@@ -13,7 +13,7 @@ from codegate.gating import worst_first
 from codegate.reporting import ReportView
 from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice
 from tests.reporting.example import example_view
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 from tests.reporting.test_markdown import SPAN, structure
 
 NOTICE = {f"{kind}_{end}" for kind in ("blockquote", "paragraph", "strong") for end in ("open", "close")} | {"inline"}
@@ -104,7 +104,7 @@ def test_the_power_of_a_comparison_is_shown_where_it_is_known() -> None:
     assert "found in four of five runs" not in render_comment(view()), "one baseline sample does not show its noise"
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 def test_nothing_in_it_is_markup_or_a_mention(payload: str) -> None:
     text = render_comment(view(f"x{payload}", 3))
     assert structure(text) == structure(render_comment(view("x", 3)))

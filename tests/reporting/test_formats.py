@@ -21,9 +21,9 @@ from codegate.reporting import (
 )
 from codegate.reporting.csv_report import COLUMNS
 from tests.reporting.example import altered, example, example_view, run_of
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 
-payloads = pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+payloads = pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 
 
 # JSON
@@ -151,8 +151,8 @@ def test_console_shows_markup_as_it_is() -> None:
 
 
 def test_console_lists_are_bounded() -> None:
-    text = render_console(example_view(n=300), width=100)
-    assert "+110 more" in text
+    text = render_console(example_view(n=120), width=100)
+    assert "+40 more" in text
 
 
 def test_a_console_table_of_many_candidates_is_printed_in_parts() -> None:

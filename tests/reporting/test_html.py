@@ -16,7 +16,7 @@ from codegate.reporting.build import build_view
 from codegate.reporting.html import interval_plot, row_tags
 from codegate.reporting.page import diff_lines
 from tests.reporting.example import example, example_view
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE, PAYLOADS
 
 VOID = {"meta", "input", "br", "img", "link"}
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -79,7 +79,7 @@ def benign_shape() -> list[tuple[str, tuple[str, ...]]]:
     return shape(Page(render_html(example_view("x", n=3))))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 def test_data_never_becomes_markup(payload: str) -> None:
     page = Page(render_html(example_view(f"x{payload}", n=3)))
     assert shape(page) == benign_shape()
@@ -181,7 +181,9 @@ def browse(page: Path, place: str = "", width: int = 1280) -> subprocess.Complet
 
 @pytest.mark.sandbox
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("plain", [6_000_000, 0], ids=["plain", "packed"])
+@pytest.mark.parametrize(
+    "plain", [pytest.param(6_000_000, id="plain", marks=pytest.mark.full), pytest.param(0, id="packed")]
+)
 def test_a_browser_runs_our_script_and_nothing_else(
     plain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_nothing_is_cropped_on_a_narrow_screen(page: str, tmp_path: Path) -> Non
     assert measured(PAGES[page](tmp_path), CROPPED, tmp_path, 500) == []
 
 
+@pytest.mark.full
 def test_printed_tables_keep_their_headers(tmp_path: Path) -> None:
     text = render_html(example_view(n=4)).replace("@media print", "@media screen")
     heads = "answer(Array.from(document.querySelectorAll('#matrix ~ .scroll thead th'), (one) => one.innerText))"

@@ -13,7 +13,7 @@ from codegate.reporting import render_json
 from codegate.reporting.comment import COMMENT_LIMIT, render_comment
 from codegate.reporting.json_report import MAX_RESULT_BYTES, read_result
 from tests.reporting.example import example_view
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def refused(changed: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", *PAYLOADS.values()], ids=["plain", *PAYLOADS])
+@pytest.mark.parametrize("text", ["", *HOSTILE.values()], ids=["plain", *HOSTILE])
 def test_a_report_is_read_as_it_was_written(text: str) -> None:
     view = example_view(text, n=3)
     assert read_result(render_json(view).encode()) == view

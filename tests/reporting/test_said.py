@@ -36,7 +36,7 @@ from codegate.running import Config, Journal, Run
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from tests.reporting.example import altered, example, example_view, pinned_samples, run_of, samples_of
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 
 PEOPLE: dict[str, Callable[[ReportView], str]] = {
     "console": lambda view: render_console(view, width=400),
@@ -195,7 +195,7 @@ def test_every_format_says_whether_the_sandbox_was_verified_and_what_it_does_not
 # Files for machines
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 def test_measures_in_csv_hold_no_formula_and_no_broken_row(payload: str) -> None:
     rows = list(csv.reader(io.StringIO(render_measures_csv(example_view(payload, n=4)), newline="")))
     for row in rows:

@@ -19,7 +19,7 @@ from codegate.reporting import (
 )
 from codegate.running import Run
 from tests.reporting.example import outcome, run_of
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 from tests.reporting.test_plain import inert
 from tests.reporting.test_view import strings
 
@@ -151,7 +151,7 @@ def test_every_format_shows_the_sweep() -> None:
         assert f">{title}</h2>" in page
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 def test_every_text_of_a_sweep_is_plain(payload: str) -> None:
     prompts = [spec().model_copy(update={"model": f"{i}{payload}", "provider": "replay"}) for i in range(2)]
     named = [spec(i).model_copy(update={"base_url": f"{payload}{j}"}) for i in range(2) for j in range(2)]

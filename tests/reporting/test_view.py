@@ -23,7 +23,7 @@ from codegate.reporting.cells import links
 from codegate.running import ProblemRecord
 from codegate.solving.attempt import AgentRecord
 from tests.reporting.example import altered, example, example_view, run_of
-from tests.reporting.hostile import PAYLOADS
+from tests.reporting.hostile import HOSTILE
 from tests.reporting.test_plain import inert
 from tests.reporting.test_said import plainly
 
@@ -38,7 +38,7 @@ def strings(value: Any) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("payload", HOSTILE.values(), ids=HOSTILE)
 def test_every_text_of_the_view_is_plain(payload: str) -> None:
     view = example_view(payload, n=3)
     texts = strings(dataclasses.asdict(dataclasses.replace(view, verdicts=())))
