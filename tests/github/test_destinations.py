@@ -75,11 +75,9 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 
 def kinds() -> Iterator[Any]:
-    """Yield a candidate for every provider, in each of codegate's own solvers, and one for every agent."""
+    """Yield a candidate for every provider, and one for every agent."""
     for provider in provider_names():
-        plain = {"provider": provider, "model": model_provider(provider).example}
-        for solver in ("single_shot", "tool_loop"):
-            yield pytest.param({**plain, "solver": solver}, id=f"{provider}-{solver}")
+        yield pytest.param({"provider": provider, "model": model_provider(provider).example}, id=provider)
     for name, agent in AGENTS.items():
         own = {"command": ["solve", "{address}"]} if name == OWN_COMMAND else {"version": agent.tried}
         provider = next(one for one in provider_names() if {*agent.protocols} & {*model_provider(one).protocols})

@@ -1,8 +1,6 @@
 """The action's entry point, in this process, with real sandboxes: whatever happens is said, and only that."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from tests.kit.model_server import Reply, WireServer, as_json, chat_answer
 from tests.kit.repository import commit_all
 from tests.kit.runs import pinned, write_pinned
 from tests.running.sharded import plan, write, write_shards
+from tests.running.world import codegate
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"
 
@@ -338,7 +337,6 @@ def pinned_by_hand(workspace: Path, spec: CandidateSpec) -> Baseline:
 
 
 def pin_reference(workspace: Path, run: str) -> None:
-    """Pin a run with the installed command, as the README says."""
-    command = [sys.executable, "-m", "codegate", "baseline", "pin", run, "--candidate", "reference"]
-    command += ["--min-samples", "1"]  # the reference is always right
-    subprocess.run(command, cwd=workspace, check=True, capture_output=True)
+    """Pin a run with the command, as the README says; the reference is always right."""
+    pin = ("baseline", "pin", run, "--candidate", "reference", "--min-samples", "1")
+    assert codegate(*pin, cwd=workspace).code == 0

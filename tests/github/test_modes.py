@@ -48,6 +48,8 @@ BEDROCK = "{provider: bedrock, model: global.anthropic.claude-sonnet-4-5-2025092
 STEP = """
 from codegate.cli.main import run
 from tests.github.conftest import use_quick_sandboxes
+from tests.kit.remembered import remember
+remember()
 use_quick_sandboxes()
 run(["action"])
 """

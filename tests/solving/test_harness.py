@@ -315,15 +315,15 @@ def test_without_a_harness_nothing_of_the_base_is_there(agent: str, bwrap_backen
     assert (sent(model, "base"), done.patch, done.dropped) == (set(), "", ())
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
     ("agent", "shown"),
     [
         ("claude-code", {"claude", "imported", "shared-offered"}),
-        pytest.param(
+        (
             "copilot",
             {"claude", "imported", "copilot", "applied", "octo-offered", "peer-offered", "shared-offered", "tool"},
-            marks=pytest.mark.full,
         ),
     ],
 )
