@@ -58,8 +58,17 @@ def test_raises(): raise KeyError("x")
 
 def test_skips(): pytest.skip()
 
+@pytest.mark.skip
+def test_is_marked(): pass
+
 @pytest.mark.xfail
 def test_xfails(): assert 0
+
+@pytest.mark.xfail
+def test_xpasses(): pass
+
+@pytest.mark.xfail(strict=True)
+def test_strictly_xpasses(): pass
 
 @pytest.mark.parametrize("value", ["a b", "ü", "[x]", "two\\nlines", "::", "/", "", "y" * 3000])
 def test_values(value): pass
@@ -77,6 +86,19 @@ class Case(unittest.TestCase):
         for number in range(3):
             with self.subTest(number=number):
                 self.assertNotEqual(number, 1)
+
+    def test_good_parts(self):
+        with self.subTest(number=1):
+            self.assertEqual(1, 1)
+
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+
+    @unittest.expectedFailure
+    def test_expected(self): assert 0
+
+    @unittest.skip("x")
+    def test_left(self): pass
 
 @pytest.fixture
 def bad(): raise OSError(13, "no")
@@ -103,13 +125,14 @@ def test_every_pytest_reports_the_same(rooms: dict[str, Room], room: str) -> Non
     values = [name for name in found if name.startswith("test_values[")]
     assert len(values) == 8
     assert {found.pop(name) for name in values} == {"passed"}
-    passing = ("test_passes", "TestClass::test_method", "TestClass::TestInner::test_inner", "Case::test_case")
-    assert found == {
-        **dict.fromkeys(passing, "passed"),
-        **dict.fromkeys(("test_fails", "test_raises", "Case::test_parts"), "failed"),
-        **dict.fromkeys(("test_skips", "test_xfails"), "skipped"),
-        **dict.fromkeys(("test_setup", "test_teardown"), "error"),
+    wanted = {
+        "passed": "test_passes TestClass::test_method TestClass::TestInner::test_inner Case::test_case "
+        "Case::test_good_parts",
+        "failed": "test_fails test_raises test_strictly_xpasses Case::test_parts Case::test_unexpected",
+        "skipped": "test_skips test_is_marked test_xfails test_xpasses Case::test_expected Case::test_left",
+        "error": "test_setup test_teardown",
     }
+    assert found == {name: status for status, names in wanted.items() for name in names.split()}
     assert report.results["test_it.py::test_raises"].exception == "KeyError"
     assert report.crashes["test_it.py::test_raises"].parents[:2] == ("KeyError", "LookupError")
     assert report.crashes["test_it.py::test_raises"].place == ("test_it.py", "test_raises")
@@ -264,7 +287,7 @@ def test_no_module_of_the_tree_runs_before_a_driver_with_a_hash_seed(tmp_path: P
     before = argv[: argv.index("{records}") - 1]
     program = "import sys; print(hash('plum'), sys.argv, [path for path in sys.path if not path])"
     run = partial(subprocess.run, capture_output=True, text=True, check=True)
-    for interpreter in interpreters():
+    for interpreter in [sys.executable] if flags else interpreters():
         environment = {"PYTHONHASHSEED": "7", "PYTHONPATH": str(tmp_path)}
         done = run([interpreter, *before, program, "1", "b"], cwd=tmp_path, env=environment)
         expected = run([interpreter, "-c", "print(hash('plum'))"], cwd="/", env={"PYTHONHASHSEED": "7"})
