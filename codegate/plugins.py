@@ -1,4 +1,4 @@
-"""Load providers, sandboxes, languages and report formats of other packages.
+"""Load what packages add: providers, sandboxes, agents and others.
 
 Each is an entry point, declared as in https://packaging.python.org/en/latest/specifications/entry-points/ and in
 ``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any sandbox.
@@ -17,7 +17,9 @@ from typing import Literal
 
 from codegate.errors import UsageError
 
-Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages", "codegate.reports"]
+Group = Literal[
+    "codegate.providers", "codegate.sandboxes", "codegate.agents", "codegate.languages", "codegate.reports"
+]  # fmt: skip
 
 
 @cache

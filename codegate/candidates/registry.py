@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates.agents import AGENTS
+from codegate.candidates.agents import agent_named
 from codegate.candidates.conversation import ListedModel, ListsModels, Provider
 from codegate.candidates.endpoint import find_key, resolve_endpoint
 from codegate.candidates.providers import model_provider
@@ -126,7 +126,7 @@ def protocol_of(spec: CandidateSpec) -> str:
     """
     if spec.agent is None:
         raise ValueError("a candidate without an agent speaks through its provider")
-    spoken = AGENTS[spec.agent.name].protocols
+    spoken = agent_named(spec.agent.name).protocols
     offered = model_provider(spec.provider).protocols
     if (found := next((each for each in spoken if each in offered), None)) is None:
         raise UsageError(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from codegate.candidates.agents import AGENTS, OWN_COMMAND, Agent
+from codegate.candidates.agents import AGENTS, OWN_COMMAND, Agent, agent_named, agent_names
 from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url, is_own_address
 from codegate.candidates.harness import Harness
@@ -67,7 +67,7 @@ _Sent = Annotated[
 class AgentSettings(Strict):
     """A candidate's agent, and the limits of one attempt."""
 
-    name: str = Field(description=f"One of {', '.join(AGENTS)}.")
+    name: str = Field(description=f"One of {', '.join(AGENTS)}, or one that an installed package adds.")
     version: str | None = Field(
         default=None, pattern=r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$", description="Its release, exactly."
     )
@@ -101,8 +101,8 @@ class AgentSettings(Strict):
 
     @model_validator(mode="after")
     def _is_complete(self) -> "AgentSettings":
-        if self.name not in AGENTS:
-            near = get_close_matches(self.name, AGENTS, 1)
+        if self.name not in agent_names():
+            near = get_close_matches(self.name, agent_names(), 1)
             raise ValueError(f"unknown agent {self.name[:100]!r}{f', did you mean {near[0]}' if near else ''}")
         own = self.name == OWN_COMMAND
         if own != (self.command is not None):
@@ -113,7 +113,7 @@ class AgentSettings(Strict):
         if self.file_texts is not None and len(self.file_texts) != len(self.files or ()):
             raise ValueError("`file_texts` has another length than `files`, from which codegate reads it")
         if not own and self.version is None:
-            raise ValueError(f"{self.name} needs its `version`, for example {AGENTS[self.name].tried}")
+            raise ValueError(f"{self.name} needs its `version`, for example {agent_named(self.name).tried}")
         return self
 
 
@@ -229,9 +229,11 @@ class CandidateSpec(Strict):
         if (self.agent is not None) != (self.solver == "agent"):
             raise ValueError("the solver `agent` has an `agent`, and no other solver has")
         if self.agent is None and self.harness is not None:
-            raise ValueError(f"`harness` is for an agent, and this candidate has none: add one of {', '.join(AGENTS)}")
+            raise ValueError(
+                f"`harness` is for an agent, and this candidate has none: add one of {', '.join(agent_names())}"
+            )
         if self.agent is not None and self.harness is not None:
-            self._check_roles(AGENTS[self.agent.name], self.harness)
+            self._check_roles(agent_named(self.agent.name), self.harness)
         if self.agent is not None and not self.calls_a_model:
             raise ValueError(f"an agent needs a model, and {self.provider} calls none")
         if self.max_prompt_tokens is not None and self.solver != "single_shot":

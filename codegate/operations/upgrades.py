@@ -15,7 +15,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 
 from codegate.candidates import CandidateSpec, ListedModel
-from codegate.candidates.agents import AGENTS, Agent
+from codegate.candidates.agents import Agent, agent_named
 from codegate.candidates.harness import Role
 from codegate.candidates.registry import has_own_account, listed_models
 from codegate.candidates.snapshots import find_listed_model, successor
@@ -158,10 +158,10 @@ def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: C
 
 
 def _agent(spec: CandidateSpec) -> Upgrade | None:
-    if spec.agent is None or AGENTS[spec.agent.name].registry is None:
+    if spec.agent is None or agent_named(spec.agent.name).registry is None:
         return None
     version = str(spec.agent.version)
-    to = _newer_release(AGENTS[spec.agent.name], version)
+    to = _newer_release(agent_named(spec.agent.name), version)
     return Upgrade("agent", spec.agent.name, version, to) if to is not None else None
 
 

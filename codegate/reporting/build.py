@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from codegate.candidates import AgentPrompt, CandidateSpec, names_one_model
-from codegate.candidates.agents import AGENTS, harness_parts
+from codegate.candidates.agents import agent_named, harness_parts
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
@@ -335,7 +335,8 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     asked = {spec.model, *(model for attempt in attempts for model in attempt.usage.helpers)}
     models = [(f"{role} model {model}", model) for role, model in spec.harness.models.items()]
     used |= {name for name, model in models if model in asked}
-    parts = [name for name, _ in (*harness_parts(AGENTS[spec.agent.name], spec.harness, spec.agent.version), *models)]
+    agent = agent_named(spec.agent.name)
+    parts = [name for name, _ in (*harness_parts(agent, spec.harness, spec.agent.version), *models)]
     unused = [one_line(name) for name in parts if name not in used]
     never = f"; never: {join_first(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"

@@ -335,7 +335,7 @@ def config_schema() -> dict[str, Any]:
 def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
     candidate = definitions["CandidateSpec"]["properties"]
     settings = dict(definitions["AgentSettings"]["properties"])
-    agent = {"type": "string", "enum": list(AGENTS), "description": "The agent that the model works in."}
+    agent = {"type": "string", "examples": list(AGENTS), "description": "The agent that the model works in."}
     settings.pop("name")
     rest = {name: value for name, value in candidate.items() if name not in {"agent", "solver", "provider", "model"}}
     model = {"type": "string", "description": "provider:model[@base_url]"}

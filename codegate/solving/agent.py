@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
-from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task, harness_parts
+from codegate.candidates.agents import Agent, OwnCommand, Task, agent_named, harness_parts
 from codegate.candidates.agents.contract import HOME
 from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswerStore
 from codegate.candidates.registry import protocol_of
@@ -181,7 +181,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
         raise ValueError("the candidate has no agent")
     settings = candidate.agent
     if settings.command is None:
-        return AGENTS[settings.name]
+        return agent_named(settings.name)
     files = dict(zip(settings.files or (), settings.file_texts or (), strict=True))
     return OwnCommand(settings.command, files, packages=settings.install is not None)
 

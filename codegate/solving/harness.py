@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
-from codegate.candidates.agents import AGENTS, PLACES
+from codegate.candidates.agents import agent_named, harness_places
 from codegate.candidates.harness import HarnessFile, matches_any, part_of
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
@@ -104,7 +104,7 @@ def chosen_files(
     A file comes as its path, its path in a problem's tree, its bytes, and whether it is a program. ``read`` returns
     bytes and that flag for a path. Raises UsageError if a named or imported file is missing or broken.
     """
-    harness, agent = candidate.harness, AGENTS[candidate.agent.name] if candidate.agent else None
+    harness, agent = candidate.harness, agent_named(candidate.agent.name) if candidate.agent else None
     if harness is None or agent is None:
         return
     if harness.files is None and not agent.places:
@@ -169,7 +169,7 @@ def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bo
         return False
     harness = candidate.harness
     own = harness is not None and (harness.file(path) is not None or matches_any(path, harness.files or ()))
-    return own or part_of(path, PLACES) is not None
+    return own or part_of(path, harness_places()) is not None
 
 
 def tree_with_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
@@ -182,7 +182,8 @@ def tree_with_harness(base: Tree, candidate: CandidateSpec, problem: Problem) ->
     classifier = PathClassifier.of(base)
     for file in (candidate.harness.laid or ()) if candidate.harness is not None else ():
         blocked = file.path in folders or any(folder in files for folder in parent_folders(file.path))
-        tested = part_of(file.path, PLACES) is None and classifier.classify(file.path) in {"test", "test_support"}
+        kind = classifier.classify(file.path)
+        tested = part_of(file.path, harness_places()) is None and kind in {"test", "test_support"}
         if is_harness_path(file.path, candidate, problem) and not blocked and not tested:
             files[file.path] = TreeFile(file.content(), "100755" if file.program else "100644")
     return Tree(files)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
-from codegate.candidates.agents import AGENTS, ServerPackage, server_packages
+from codegate.candidates.agents import ServerPackage, agent_named, server_packages
 from codegate.environments import Recipe, environment_of, index_secrets
 from codegate.environments.variables import PACKAGE, ROOT
 from codegate.errors import UsageError
@@ -47,9 +47,9 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
     installed for it.
     """
     settings = candidate.agent
-    if settings is None or (AGENTS[settings.name].registry is None and not settings.install):
+    if settings is None or (agent_named(settings.name).registry is None and not settings.install):
         return None
-    agent = AGENTS[settings.name]
+    agent = agent_named(settings.name)
     if int(python.partition(".")[2]) < agent.least_python:
         raise UsageError(
             f"{agent.name} needs Python 3.{agent.least_python} or newer, and the problem's environment has {python}.",
@@ -94,7 +94,7 @@ def server_table(candidate: CandidateSpec) -> list[dict[str, object]]:
 
 
 def _server_packages(candidate: CandidateSpec) -> dict[str, ServerPackage]:
-    packages = server_packages(AGENTS[candidate.agent.name], candidate.harness) if candidate.agent else ()
+    packages = server_packages(agent_named(candidate.agent.name), candidate.harness) if candidate.agent else ()
     return {f"server-{number}": package for number, package in enumerate(packages)}
 
 

@@ -1,4 +1,4 @@
-"""The example package adds a provider, a sandbox, a language and a report format to an installed codegate."""
+"""The example package adds a provider, a sandbox, an agent, a language and a report format to codegate."""
 
 import json
 import os
@@ -11,10 +11,11 @@ from uv import find_uv_bin
 
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin
+from codegate.running.config import load_config
 from codegate.suite import Suite, load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.shell_world import ADD, FIX, MORE, RUN, TEST
-from tests.running.world import REMEMBERING
+from tests.running.world import MODEL, REMEMBERING, ModelServer, Said, source
 
 pytestmark = pytest.mark.sandbox  # a package is installed
 
@@ -66,6 +67,22 @@ def test_a_package_adds_a_provider_with_its_own_key(installed: Path, suite: Suit
     done = codegate(installed, "run", str(suite.folder), "--candidate", "shout:shout-1.2", "--out", str(tmp_path / "r"))
     assert done.returncode == 2
     assert "SHOUT_API_KEY is not set" in done.stderr
+
+
+@pytest.mark.bwrap
+@pytest.mark.requirement("E1", "C12")
+def test_a_package_adds_an_agent(installed: Path, suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, _turn, _request: Said(f"calc/{name}.py\n{source(name, fixed=True)}")
+    model = f"openai:{MODEL}@{server.url}"
+    config, out = tmp_path / "codegate.yml", str(tmp_path / "run")
+    config.write_text(json.dumps({"candidates": [{"agent": "once", "version": "1", "model": model}]}))
+    options = ["--config", str(config), "--sandbox", "bwrap", "--samples", "1", "--out", out, "--json"]
+    done = codegate(installed, "run", str(suite.folder), *options, OPENAI_API_KEY="a-key")
+    assert done.returncode == 0, done.stderr
+    [candidate] = json.loads(done.stdout)["candidates"]
+    assert candidate["pass_rate"]["value"] == 1.0
+    with pytest.raises(UsageError, match="unknown agent 'once'"):
+        load_config(config)  # here the package is not installed
 
 
 @pytest.mark.bwrap

@@ -1,8 +1,9 @@
 """All coding agents, by name: their installation and start.
 
-To add one: a file with a class that has the methods of ``Agent``, and a line in this table. The settings were tried
-with the versions that the files name. An agent's licence is between its maker and its user, so codegate ships none: it
-installs an agent from its registry when a candidate names it.
+An agent is a file with an ``Agent`` in it. Our own are listed here; other packages add theirs by an entry point of
+``codegate.agents``. The settings of ours were tried with the versions that the files name. An agent's licence is
+between its maker and its user, so codegate ships none: it installs an agent from its registry when a candidate names
+it.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 
 from codegate.candidates.agents.aider import Aider
@@ -22,16 +24,20 @@ from codegate.candidates.agents.mini_swe_agent import MiniSweAgent
 from codegate.candidates.agents.opencode import OpenCode
 from codegate.candidates.agents.programs import LangGraph, OpenAIAgents
 from codegate.candidates.harness import Harness, Part, longest_line, part_of
+from codegate.errors import UsageError
+from codegate.plugins import load_plugin, plugin_names
 
 __all__ = [
     "AGENTS",
     "OWN_COMMAND",
-    "PLACES",
     "Agent",
     "OwnCommand",
     "ServerPackage",
     "Task",
+    "agent_named",
+    "agent_names",
     "harness_parts",
+    "harness_places",
     "server_packages",
 ]
 
@@ -44,8 +50,9 @@ AGENTS: Final[dict[str, Agent]] = {
     )
 }  # fmt: skip
 
-PLACES: Final[Mapping[str, Part]] = {place: part for agent in AGENTS.values() for place, part in agent.places.items()}
-"""What of a repository any agent reads: an old commit's files there are shown to none."""
+"""Our own agents, by name."""
+
+_GROUP: Final = "codegate.agents"
 
 _NAMING: Final = {"npx": ("-p", "--package"), "uvx": ("--from",)}
 """The option that names the package, where it is not what is to run."""
@@ -72,6 +79,37 @@ class ServerPackage:
     requirement: str
     name: str
     program: str
+
+
+def agent_names() -> tuple[str, ...]:
+    """Return the names of all agents, ours first."""
+    return (*AGENTS, *(name for name in plugin_names(_GROUP) if name not in AGENTS))
+
+
+@cache
+def agent_named(name: str) -> Agent:
+    """Return the agent called ``name``, one of ``agent_names``.
+
+    Raises:
+        UsageError: another package's agent cannot be loaded, or is no ``Agent`` of that name.
+    """
+    found = AGENTS.get(name) or load_plugin(_GROUP, name)
+    if not isinstance(found, Agent) or found.name != name:
+        raise UsageError(f"the entry point {name!r} of {_GROUP} is no Agent with this name.", "Update the package.")
+    return found
+
+
+@cache
+def harness_places() -> Mapping[str, Part]:
+    """Return what of a repository any agent reads, by path.
+
+    An old commit's files there are shown to no agent.
+
+    Raises:
+        UsageError: another package's agent cannot be loaded.
+    """
+    agents = map(agent_named, agent_names())
+    return {place: part for agent in agents for place, part in agent.places.items()}
 
 
 def harness_parts(agent: Agent, harness: Harness, version: str | None) -> Iterator[tuple[str, str]]:
