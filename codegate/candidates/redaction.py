@@ -21,7 +21,8 @@ WINDOW: Final = 8
 """Consecutive characters of a key or its encoding that are redacted."""
 SHORTEST: Final = len(MARK)
 """Least length of a secret: shorter values are words such as ``none`` or ``test``, which code needs."""
-_LONGEST_WORD: Final = 19
+LONGEST_WORD: Final = 19
+"""Most characters of a secret that may be a word of the code too."""
 
 # Separators within a split key: blanks, line ends, invisible characters, and the zeros of UTF-16.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
@@ -156,7 +157,7 @@ def answer_redactor(candidates: Iterable[CandidateSpec] = (), *keys: str) -> Red
     ``placeholder``, which a local server takes for a key.
     """
     given = (*_keys_of(candidates), *keys)
-    return Redactor(*(key for key in given if len(key) > _LONGEST_WORD or any(map(str.isdigit, key))))
+    return Redactor(*(key for key in given if len(key) > LONGEST_WORD or any(map(str.isdigit, key))))
 
 
 def _keys_of(candidates: Iterable[CandidateSpec]) -> list[str]:

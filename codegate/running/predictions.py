@@ -4,6 +4,7 @@ Models in the file become candidates and its patches their attempts; no model is
 its folder, so that it can be resumed without the file.
 """
 
+import os
 import threading
 import time
 from collections import Counter
@@ -15,7 +16,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Message, redactor_for
+from codegate.candidates import CandidateSpec, Message, environment_secrets, redactor_for
+from codegate.candidates.redaction import LONGEST_WORD, Redactor
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.grading import Grade, Sandboxes, grade, grade_answer
@@ -53,7 +55,12 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
     ``label`` renames the only candidate; raises UsageError if there are several.
     """
-    predictions = list(predictions_for(suite, path))
+    # The program that made them may have known this machine's keys.
+    redactor = Redactor(*(secret for secret in environment_secrets(os.environ) if len(secret) > LONGEST_WORD))
+    predictions = [
+        one.model_copy(update={"model_patch": redactor.redact_whole(one.model_patch or "") or one.model_patch})
+        for one in predictions_for(suite, path)
+    ]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
     if label is not None:
         if len(models) > 1:

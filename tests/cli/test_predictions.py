@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from codegate.running.predictions import predicted_candidates
 from codegate.suite import Suite
 from tests.running.world import BODIES, NAMES, codegate, lines, results
 
@@ -35,6 +36,17 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 def refused(words: str, *arguments: object, cwd: Path) -> None:
     done = codegate(*arguments, cwd=cwd)
     assert (done.code, words in done.stderr) == (2, True), done.stderr
+
+
+def test_a_key_of_this_machine_is_not_taken_from_a_file(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "tk-Zq7Lw2Xv9Rt4Bn8Kp1Mc5Hd3"
+    monkeypatch.setenv("DEPLOY_TOKEN", key)
+    monkeypatch.setenv("DATABASE_PASSWORD", "square")
+    made = patch("square", f"n ** 2  # {key}")
+    [found] = predicted_candidates(write(tmp_path / "a.jsonl", [row("square", made)]), suite).predictions
+    assert found.model_patch == made.replace(key, "[redacted]")
 
 
 @pytest.mark.requirement("V4")
