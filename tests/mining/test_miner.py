@@ -146,15 +146,16 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert suite.digest == (report.suite.digest if report.suite else "")
     merge, flaky, crlf = suite.problems
     assert [problem.id for problem in suite.problems] == list(report.problems)
-    assert merge.statement.startswith("# Sum up nothing\n\nThe commit that fixed it says:\n\n> The total of an empty")
-    assert merge.manifest.statement.sources == ("commit",)
+    assert merge.statement.startswith("# Sum up nothing\n\nFor example:\n\n```python\nfrom pkg.sums import total\n")
+    assert "The commit that fixed it says:\n\n> The total of an empty" in merge.statement
+    assert merge.manifest.statement.sources == ("commit", "probe")
     assert flaky.manifest.statement.mode == "sources"
     assert load_base(suite, merge) == load_base(suite, merge, history.folder)
     assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")
     assert merge.manifest.provenance.kind == "merge"
     assert merge.manifest.provenance.pull_request == 2
     assert merge.manifest.tags == {
-        "tier": "XS", "component": "pkg/sums", "year": "2025", "fails_by": "exception", "statement": "quoted",
+        "tier": "XS", "component": "pkg/sums", "year": "2025", "fails_by": "exception", "statement": "executed",
     }  # fmt: skip
     assert merge.tests.FAIL_TO_PASS == ("tests/test_sums.py::test_nothing",)
     assert merge.tests.PASS_TO_PASS == ("tests/test_sums.py::test_total",)
