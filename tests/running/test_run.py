@@ -224,9 +224,13 @@ def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
 def test_a_slow_answer_is_no_silence(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "_check", lambda *_, **__: None)
-    shown = threading.Event()
+    looking, shown = threading.Event(), threading.Event()
     doing: list[str] = []
+
+    def check(*_: object, **__: object) -> None:
+        looking.wait(120)
+
+    monkeypatch.setattr(readiness, "_check", check)
 
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
         shown.wait(120)
@@ -235,12 +239,14 @@ def test_a_slow_answer_is_no_silence(
     def show(step: Progress) -> None:
         if step.outcome is None:
             doing.append(step.words)
+        if re.fullmatch(r"checked \d of 3 problems", step.words):
+            looking.set()
         if re.match(r"\d model calls?, the oldest for [1-9]\d* s", step.words):
             shown.set()
 
     server.script = script
     run_here(suite, tmp_path / "r", server.spec(), progress=show, precheck=True)
-    assert any(re.fullmatch(r"checked \d of 3 problems", words) for words in doing), doing
+    assert looking.is_set(), doing
     assert shown.is_set(), doing
 
 
