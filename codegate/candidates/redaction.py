@@ -124,10 +124,13 @@ class Redactor:
             return type(value)(self.clean(entry) for entry in value)
         return value
 
-    def clean_model(self, model: Model) -> Model:
-        """Return ``model`` with keys removed; itself if it has none."""
+    def clean_model(self, model: Model, *kept: str) -> Model:
+        """Return ``model`` with keys removed; itself if it has none.
+
+        The fields ``kept`` stay as they are: an id may hold a word that is also a password.
+        """
         before = model.model_dump(by_alias=True)
-        after = self.clean(before)
+        after = {name: value if name in kept else self.clean(value) for name, value in before.items()}
         return model if after == before else type(model).model_validate(after)
 
 

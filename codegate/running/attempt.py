@@ -266,19 +266,17 @@ class Attempts:
             found = self._regressions(problem, attempt.patch)
             field = "regressions_fault" if isinstance(found, Fault) else "regressions"
             outcome = outcome.model_copy(update={field: found})
-        cleaned = self._redactor.clean_model(outcome)
-        summary = cleaned.attempt and attempt and cleaned.attempt.model_copy(update={"patch": attempt.patch})
-        return cleaned.model_copy(update={"attempt": summary})
+        return self._redactor.clean_model(outcome, "problem", "attempt")  # the attempt was cleaned before it was graded
 
     def _without_keys(self, attempt: Attempt) -> Attempt:
-        """Return the attempt without keys.
+        """Return the attempt without secrets.
 
-        From what the model wrote, which is graded, only those of its provider are removed.
+        The model's own texts are graded, so they lose only the keys of its provider.
         """
-        cleaned, written = self._redactor.clean_model(attempt), self._of_answers.clean_model(attempt)
-        said = zip(cleaned.messages, written.messages, strict=True)
-        messages = tuple(answer if answer.role == "assistant" else message for message, answer in said)
-        return cleaned.model_copy(update={"patch": written.patch, "tests": written.tests, "messages": messages})
+        own = self._of_answers.clean_model(attempt, "problem")
+        messages = tuple(one if one.role == "assistant" else self._redactor.clean_model(one) for one in own.messages)
+        own = own.model_copy(update={"messages": messages})
+        return self._redactor.clean_model(own, "problem", "patch", "tests", "messages")
 
     def _write_problem(self, problem: Problem) -> None:
         # A report is often made where the suite is not.

@@ -188,7 +188,7 @@ def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, annou
                     limit = error
                 else:
                     if judgement is not None:
-                        append_line(path, json_text(redactor.clean_model(judgement)).encode("ascii"))
+                        append_line(path, json_text(redactor.clean_model(judgement, "problem")).encode("ascii"))
         except BaseException:
             stop.set()
             provider.close()

@@ -237,7 +237,7 @@ def grade_predictions(
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        return redactor.clean_model(outcome)
+        return redactor.clean_model(outcome, "problem")
 
     def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
         if problem.manifest.answer is not None:  # a question: the text is its answer

@@ -74,6 +74,7 @@ def test_a_word_of_the_code_is_graded_though_a_variable_for_a_secret_holds_it(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_PASSWORD", "calc/double.py")
+    monkeypatch.setenv("CACHE_PASSWORD", "calc-double")  # also a problem's id
     monkeypatch.setenv("OPENAI_API_KEY", "calc/half.py")
     run = run_here(suite, tmp_path / "r", server.spec(), REFERENCE)
     assert [outcome.grade and outcome.grade.failure for outcome in run.outcomes] == [None] * 6
