@@ -92,12 +92,16 @@ class MatrixCell:
 
 
 def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
-    """Group a history by candidate and conditions."""
+    """Group a history by candidate and conditions.
+
+    Runs that are dated in the future do not count for the slope.
+    """
+    now = datetime.now(UTC)
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.candidate, entry.conditions_digest].append(entry)
     return tuple(
-        Series(candidate, many[-1].label, conditions, tuple(many), slope_of(many))
+        Series(candidate, many[-1].label, conditions, tuple(many), slope_of(_past(many, now)))
         for (candidate, conditions), many in found.items()
     )
 
@@ -165,8 +169,12 @@ def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> 
     Runs that are dated in the future do not count. None without another one.
     """
     now = now or datetime.now(UTC)
-    past = [datetime.fromisoformat(entry.at) for entry in entries if not _is_future(entry, now)]
+    past = [datetime.fromisoformat(entry.at) for entry in _past(entries, now)]
     return max((now - max(past)).days, 0) if past else None
+
+
+def _past(entries: Sequence[HistoryEntry], now: datetime) -> list[HistoryEntry]:
+    return [entry for entry in entries if not _is_future(entry, now)]
 
 
 def _is_future(entry: HistoryEntry, now: datetime) -> bool:
@@ -239,7 +247,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
             if all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL):
                 left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
             continue
-        if _is_future(entry, now):  # it would be the last night for as long
+        if _is_future(entry, now):  # every later night would come before it
             left_out.append((entry.run, "dated in the future: check the clock of the machine that made it"))
             continue
         latest = entry
@@ -328,10 +336,12 @@ def history_alarms(
 ) -> tuple[Alarm, ...]:
     """Return the alarms that a history raises without a baseline.
 
-    They are: another model answered, a falling pass rate, and a newest run more than ``stale_days`` days old.
+    They are: another model answered, a falling pass rate, and a newest run more than ``stale_days`` days old. Runs that
+    are dated in the future do not count.
     """
     alarms = []
-    for series in series_of(entries):
+    now = now or datetime.now(UTC)
+    for series in series_of(_past(entries, now)):
         answered = [entry for entry in series.entries if entry.pass_rate is not None][-2:]
         if answered and answered[0].model != answered[-1].model:
             before, last = answered

@@ -221,7 +221,10 @@ def test_a_history_alarms_about_age_snapshots_and_a_falling_line() -> None:
     [alarm] = history_alarms(falling, now)
     assert (alarm.kind, alarm.level) == ("slope", "warn")
     assert "n=28 runs" in alarm.text
-    changed = [*steady, entry("new", 28, model="model-2")]
+    ahead = entry("ahead", 40_000, (8, 8))
+    assert history_alarms([*falling, ahead], now) == (alarm,), "a run dated in the future hides no falling line"
+    assert [one.slope for one in series_of([*falling, ahead])] == [one.slope for one in series_of(falling)]
+    changed = [*steady, entry("new", 28, model="model-2"), ahead]
     [alarm] = history_alarms(changed, now)
     assert alarm.kind == "snapshot"
     assert "model-x answered until run r21, model-2 since run new" in alarm.text
